@@ -1,0 +1,5 @@
+//go:build pin
+
+package pin
+
+import _ "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics"

@@ -1,0 +1,1 @@
+"""OWL modules, JSON-LD context, IRI minting and the constants of the vocabulary."""

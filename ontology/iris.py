@@ -1,0 +1,104 @@
+"""Minting of every IRI and series name; nothing else in SuperTwin builds one.
+
+Ids keep ``[A-Za-z0-9_.-]`` and write every other character of their UTF-8 form as
+``~HH``; "no instance" is a lone ``~``, which no id can be.
+"""
+
+import re
+from dataclasses import dataclass
+
+from rdflib import URIRef
+
+NO_INSTANCE = "~"
+
+_PLAIN = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+)
+_ESCAPED = re.compile(r"~([0-9A-F]{2})")
+_NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
+
+
+class IdError(ValueError):
+    """An id that cannot be written into an IRI, or read back from one."""
+
+
+def encode_id(text: str) -> str:
+    """Write any text as one IRI path segment, injectively.
+
+    Raises IdError for an empty text, and for ``.`` and ``..``, which HTTP clients
+    remove from paths.
+    """
+    if not text or text in (".", ".."):
+        raise IdError(f"{text!r} cannot be an id: use at least one letter or digit")
+    return "".join(
+        chr(byte) if byte in _PLAIN else f"~{byte:02X}" for byte in text.encode()
+    )
+
+
+def decode_id(segment: str) -> str:
+    """Read back what encode_id wrote; raises IdError for anything else."""
+    raw = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), segment)
+    try:
+        text = raw.encode("latin-1").decode()
+        if encode_id(text) == segment:
+            return text
+    except (UnicodeError, IdError):
+        pass
+    raise IdError(f"{segment!r} is not an id that SuperTwin wrote")
+
+
+def series_name(metric: str) -> str:
+    """The name of a PCP metric in VictoriaMetrics: ``.`` and the like become ``_``."""
+    return _NOT_SERIES.sub("_", metric)
+
+
+@dataclass(frozen=True)
+class Iris:
+    """All IRIs below one base, e.g. ``http://localhost:8000``."""
+
+    base: str
+
+    def host(self, host: str) -> URIRef:
+        return self._iri("twin", host)
+
+    def component(self, host: str, kind: str, id_: str) -> URIRef:
+        """Anything of a host: ``thread/0``, ``cache/l2-0``, ``disk/vda``."""
+        return self._iri("twin", host, kind, id_)
+
+    def metric_instance(self, host: str, domain: str, instance: str) -> URIRef:
+        return self._iri("twin", host, "instance", domain, instance)
+
+    def telemetry(self, host: str, metric: str, instance: str | None) -> URIRef:
+        """One series; ``instance`` is PCP's external name, None where there is none."""
+        root = self._iri("twin", host, "telemetry", metric)
+        return URIRef(f"{root}/{NO_INSTANCE if instance is None else encode_id(instance)}")
+
+    def metric(self, name: str, variant: str = "") -> URIRef:
+        """A metric of the shared catalogue; ``variant`` names a differing descriptor."""
+        return URIRef(self._iri("metric", name) + (f"~~{variant}" if variant else ""))
+
+    def instance_domain(self, domain: str) -> URIRef:
+        return self._iri("indom", domain)
+
+    def pmu(self, pmu: str) -> URIRef:
+        return self._iri("pmu", pmu)
+
+    def pmu_event(self, pmu: str, event: str) -> URIRef:
+        return self._iri("pmu", pmu, event)
+
+    def twin_graph(self, host: str) -> URIRef:
+        return self._iri("graph", "twin", host)
+
+    def plans_graph(self, host: str) -> URIRef:
+        return self._iri("graph", "plans", host)
+
+    def pmu_graph(self, pmu: str) -> URIRef:
+        return self._iri("graph", "pmu", pmu)
+
+    @property
+    def metrics_graph(self) -> URIRef:
+        return self._iri("graph", "metrics")
+
+    def _iri(self, *segments: str) -> URIRef:
+        path = "/".join(encode_id(segment) for segment in segments)
+        return URIRef(f"{self.base.rstrip('/')}/{path}")

@@ -1,0 +1,1 @@
+"""SuperTwin: settings, command line and the supervisor of the local stack."""
