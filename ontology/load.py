@@ -1,0 +1,67 @@
+"""Reading the OWL modules and the JSON-LD context that stand beside this file."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rdflib import Graph
+from rdflib.exceptions import ParserError
+from rdflib.plugins.parsers.notation3 import BadSyntax
+
+from ontology.errors import EmptyFolderError, ModuleError
+
+FOLDER = Path(__file__).parent
+ALIGNMENT_PREFIX = "align-"
+
+
+def read_modules(paths: list[Path]) -> Graph:
+    """Parse Turtle files into one graph; raises ModuleError naming the broken file."""
+    graph = Graph()
+    for path in paths:
+        try:
+            graph.parse(path, format="turtle")
+        except (BadSyntax, ParserError, UnicodeDecodeError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModuleError(f"{path}: {reason}; mend the Turtle") from error
+    return graph
+
+
+def module_paths(folder: Path = FOLDER) -> list[Path]:
+    """The core modules, sorted; raises EmptyFolderError when there is none."""
+    found = sorted(folder.glob("*.ttl"))
+    core = [path for path in found if not path.name.startswith(ALIGNMENT_PREFIX)]
+    if not core:
+        raise EmptyFolderError(f"{folder} holds no *.ttl: reinstall SuperTwin")
+    return core
+
+
+def alignment_paths(folder: Path = FOLDER) -> list[Path]:
+    """The alignment modules, sorted; raises EmptyFolderError when there is none."""
+    found = sorted(folder.glob(f"{ALIGNMENT_PREFIX}*.ttl"))
+    if not found:
+        raise EmptyFolderError(f"{folder} holds no alignments: reinstall SuperTwin")
+    return found
+
+
+@cache
+def ontology_graph() -> Graph:
+    """All core modules in one graph, without the alignments; do not change it."""
+    return read_modules(module_paths())
+
+
+@cache
+def alignment_graph() -> Graph:
+    """All alignments to SOSA/SSN, QUDT, PROV, Brick and DTDL; do not change it."""
+    return read_modules(alignment_paths())
+
+
+@cache
+def context() -> dict[str, Any]:
+    """The JSON-LD context document, ``{"@context": {…}}``; do not change it."""
+    path = FOLDER / "context.jsonld"
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModuleError(f"{path}: {error}; reinstall SuperTwin") from error
+    return document

@@ -1,0 +1,22 @@
+"""The namespaces that every part of SuperTwin writes its triples with."""
+
+from rdflib import Namespace
+
+ST = Namespace("https://w3id.org/supertwin/ns#")
+QUDT = Namespace("http://qudt.org/schema/qudt/")
+UNIT = Namespace("http://qudt.org/vocab/unit/")
+PROV = Namespace("http://www.w3.org/ns/prov#")
+
+PREFIXES: dict[str, str] = {
+    "st": str(ST),
+    "qudt": str(QUDT),
+    "unit": str(UNIT),
+    "prov": str(PROV),
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "sh": "http://www.w3.org/ns/shacl#",
+}

@@ -1,0 +1,42 @@
+"""From PCP's units, as pmUnitsStr prints them, to QUDT's."""
+
+import re
+
+from rdflib import URIRef
+
+from ontology.terms import UNIT
+
+# PCP's K, M, G … are powers of 1024, so they are QUDT's kibi, mebi, gibi.
+_UNITS = {
+    "byte": "BYTE",
+    "Kbyte": "KibiBYTE",
+    "Mbyte": "MebiBYTE",
+    "Gbyte": "GibiBYTE",
+    "Tbyte": "TebiBYTE",
+    "Pbyte": "PebiBYTE",
+    "Ebyte": "ExbiBYTE",
+    "nanosec": "NanoSEC",
+    "microsec": "MicroSEC",
+    "millisec": "MilliSEC",
+    "sec": "SEC",
+    "min": "MIN",
+    "hour": "HR",
+    "count": "NUM",
+    "count / sec": "NUM-PER-SEC",
+    "byte / sec": "BYTE-PER-SEC",
+    "/ sec": "HZ",
+    "/ millisec": "KiloHZ",
+    "/ microsec": "MegaHZ",
+    "/ nanosec": "GigaHZ",
+}
+_SPACES = re.compile(r"\s+")
+
+
+def qudt_unit(pcp_units: str) -> URIRef | None:
+    """The QUDT unit of e.g. ``Kbyte`` or ``count / sec``; None where none fits.
+
+    PCP leaves the units of a temperature and of a load average both empty: nothing
+    says that such a value is a pure number, so it gets no unit.
+    """
+    name = _UNITS.get(_SPACES.sub(" ", pcp_units.strip()))
+    return None if name is None else UNIT[name]

@@ -1,0 +1,1 @@
+"""SHACL shapes of the twin and the one place that validates with them."""
