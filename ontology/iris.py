@@ -11,9 +11,7 @@ from rdflib import URIRef
 
 NO_INSTANCE = "~"
 
-_PLAIN = frozenset(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-)
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _ESCAPED = re.compile(r"~([0-9A-F]{2})")
 _NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -71,7 +69,9 @@ class Iris:
     def telemetry(self, host: str, metric: str, instance: str | None) -> URIRef:
         """One series; ``instance`` is PCP's external name, None where there is none."""
         root = self._iri("twin", host, "telemetry", metric)
-        return URIRef(f"{root}/{NO_INSTANCE if instance is None else encode_id(instance)}")
+        return URIRef(
+            f"{root}/{NO_INSTANCE if instance is None else encode_id(instance)}"
+        )
 
     def metric(self, name: str, variant: str = "") -> URIRef:
         """A metric of the shared catalogue; ``variant`` names a differing descriptor."""
@@ -88,6 +88,10 @@ class Iris:
 
     def twin_graph(self, host: str) -> URIRef:
         return self._iri("graph", "twin", host)
+
+    def history_graph(self, host: str, digest: str) -> URIRef:
+        """A superseded twin, named by the digest of its description."""
+        return self._iri("graph", "twin", host, digest)
 
     def plans_graph(self, host: str) -> URIRef:
         return self._iri("graph", "plans", host)

@@ -1,0 +1,73 @@
+"""Probe facts → the graph of a host, as design.md's vocabulary has it.
+
+Pure: the same document gives the same triples. What is not known is left out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rdflib import Graph, URIRef
+
+from ingest.describe_devices import describe_devices
+from ingest.describe_host import describe_host, describe_probe
+from ingest.describe_metrics import Catalogue, describe_instances, describe_metrics
+from ingest.describe_plan import describe_plan
+from ingest.describe_pmu import describe_pmus
+from ingest.describe_topology import describe_topology
+from ingest.triples import Triples, digest, union
+from ontology.iris import Iris
+from ontology.terms import ST
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything that one probe says, by named graph."""
+
+    host: str
+    node: URIRef
+    digest: str
+    twin: Triples
+    metrics: Triples
+    pmus: dict[URIRef, Triples]
+    plans: Triples
+
+    @property
+    def graphs(self) -> list[Triples]:
+        return [self.twin, self.metrics, *self.pmus.values(), self.plans]
+
+    def union(self) -> Graph:
+        """One rdflib Graph of it all, to be validated."""
+        return union(self.graphs)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.graphs))
+
+
+def describe(
+    document: Facts,
+    iris: Iris,
+    monitored: Iterable[str] = (),
+    catalogue: Catalogue | None = None,
+) -> Description:
+    """Describe a probe document (`ingest.probe`) as RDF.
+
+    `monitored` are the PCP metrics of the monitor plan; `catalogue` is what the store
+    already holds, so that a differing descriptor gets an IRI of its own.
+    """
+    host, facts = document["host"], document["facts"]
+    node = iris.host(host)
+    twin, metrics, plans = Triples(), Triples(), Triples()
+    known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue or {})
+    describe_host(twin, iris, host, facts, known.values())
+    components = describe_topology(twin, iris, host, facts)
+    components |= describe_devices(twin, iris, host, facts)
+    describe_instances(twin, iris, host, facts.get("pcp"), components)
+    pmus = describe_pmus(twin, iris, host, facts)
+    describe_plan(plans, iris, host, facts.get("pcp"), known, monitored, components)
+    digested = digest([twin, metrics, *pmus.values(), plans])
+    twin.link(node, {ST.digest: digested})
+    describe_probe(twin, iris, document)
+    return Description(host, node, digested, twin, metrics, pmus, plans)

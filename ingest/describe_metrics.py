@@ -1,0 +1,124 @@
+"""The catalogue of PCP metrics, and the instances that a host has of their domains."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rdflib import RDFS, URIRef
+
+from ingest.triples import Triples
+from ontology.iris import Iris, series_name
+from ontology.terms import QUDT, ST
+from ontology.units import qudt_unit
+
+SEMANTICS = {
+    "counter": ST.Counter,
+    "instant": ST.Instant,
+    "discrete": ST.Discrete,
+}
+
+
+class Descriptor(NamedTuple):
+    """What makes two metrics of one name the same metric."""
+
+    value_type: str
+    semantics: str
+    units: str
+    domain: str | None
+
+    @classmethod
+    def of(cls, metric: Mapping[str, Any]) -> "Descriptor":
+        return cls(
+            metric["type"], metric["semantics"], metric["units"], metric["indom"]
+        )
+
+
+Catalogue = Mapping[str, Descriptor]
+
+
+def describe_metrics(
+    triples: Triples, iris: Iris, pcp: dict[str, Any] | None, catalogue: Catalogue
+) -> dict[str, URIRef]:
+    """Describe every metric; the answer maps its PCP name to its IRI."""
+    if not pcp:
+        return {}
+    domains = {metric["indom"] for metric in pcp["metrics"]} - {None}
+    for domain in sorted(domains):
+        triples.node(
+            iris.instance_domain(domain), ST.InstanceDomain, {ST.domainId: domain}
+        )
+    pmdas = pcp.get("pmdas") or {}
+    return {
+        metric["name"]: _metric(triples, iris, metric, pmdas, catalogue)
+        for metric in pcp["metrics"]
+    }
+
+
+def describe_instances(
+    triples: Triples,
+    iris: Iris,
+    host: str,
+    pcp: dict[str, Any] | None,
+    components: Mapping[str, URIRef],
+) -> None:
+    """Describe what a host has of each instance domain, and which component it is.
+
+    Domains that come and go with processes are only named: they are resolved at each
+    fetch.
+    """
+    node = iris.host(host)
+    for domain, entry in ((pcp or {}).get("indoms") or {}).items():
+        domain_iri = iris.instance_domain(domain)
+        if not entry["stored"]:
+            triples.link(node, {ST.resolvesAtFetch: domain_iri})
+        for name, _ in entry["instances"]:
+            triples.node(
+                iris.metric_instance(host, domain, name),
+                ST.MetricInstance,
+                {
+                    ST.inInstanceDomain: domain_iri,
+                    ST.instname: name,
+                    ST.ofHost: node,
+                    ST.ofComponent: component_of(name, components, node),
+                },
+            )
+
+
+def component_of(
+    instance: str, components: Mapping[str, URIRef], node: URIRef
+) -> URIRef:
+    """The component that an instance name speaks of; the host where it is none."""
+    return components.get(instance.removeprefix("/dev/"), node)
+
+
+def _metric(
+    triples: Triples,
+    iris: Iris,
+    metric: dict[str, Any],
+    pmdas: Mapping[str, str],
+    catalogue: Catalogue,
+) -> URIRef:
+    domain = metric["indom"]
+    return triples.node(
+        _metric_iri(iris, metric, catalogue),
+        ST.Metric,
+        {
+            ST.samplerName: metric["name"],
+            ST.dbName: series_name(metric["name"]),
+            ST.semantics: SEMANTICS[metric["semantics"]],
+            ST.valueType: metric["type"],
+            ST.pcpUnits: metric["units"],
+            QUDT.hasUnit: qudt_unit(metric["units"]),
+            RDFS.comment: metric["help"],
+            ST.pmdaName: pmdas.get(metric["pmid"].split(".")[0]),
+            ST.instanceDomain: iris.instance_domain(domain) if domain else None,
+        },
+    )
+
+
+def _metric_iri(iris: Iris, metric: dict[str, Any], catalogue: Catalogue) -> URIRef:
+    name, descriptor = metric["name"], Descriptor.of(metric)
+    if catalogue.get(name, descriptor) == descriptor:
+        return iris.metric(name)
+    text = "\n".join(map(str, descriptor))
+    return iris.metric(name, hashlib.sha256(text.encode()).hexdigest()[:8])

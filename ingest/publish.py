@@ -1,0 +1,151 @@
+"""A description → Fuseki: validated first, the old twin archived, one update.
+
+Readers see the old twin or the new one: catalogues, twin and plans of a host go in one
+SPARQL Update, which TDB2 runs as one transaction.
+"""
+
+from dataclasses import dataclass
+
+from rdflib import Literal, URIRef
+
+from ingest.describe import Description
+from ingest.describe_metrics import Descriptor
+from ingest.describe_plan import MONITOR
+from ingest.errors import NotConformingError, OtherMachineError
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import PREFIXES, ST
+from queries.endpoint import Endpoint
+from shapes.validate import validate
+
+
+@dataclass(frozen=True)
+class Published:
+    """What publishing did: the triples the host now has, and whether any changed."""
+
+    triples: int
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Store:
+    """The two datasets that a twin lives in."""
+
+    twin: Endpoint
+    history: Endpoint
+
+
+def read_catalogue(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
+    """The descriptor that each metric of the shared catalogue has, by PCP name."""
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT ?metric ?name ?type ?semantics ?units ?domain WHERE {{
+          GRAPH <{iris.metrics_graph}> {{
+            ?metric st:samplerName ?name ; st:valueType ?type ; st:semantics ?semantics .
+            OPTIONAL {{ ?metric st:pcpUnits ?units }}
+            OPTIONAL {{ ?metric st:instanceDomain/st:domainId ?domain }}
+          }}
+        }}"""
+    ).rows
+    return {
+        str(name): Descriptor(
+            str(type_),
+            str(semantics).removeprefix(str(ST)).lower(),
+            str(units or ""),
+            str(domain) if domain else None,
+        )
+        for metric, name, type_, semantics, units, domain in rows
+        if metric == iris.metric(str(name))
+    }
+
+
+def publish(
+    description: Description, store: Store, iris: Iris, confirm: bool = False
+) -> Published:
+    """Validate a description and make it the twin of its host.
+
+    Raises NotConformingError with the report, or OtherMachineError when another
+    machine is known by that name and `confirm` is not given; nothing is changed then.
+    """
+    report = validate(description.union())
+    if not report.conforms:
+        raise NotConformingError(description.host, report.lines)
+    old_sign, old_digest = _known(store.twin, description.node)
+    _check_sign(description, old_sign, confirm)
+    if old_digest == description.digest:
+        return Published(len(description), changed=False)
+    if old_digest:
+        _archive(store, iris, description.host, old_digest)
+    store.twin.update(_replacement(description, iris, store.twin))
+    return Published(len(description), changed=True)
+
+
+def _known(twin: Endpoint, node: URIRef) -> tuple[str | None, str | None]:
+    """Sign and digest of the twin that stands, None where there is none."""
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT ?sign ?digest WHERE {{
+          {node.n3()} st:digest ?digest . OPTIONAL {{ {node.n3()} st:sign ?sign }}
+        }} LIMIT 1"""
+    ).rows
+    if not rows:
+        return None, None
+    sign, digest = rows[0]
+    return (str(sign) if sign else None), str(digest)
+
+
+def _check_sign(description: Description, old: str | None, confirm: bool) -> None:
+    signs = [o for s, p, o in description.twin if p == ST.sign]
+    new = str(signs[0]) if signs else None
+    if old and new and old != new and not confirm:
+        raise OtherMachineError(description.host, old, new)
+
+
+def _archive(store: Store, iris: Iris, host: str, digest: str) -> None:
+    """Keep the superseded twin; idempotent, as its graph is named by its digest."""
+    old = store.twin.get_graph(iris.twin_graph(host))
+    store.history.put_graph(iris.history_graph(host, digest), old)
+
+
+def _replacement(description: Description, iris: Iris, twin: Endpoint) -> str:
+    """The one update: host and monitor plan replaced, catalogues merged."""
+    plans = iris.plans_graph(description.host)
+    twin_graph = iris.twin_graph(description.host)
+    inserts = {twin_graph: description.twin, plans: description.plans}
+    for graph, triples in _catalogues(description, iris).items():
+        inserts[graph] = _unknown(triples, twin, graph)
+    blocks = "".join(
+        f"GRAPH <{graph}> {{\n{triples.ntriples()}}}\n"
+        for graph, triples in inserts.items()
+    )
+    return "".join(
+        (
+            f"PREFIX st: <{PREFIXES['st']}>\n",
+            f"DROP SILENT GRAPH <{twin_graph}> ;\n",
+            _without_monitor(plans),
+            f"INSERT DATA {{\n{blocks}}}",
+        )
+    )
+
+
+def _without_monitor(plans: URIRef) -> str:
+    """Removes the monitor plan and its telemetry; other plans of the host stay."""
+    name = Literal(MONITOR).n3()
+    return f"""WITH <{plans}> DELETE {{ ?s ?p ?o }} WHERE {{
+      {{ ?s st:planName {name} }} UNION {{ ?s st:sampledBy/st:planName {name} }}
+      ?s ?p ?o }} ;
+    """
+
+
+def _catalogues(description: Description, iris: Iris) -> dict[URIRef, Triples]:
+    return {iris.metrics_graph: description.metrics, **description.pmus}
+
+
+def _unknown(triples: Triples, twin: Endpoint, graph: URIRef) -> Triples:
+    """The part of a catalogue that the store does not hold yet.
+
+    Catalogues are shared: what another host said of a metric or an event stays.
+    """
+    rows = twin.select(f"SELECT DISTINCT ?s WHERE {{ GRAPH <{graph}> {{ ?s a ?c }} }}")
+    known = {subject for (subject,) in rows.rows}
+    return Triples(triple for triple in triples if triple[0] not in known)
