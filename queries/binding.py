@@ -1,0 +1,135 @@
+"""Parameters of saved queries: their types, and values as SPARQL terms.
+
+A value is checked, then written as one whole RDF term; nothing is ever spliced into
+the text of a query.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from queries.errors import ParameterError
+
+Scalar = str | int | float | bool
+
+UNDEF: Final = "UNDEF"
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
+_NUMBER = re.compile(
+    r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})(e[+-]?\d{1,3})?"
+)
+_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# The letter after a backslash is written as a code point: some engines expand \uXXXX
+# before they parse, and would take an escaped backslash and a "u" for one.
+_SPECIAL = re.compile(r'\\[uU]?|["\n\r\t\b\f]')
+_ESCAPES = {
+    "\\": r"\\",
+    "\\u": r"\\\U00000075",
+    "\\U": r"\\\U00000055",
+    '"': r"\"",
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\b": r"\b",
+    "\f": r"\f",
+}
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of a saved query; without a default it is left UNDEF."""
+
+    name: str
+    type: str
+    default: Scalar | None = None
+    enum: tuple[Scalar, ...] = ()
+    description: str = ""
+
+
+def serialise(param: Param, value: Scalar | None) -> str:
+    """The value as one SPARQL term, ``UNDEF`` for None.
+
+    Text is converted to the parameter's type. Raises ParameterError.
+    """
+    if value is None:
+        return UNDEF
+    converted = convert(param, value)
+    if param.enum and converted not in param.enum:
+        raise _refusal(param, value, f"one of {', '.join(map(str, param.enum))}")
+    return _term(param.type, converted)
+
+
+def convert(param: Param, value: Scalar) -> Scalar:
+    """The value in the parameter's own type; raises ParameterError."""
+    expected, read = _READERS[param.type]
+    converted = read(value)
+    if converted is None:
+        raise _refusal(param, value, expected)
+    return converted
+
+
+def _refusal(param: Param, value: Scalar, expected: str) -> ParameterError:
+    shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:56]} …"
+    return ParameterError(f"parameter {param.name}: {shown} given, expected {expected}")
+
+
+def _read_string(value: Scalar) -> str | None:
+    return value if isinstance(value, str) and not _SURROGATE.search(value) else None
+
+
+def _read_integer(value: Scalar) -> int | None:
+    if isinstance(value, str):
+        text = value.strip(" ")
+        return int(text) if _INTEGER.fullmatch(text) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _read_number(value: Scalar) -> int | float | None:
+    if isinstance(value, str):
+        text = value.strip(" ").lower()
+        if not _NUMBER.fullmatch(text):
+            return None
+        value = int(text) if _INTEGER.fullmatch(text) else float(text)
+    if isinstance(value, bool) or not math.isfinite(value):
+        return None
+    return value
+
+
+def _read_boolean(value: Scalar) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip(" ").lower())
+    return value if isinstance(value, bool) else None
+
+
+def _read_iri(value: Scalar) -> str | None:
+    if isinstance(value, str) and _ABSOLUTE_IRI.fullmatch(value):
+        return _read_string(value)
+    return None
+
+
+_READERS: Final[dict[str, tuple[str, Callable[[Scalar], Scalar | None]]]] = {
+    "string": ("a text", _read_string),
+    "integer": ("a whole number", _read_integer),
+    "number": ("a finite number", _read_number),
+    "boolean": ("true or false", _read_boolean),
+    "iri": ('an absolute IRI without spaces or any of <>"{}|^`\\', _read_iri),
+}
+
+PARAM_TYPES: Final = tuple(_READERS)
+
+
+def _term(type_: str, value: Scalar) -> str:
+    if type_ == "iri":
+        return f"<{value}>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + _SPECIAL.sub(lambda match: _ESCAPES[match[0]], value) + '"'
+    if isinstance(value, float):
+        text = repr(value)
+        return f"{text}e0" if "e" not in text and "." not in text else text
+    return str(value)

@@ -1,0 +1,163 @@
+"""The saved queries: every ``queries/<group>/<name>.rq``, checked and ready to bind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from queries.binding import Param, Scalar, serialise
+from queries.errors import CatalogueError, ParameterError, UnknownQueryError
+from queries.header import Header, parse_header
+from queries.sparql_text import (
+    Token,
+    ValuesRow,
+    projection,
+    query_form,
+    tokenise,
+    values_rows,
+)
+
+DEFAULT_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class SavedQuery:
+    """A query with its documentation; ``text`` runs as it is, on any SPARQL client."""
+
+    name: str
+    title: str
+    description: str
+    params: dict[str, Param]
+    returns: list[str]
+    text: str
+    form: str
+    panel: Mapping[str, Any] | None = None
+    row: ValuesRow | None = None
+
+    def bind(self, values: Mapping[str, Scalar | None]) -> str:
+        """The SPARQL with these values in its VALUES row, defaults for the others.
+
+        None leaves a parameter open, whatever its default. Raises ParameterError.
+        """
+        unknown = [name for name in values if name not in self.params]
+        if unknown:
+            known = ", ".join(self.params) or "none"
+            raise ParameterError(
+                f"{self.name} has no parameter {unknown[0]!r}; it has: {known}"
+            )
+        if self.row is None:
+            return self.text
+        terms = (
+            serialise(param, values.get(param.name, param.default))
+            for param in _in_row_order(self.row, self.params)
+        )
+        before, after = self.text[: self.row.start], self.text[self.row.end :]
+        return f"{before}({' '.join(terms)}){after}"
+
+
+def load_catalogue(folder: Path | None = None) -> dict[str, SavedQuery]:
+    """All saved queries below a folder (default: ours, cached), by name, sorted.
+
+    Raises CatalogueError for the first query that is wrong, and for an empty folder.
+    """
+    return _default_catalogue() if folder is None else _load(folder)
+
+
+def saved_query(name: str, folder: Path | None = None) -> SavedQuery:
+    """One saved query by name; raises UnknownQueryError, which lists the known ones."""
+    catalogue = load_catalogue(folder)
+    if name not in catalogue:
+        known = ", ".join(catalogue)
+        raise UnknownQueryError(f"no saved query {name[:80]!r}; there are: {known}")
+    return catalogue[name]
+
+
+@cache
+def _default_catalogue() -> dict[str, SavedQuery]:
+    return _load(DEFAULT_FOLDER)
+
+
+def _load(folder: Path) -> dict[str, SavedQuery]:
+    paths = sorted(folder.glob("*/*.rq"))
+    if not paths:
+        raise CatalogueError(f"{folder} holds no saved query <group>/<name>.rq")
+    return {_name(path): _load_one(path) for path in paths}
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def _load_one(path: Path) -> SavedQuery:
+    try:
+        return parse_query(_name(path), path.read_text("utf-8"))
+    except (CatalogueError, UnicodeDecodeError) as error:
+        raise CatalogueError(f"{path}: {error}") from error
+
+
+def parse_query(name: str, text: str) -> SavedQuery:
+    """One saved query from its text; raises CatalogueError."""
+    header = parse_header(text)
+    tokens = tokenise(text)
+    form = query_form(tokens)
+    columns = projection(tokens) if form == "select" else []
+    if header.returns != columns:
+        raise CatalogueError(f"returns {header.returns} but projects {columns}")
+    row = _parameter_row(header, tokens)
+    return SavedQuery(
+        name=name,
+        title=header.title,
+        description=header.description,
+        params=header.params,
+        returns=header.returns,
+        text=text,
+        form=form,
+        panel=header.panel,
+        row=row,
+    )
+
+
+def _parameter_row(header: Header, tokens: list[Token]) -> ValuesRow | None:
+    """The one VALUES row that holds the parameters, found by its variables."""
+    names = list(header.params)
+    if not names:
+        return None
+    rows = [row for row in values_rows(tokens) if _param_names(row, names) is not None]
+    if len(rows) != 1:
+        wanted = " ".join(f"?{name}" for name in names)
+        raise CatalogueError(
+            f"needs exactly one 'VALUES ({wanted}) {{ (…) }}', has {len(rows)}"
+        )
+    _check_used(rows[0], tokens)
+    _check_defaults(rows[0], header.params)
+    return rows[0]
+
+
+def _param_names(row: ValuesRow, names: list[str]) -> list[str] | None:
+    """The parameter of each variable (``?cpu`` or ``?cpu0``), None if they differ."""
+    found = [
+        variable if variable in names else variable.removesuffix("0")
+        for variable in row.variables
+    ]
+    return found if sorted(found) == sorted(names) else None
+
+
+def _in_row_order(row: ValuesRow, params: Mapping[str, Param]) -> list[Param]:
+    return [params[name] for name in _param_names(row, list(params)) or ()]
+
+
+def _check_used(row: ValuesRow, tokens: list[Token]) -> None:
+    for variable in row.variables:
+        uses = [token for token in tokens if token.text[1:] == variable]
+        if sum(token.kind == "variable" for token in uses) < 2:
+            raise CatalogueError(f"never uses its parameter ?{variable}")
+
+
+def _check_defaults(row: ValuesRow, params: Mapping[str, Param]) -> None:
+    expected = [serialise(p, p.default) for p in _in_row_order(row, params)]
+    if list(row.terms) != expected:
+        raise CatalogueError(
+            f"VALUES row ({' '.join(row.terms)}) differs from the defaults of its "
+            f"header ({' '.join(expected)})"
+        )

@@ -1,0 +1,96 @@
+"""SPARQL JSON results as rows of rdflib terms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from rdflib import BNode, Literal, URIRef
+
+from queries.errors import CutShortError, EndpointError, QuerySyntaxError
+
+Term = URIRef | BNode | Literal
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer to a SELECT: each row has one term, or None, per column."""
+
+    columns: list[str]
+    rows: list[list[Term | None]]
+
+    def values(self) -> list[list[Any]]:
+        """The rows as Python values: text, numbers, booleans; None where unbound."""
+        return [[_value(term) for term in row] for row in self.rows]
+
+
+def read_rows(body: bytes) -> Rows:
+    """The rows of a SELECT.
+
+    Raises CutShortError for a broken body: a query that times out after its first rows
+    answers 200 and ends in the middle.
+    """
+    document = _load(body)
+    if "results" not in document:
+        raise QuerySyntaxError("the query is no SELECT: it answers true or false")
+    columns = document["head"]["vars"]
+    known: dict[tuple[str, ...], Term] = {}
+    rows = [
+        [_term(binding[name], known) if name in binding else None for name in columns]
+        for binding in document["results"]["bindings"]
+    ]
+    return Rows(columns, rows)
+
+
+def read_truth(body: bytes) -> bool:
+    """The answer to an ASK; raises CutShortError."""
+    document = _load(body)
+    if "boolean" not in document:
+        raise QuerySyntaxError("the query is no ASK: it answers rows")
+    return bool(document["boolean"])
+
+
+def _load(body: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise CutShortError(
+            "the graph store's answer ends before it is complete, as when the time "
+            "runs out: ask for less, or allow more time"
+        ) from error
+    if not isinstance(document, dict) or "head" not in document:
+        raise EndpointError("the answer holds no SPARQL results: is this a SPARQL URL?")
+    return document
+
+
+def _term(binding: Mapping[str, str], known: dict[tuple[str, ...], Term]) -> Term:
+    key = tuple(binding.values())
+    if key not in known:
+        known[key] = _new_term(binding)
+    return known[key]
+
+
+def _new_term(binding: Mapping[str, str]) -> Term:
+    value = binding["value"]
+    match binding["type"]:
+        case "uri":
+            return URIRef(value)
+        case "bnode":
+            return BNode(value)
+        case "literal" | "typed-literal":
+            datatype = binding.get("datatype")
+            return Literal(
+                value,
+                lang=binding.get("xml:lang"),
+                datatype=URIRef(datatype) if datatype else None,
+                normalize=False,
+            )
+        case other:
+            raise EndpointError(f"the answer holds a term of unknown type {other!r}")
+
+
+def _value(term: Term | None) -> Any:
+    if isinstance(term, Literal):
+        value = term.toPython()
+        return str(term) if isinstance(value, Literal) else value
+    return None if term is None else str(term)
