@@ -1,0 +1,124 @@
+"""The house rules that a machine can check."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+MAY_IMPORT = {
+    "ontology": set(),
+    "shapes": {"ontology"},
+    "queries": {"ontology"},
+    "ingest": {"ontology", "shapes", "queries"},
+    "sampler_bridge": {"ontology", "queries"},
+    "api": {"ontology", "shapes", "queries", "ingest", "sampler_bridge", "supertwin"},
+    "supertwin": {
+        "ontology",
+        "shapes",
+        "queries",
+        "ingest",
+        "sampler_bridge",
+        "api",
+    },
+}
+
+# The outside world is called from here and from nowhere else.
+MAY_CALL_PROGRAMS = {
+    "ingest/tool.py",
+    "supertwin/children.py",
+    "supertwin/preflight.py",
+    "supertwin/stack.py",
+    "supertwin/supervisor.py",
+}
+
+# Only these read settings; everything else is handed values.
+MAY_READ_SETTINGS = {"supertwin", "api"}
+
+SOURCES = sorted(
+    path for folder in MAY_IMPORT for path in (ROOT / folder).rglob("*.py")
+)
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_imports_run_one_way(path: Path) -> None:
+    folder = path.relative_to(ROOT).parts[0]
+    used = {module.split(".")[0] for module in _imports(path)} & MAY_IMPORT.keys()
+    assert used - {folder} <= MAY_IMPORT[folder]
+
+
+def test_the_api_leaves_the_command_line_alone() -> None:
+    used = {m for path in (ROOT / "api").rglob("*.py") for m in _imports(path)}
+    assert not {module for module in used if module.startswith("supertwin.cli")}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_settings_are_read_at_the_top_only(path: Path) -> None:
+    if path.relative_to(ROOT).parts[0] not in MAY_READ_SETTINGS:
+        assert "supertwin.settings" not in set(_imports(path))
+        assert "SUPERTWIN_" not in path.read_text("utf-8")
+
+
+def test_programs_are_called_from_few_places() -> None:
+    callers = {
+        _name(path)
+        for path in SOURCES
+        if {"subprocess", "asyncio.subprocess"} & set(_imports(path))
+        or "create_subprocess" in path.read_text("utf-8")
+    }
+    assert callers <= MAY_CALL_PROGRAMS
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_files_stay_short(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= 320
+
+
+def test_no_dumping_grounds() -> None:
+    bad = {"utils.py", "helpers.py", "common.py", "misc.py"}
+    assert not [path for path in SOURCES if path.name in bad]
+
+
+def test_tests_hold_no_package_that_would_shadow_the_real_one() -> None:
+    assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def test_every_saved_query_has_cases() -> None:
+    folders = {
+        path.relative_to(ROOT / "queries").with_suffix("")
+        for path in (ROOT / "queries").glob("*/*.rq")
+    }
+    assert folders
+    assert not [f for f in folders if not (ROOT / "tests/queries" / f).is_dir()]
+
+
+def test_every_shape_has_cases() -> None:
+    stems = {path.stem for path in (ROOT / "shapes").glob("*.ttl")}
+    assert stems
+    for stem in stems:
+        folder = ROOT / "tests/shapes" / stem
+        assert list(folder.glob("valid*.ttl")), stem
+        assert list(folder.glob("invalid*.ttl")), stem
+
+
+def test_every_query_is_documented() -> None:
+    page = (ROOT / "docs/queries.md").read_text("utf-8")
+    names = [
+        f"{path.parent.name}/{path.stem}" for path in (ROOT / "queries").glob("*/*.rq")
+    ]
+    assert names
+    assert not [name for name in names if f"`{name}`" not in page]
