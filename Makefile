@@ -1,0 +1,43 @@
+# `make up` and `make test` are all a newcomer needs; each installs what is missing.
+.DEFAULT_GOAL := help
+.PHONY: help install up down status test check bench lock docs clean
+
+PYTHON := .venv/bin/python
+
+help:  ## this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+
+install:
+	@./install.sh --quiet
+
+up: install  ## start the stack, probe this machine, load its twin, start monitoring
+	@.venv/bin/supertwin up
+
+down:  ## stop what `make up` started, and nothing else
+	@if [ -x .venv/bin/supertwin ]; then .venv/bin/supertwin down; fi
+
+status: install  ## what runs, since when, restarted how often
+	@.venv/bin/supertwin status
+
+test: install  ## every test, on a stack of its own
+	@$(PYTHON) -m pytest
+
+check: install  ## format, lint and types
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m mypy
+
+bench: install  ## measure speed and size, print a table
+	@$(PYTHON) -m tests.bench
+
+lock:  ## pin the Python packages again (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \
+	    pyproject.toml -o deps/python/requirements.lock \
+	    --no-emit-index-url --custom-compile-command "make lock"
+
+docs: install  ## write the pages that are generated from the code
+	@.venv/bin/supertwin settings --markdown > docs/settings.md
+
+clean: down  ## remove what was installed here; the state in .state stays
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,291 @@
+#!/usr/bin/env bash
+# Installs what SuperTwin needs and leaves alone what is already there.
+#
+# System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt) and a virtual
+# environment (pip). Exit 2: something you can mend, named in the last line.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+readonly PYTHON=/usr/bin/python3
+readonly JENA_VERSION=5.6.0
+readonly JAR=.tools/fuseki/jena-fuseki-server-$JENA_VERSION.jar
+readonly COPY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
+readonly LOG=.tools/install.log
+
+say() { printf 'install: %s\n' "$*"; }
+
+fail() {
+    printf 'install: %s\n' "$*" >&2
+    exit 2
+}
+
+# The line of the log that says what went wrong, else the last one.
+last_words() {
+    { grep -E '^(E:|ERROR|error:|[A-Za-z]*Error:|\[ERROR\])|Error: ' "$LOG" || grep -v '^[[:space:]]*$' "$LOG"; } | tail -n 1
+}
+
+# Turn the log of a failed step into one line that names the cause and the cure.
+explain() {
+    local step=$1
+    if grep -qiE 'no space left|not enough free space|disk quota' "$LOG"; then
+        fail "$step: the disk is full; free some space ('df -h .' shows how much) and run make up again"
+    elif grep -qiE 'could not get lock|unable to acquire the dpkg' "$LOG"; then
+        fail "$step: another apt or dpkg is running; wait until it ends and run make up again"
+    elif grep -qE 'Unable to locate package|has no installation candidate' "$LOG"; then
+        fail "$step: $(grep -m1 -oE 'Unable to locate package.*|Package .* has no installation candidate' "$LOG"); enable the main (Ubuntu: universe) component of your distribution"
+    elif grep -qiE 'temporary failure|could not resolve|unknown host|network is unreachable|could not connect|failed to connect|connection (refused|timed out|reset)|no such host|i/o timeout|max retries|could not find a version|failed to fetch|could not transfer|NewConnectionError|certificate' "$LOG"; then
+        fail "$step: no network, or a proxy or certificate is missing; mend it and run make up again (details: $LOG)"
+    elif grep -qi 'sudo:' "$LOG"; then
+        fail "$step: $(grep -m1 -i 'sudo:' "$LOG"); run it as root, or as a user who may use sudo"
+    fi
+    fail "$step failed: $(last_words) (details: $LOG)"
+}
+
+# quietly STEP COMMAND...: run with the output in the log, explain a failure.
+quietly() {
+    local step=$1
+    shift
+    "$@" >"$LOG" 2>&1 || explain "$step"
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+# ---- what is there ---------------------------------------------------------------
+
+java_major() {
+    "$1" -version 2>&1 | sed -nE '1s/.*version "([0-9]+).*/\1/p'
+}
+
+has_java() {
+    local java major
+    for java in "${JAVA_HOME:-/nowhere}/bin/java" "$(command -v java || true)" /usr/lib/jvm/*/bin/java; do
+        [ -x "$java" ] || continue
+        major=$(java_major "$java")
+        [ "${major:-0}" -ge 17 ] && return 0
+    done
+    return 1
+}
+
+has_pcp_python() {
+    compgen -G '/usr/lib/python3/dist-packages/cpmapi*.so' >/dev/null
+}
+
+has_pfm() {
+    compgen -G '/usr/lib/*/libpfm.so.4' >/dev/null || compgen -G '/usr/lib*/libpfm.so.4' >/dev/null
+}
+
+missing_packages() {
+    [ -x /usr/lib/pcp/bin/pmcd ] || echo pcp
+    has_pcp_python || echo python3-pcp
+    command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
+    [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
+    has_pfm || echo libpfm4
+    "$PYTHON" -c 'import ensurepip' 2>/dev/null || echo python3-venv
+    has_java || echo default-jre-headless
+    command -v setpriv >/dev/null || echo util-linux
+    fuseki_is_there || command -v mvn >/dev/null || echo maven
+}
+
+fuseki_is_there() {
+    [ -f "$JAR" ]
+}
+
+# ---- system packages -------------------------------------------------------------
+
+# Debian 12's pcp calls systemctl after it is unpacked and fails where systemd does
+# not run; a systemctl that does nothing stands in for it during the install.
+without_systemd() {
+    [ -d /run/systemd/system ] && return
+    mkdir -p .tools/shim
+    printf '#!/bin/sh\nexit 0\n' >.tools/shim/systemctl
+    chmod 755 .tools/shim/systemctl
+    printf '%s/.tools/shim:' "$PWD"
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        "PATH=$(without_systemd)/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
+        "$@"
+}
+
+apt_update() {
+    apt apt-get -q -o DPkg::Lock::Timeout=120 update
+}
+
+apt_install() {
+    apt dpkg --configure -a &&
+        apt apt-get -q -y -o DPkg::Lock::Timeout=120 install --no-install-recommends "$@"
+}
+
+install_packages() {
+    local packages=("$@")
+    command -v apt-get >/dev/null ||
+        fail "this is not Debian or Ubuntu: install ${packages[*]} by hand, then run make up again"
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        fail "no root and no sudo: ask an administrator for 'apt-get install --no-install-recommends ${packages[*]}', then run make up again"
+    fi
+    say "apt: ${packages[*]}"
+    apt_update >"$LOG" 2>&1 || say "apt-get update failed; trying with the lists that are there"
+    # Kept: the reason of a failed update is often the reason of the failed install.
+    apt_install "${packages[@]}" >>"$LOG" 2>&1 || explain "apt-get install ${packages[*]}"
+}
+
+prepare_pcp() {
+    if [ ! -d /run/pcp ]; then
+        quietly "creating /run/pcp" as_root install -d -o pcp -g pcp -m 775 /run/pcp
+    fi
+    if [ ! -s /var/lib/pcp/pmns/root ]; then
+        say "PCP: building its name space"
+        quietly "building PCP's name space" as_root sh -c 'cd /var/lib/pcp/pmns && ./Rebuild -s'
+    fi
+}
+
+# ---- Fuseki ----------------------------------------------------------------------
+
+install_fuseki() {
+    fuseki_is_there && return
+    say "Fuseki $JENA_VERSION (Maven)"
+    local new=.tools/fuseki.new
+    rm -rf "$new"
+    quietly "fetching Fuseki" mvn -q -B "$COPY" \
+        "-Dartifact=org.apache.jena:jena-fuseki-server:$JENA_VERSION" "-DoutputDirectory=$PWD/$new"
+    (cd "$new" && sha256sum --quiet -c ../../deps/fuseki/SHA256SUMS) >"$LOG" 2>&1 ||
+        fail "Fuseki's jar is not the one in deps/fuseki/SHA256SUMS: remove it from ~/.m2 and run make up again"
+    mkdir -p .tools/fuseki
+    mv "$new"/*.jar .tools/fuseki/
+    rm -rf "$new"
+}
+
+# ---- VictoriaMetrics -------------------------------------------------------------
+
+find_go() {
+    local go version
+    for go in "$(command -v go || true)" /usr/local/go/bin/go; do
+        [ -x "$go" ] || continue
+        version=$("$go" env GOVERSION 2>/dev/null | sed -nE 's/^go1\.([0-9]+).*/\1/p')
+        [ "${version:-0}" -ge 24 ] && echo "$go" && return
+    done
+    return 0
+}
+
+build_store() {
+    local go=$1 version
+    version=$(awk '/VictoriaMetrics v/ {print $NF; exit}' deps/victoria-metrics/go.mod)
+    say "VictoriaMetrics $version (Go; about a minute)"
+    (cd deps/victoria-metrics && "$go" build -mod=readonly \
+        -ldflags "-X github.com/VictoriaMetrics/VictoriaMetrics/lib/buildinfo.Version=victoria-metrics-$version" \
+        -o ../../.tools/victoria-metrics.new \
+        github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics) >"$LOG" 2>&1
+}
+
+# The package is unpacked here and not installed: its service would take the port.
+unpack_store() {
+    command -v apt-get >/dev/null ||
+        fail "VictoriaMetrics: put a victoria-metrics on PATH, or Go 1.24 or newer, then run make up again"
+    say "VictoriaMetrics (the distribution's package)"
+    rm -rf .tools/deb
+    mkdir -p .tools/deb
+    [ -n "$(apt-cache show victoria-metrics 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
+    quietly "fetching VictoriaMetrics" sh -c 'cd .tools/deb && apt-get -q download victoria-metrics'
+    quietly "unpacking VictoriaMetrics" sh -c 'cd .tools/deb && dpkg-deb -x ./*.deb . && mv usr/bin/victoria-metrics ../victoria-metrics.new'
+    rm -rf .tools/deb
+}
+
+install_store() {
+    command -v victoria-metrics >/dev/null && return
+    local want go
+    want=$(sha256sum <deps/victoria-metrics/go.mod)
+    if [ -x .tools/victoria-metrics ] && [ "$(cat .tools/victoria-metrics.stamp 2>/dev/null)" = "$want" ]; then
+        return
+    fi
+    go=$(find_go)
+    if [ -z "$go" ] || ! build_store "$go"; then
+        unpack_store
+    fi
+    .tools/victoria-metrics.new -version >"$LOG" 2>&1 || explain "starting VictoriaMetrics"
+    mv .tools/victoria-metrics.new .tools/victoria-metrics
+    echo "$want" >.tools/victoria-metrics.stamp
+}
+
+# ---- Python ----------------------------------------------------------------------
+
+build_venv() {
+    say "Python packages (pip, from deps/python/requirements.lock)"
+    quietly "creating .venv" "$PYTHON" -m venv --clear .venv
+    quietly "installing Python packages" .venv/bin/python -m pip install -q \
+        --require-hashes -r deps/python/requirements.lock
+}
+
+# python3-pcp is built for the distribution's Python: only its modules are linked in,
+# so that no other system package can hide a gap in the lock file.
+link_pcp() {
+    local site
+    site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+    ln -sfn /usr/lib/python3/dist-packages/pcp "$site/pcp"
+    ln -sf /usr/lib/python3/dist-packages/cpm*.so "$site/"
+    quietly "checking python3-pcp" .venv/bin/python -c 'import pcp.pmapi'
+}
+
+install_venv() {
+    local lock project
+    lock="$("$PYTHON" -V) $(sha256sum <deps/python/requirements.lock)"
+    project="$PWD $(sha256sum <pyproject.toml)"
+    [ -x .venv/bin/python ] && [ "$(cat .venv/lock.stamp 2>/dev/null)" = "$lock" ] || {
+        build_venv
+        link_pcp
+        echo "$lock" >.venv/lock.stamp
+    }
+    [ "$(cat .venv/project.stamp 2>/dev/null)" = "$project" ] || {
+        quietly "installing SuperTwin" .venv/bin/python -m pip install -q \
+            --no-deps --no-build-isolation --no-index -e .
+        echo "$project" >.venv/project.stamp
+    }
+}
+
+check_platform() {
+    [ "$(uname -s)" = Linux ] || fail "SuperTwin runs on Linux only"
+    [ -x "$PYTHON" ] || command -v apt-get >/dev/null ||
+        fail "no $PYTHON: install Python 3.11 or newer, then run make up again"
+}
+
+check_python() {
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "$("$PYTHON" -V) is too old: 3.11 or newer is needed (Debian 12, Ubuntu 24.04 or newer)"
+}
+
+check_disk() {
+    local free
+    free=$(df -Pk . | awk 'NR == 2 {print $4}')
+    [ "$free" -ge 2097152 ] ||
+        fail "the disk is full: $((free / 1024)) MiB are free in $PWD, the install needs 2048; free some and run make up again"
+}
+
+main() {
+    check_platform
+    mkdir -p .tools 2>/dev/null || fail "$PWD cannot be written: check its owner, or that the disk is not full"
+    # make up and make test may run at once: the second waits for the first.
+    exec 9>.tools/install.lock
+    flock 9
+    local packages
+    mapfile -t packages < <(missing_packages)
+    if [ ${#packages[@]} -gt 0 ] || ! fuseki_is_there || [ ! -f .venv/lock.stamp ]; then
+        check_disk
+    fi
+    [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}"
+    check_python
+    prepare_pcp
+    install_fuseki
+    install_store
+    install_venv
+    [ "${1:-}" = --quiet ] || say "everything is there"
+}
+
+main "$@"
