@@ -1,0 +1,1 @@
+"""From the machine to the graph: sources, facts, description, publishing."""

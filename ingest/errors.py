@@ -1,0 +1,66 @@
+"""The exception tree of ingest; every message is one line: the thing and the cure.
+
+IngestError
+├── HostNameError               a name that no host can be registered under
+├── DocumentError               a file that holds no facts of a probe
+├── NotConformingError          a description that the shapes refuse
+├── OtherMachineError           another machine is known by that name
+└── SourceError                 a source gave no facts
+    ├── SourceMissingError      its tool, library or file is not on this machine
+    ├── SourceRefusedError      it is there, but failed, hung or was not permitted
+    └── MalformedSourceError    it answered with something that cannot be read
+        └── TopologyError       hwloc's XML is cut short, hostile or inconsistent
+"""
+
+
+class IngestError(Exception):
+    """Anything that goes wrong between a machine and its published graph."""
+
+
+class HostNameError(IngestError):
+    """A name that no host can be registered under."""
+
+
+class SourceError(IngestError):
+    """A source gave no facts."""
+
+
+class SourceMissingError(SourceError):
+    """The tool, library or file that a source reads is not on this machine."""
+
+
+class SourceRefusedError(SourceError):
+    """A source is there, but failed, took too long or was not permitted."""
+
+
+class MalformedSourceError(SourceError):
+    """A source answered with something that cannot be read."""
+
+
+class TopologyError(MalformedSourceError):
+    """hwloc's XML is cut short, hostile or inconsistent."""
+
+
+class DocumentError(IngestError):
+    """A file that holds no facts of a probe."""
+
+
+class NotConformingError(IngestError):
+    """A description that the shapes refuse; `lines` is the report."""
+
+    def __init__(self, host: str, lines: list[str]) -> None:
+        self.lines = lines
+        noun = "fault" if len(lines) == 1 else "faults"
+        super().__init__(
+            f"the description of {host} has {len(lines)} {noun}; the old twin stays"
+        )
+
+
+class OtherMachineError(IngestError):
+    """Another machine is known by that name."""
+
+    def __init__(self, host: str, known: str, new: str) -> None:
+        super().__init__(
+            f"{host} is known as another machine ({known}, now {new}): give this one "
+            "another name, or replace it with `supertwin ingest --confirm`"
+        )

@@ -1,0 +1,72 @@
+"""Reading files of the system, bounded, with one line for each way that fails."""
+
+from pathlib import Path
+
+from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
+
+MAX_FILE = 64 * 1024 * 1024
+
+
+def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
+    """All bytes of a file, at most ``limit``.
+
+    Raises SourceMissingError, SourceRefusedError or, for its size,
+    MalformedSourceError.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise SourceMissingError(f"{path} does not exist: check the path") from None
+    except PermissionError:
+        raise SourceRefusedError(f"{path} may not be read: run as root") from None
+    except OSError as error:
+        raise SourceRefusedError(
+            f"{path} cannot be read ({error.strerror}): check that it is a file"
+        ) from None
+    if len(content) > limit:
+        raise MalformedSourceError(
+            f"{path} is larger than {limit} bytes: give a file of that size at most"
+        )
+    return content
+
+
+def read_text(path: Path) -> str:
+    """A text file; what is not UTF-8 is replaced. Raises as read_file does."""
+    return read_file(path).decode(errors="replace")
+
+
+def read_value(path: Path) -> str | None:
+    """One attribute below /sys or /proc, stripped; None where there is none to read.
+
+    The kernel refuses many attributes with an error of its own choice (the speed of a
+    link that is down: EINVAL), which all mean that there is no value.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(1 << 20).decode(errors="replace")
+    except OSError:
+        return None
+    return text.strip("\0 \t\n") or None
+
+
+def read_number(path: Path) -> int | None:
+    """One whole number below /sys or /proc; None where there is none to read."""
+    value = read_value(path)
+    try:
+        return None if value is None else int(value)
+    except ValueError:
+        return None
+
+
+def parse_cpulist(text: str) -> list[int]:
+    """The kernel's way of writing CPU sets: ``0-3,8`` is [0, 1, 2, 3, 8].
+
+    Raises MalformedSourceError.
+    """
+    try:
+        ends = [part.partition("-") for part in text.strip().split(",") if part]
+        ranges = [range(int(low), int(high or low) + 1) for low, _, high in ends]
+    except ValueError:
+        raise MalformedSourceError(f"{text[:80]!r} is no list of CPUs") from None
+    return sorted({cpu for cpus in ranges for cpu in cpus})

@@ -1,0 +1,149 @@
+"""The topology of a machine, from hwloc's XML (versions 1, 2 and 3)."""
+
+from collections import Counter
+from typing import Any
+
+from ingest.errors import TopologyError
+from ingest.hwloc_distances import find_distances
+from ingest.hwloc_xml import Thing, Topology, parse_topology, whole
+from ingest.tool import run_tool
+
+_COMMAND = ("lstopo-no-graphics", "--disallowed", "--no-io", "--of", "xml")
+_TIMEOUT = 30.0
+_CACHE_TYPES = {0: "unified", 1: "data", 2: "instruction"}
+
+
+def read_hwloc() -> dict[str, Any]:
+    """The topology of this machine; raises SourceError."""
+    return parse_hwloc(run_tool(_COMMAND, "hwloc-nox", _TIMEOUT))
+
+
+def parse_hwloc(xml: bytes) -> dict[str, Any]:
+    """The facts in one XML file of hwloc; sizes in bytes, CPUs as os indexes.
+
+    Whatever holds no thread, offline ones included, is left out, except for NUMA
+    domains (memory without CPUs is real). Raises TopologyError.
+    """
+    topology = parse_topology(xml)
+    threads = _threads(topology)
+    facts = {
+        "version": topology.version,
+        "threads": threads,
+        "cores": [_indexed(core) for core in topology.things("Core")],
+        "dies": [_indexed(die) for die in topology.things("Die")],
+        "sockets": [_socket(thing, topology) for thing in topology.things("Package")],
+        "groups": [_group(group) for group in topology.things("Group")],
+        "caches": [_cache(cache) for cache in topology.things("Cache")],
+        "numa": _numa(topology, [thread["os_index"] for thread in threads]),
+        "distances": find_distances(topology),
+    }
+    _check(facts)
+    return facts
+
+
+def _threads(topology: Topology) -> list[dict[str, Any]]:
+    units = [_os_index(unit) for unit in topology.all_things("PU")]
+    if not units:
+        raise TopologyError(
+            "the hwloc XML holds no PU: export it again with `lstopo --of xml`"
+        )
+    _check_unique("PU", units)
+    allowed = topology.allowed.intersection(units)
+    known = sorted(topology.complete.union(units))
+    return [{"os_index": cpu, "allowed": cpu in allowed} for cpu in known]
+
+
+def _os_index(thing: Thing) -> int:
+    if thing.os_index is None:
+        raise TopologyError(
+            f"a {thing.kind} of the hwloc XML has no os_index: export it again"
+        )
+    return thing.os_index
+
+
+def _check_unique(kind: str, indexes: list[int]) -> None:
+    twice = [index for index, times in Counter(indexes).items() if times > 1]
+    if twice:
+        raise TopologyError(
+            f"{kind} {min(twice)} stands twice in the hwloc XML: export it again "
+            "with `lstopo --of xml`"
+        )
+
+
+def _indexed(thing: Thing) -> dict[str, Any]:
+    return {"os_index": thing.os_index, "threads": thing.threads}
+
+
+def _socket(thing: Thing, topology: Topology) -> dict[str, Any]:
+    # Some back ends describe the one CPU model of a machine on its root only.
+    shared = {key: text for key, text in topology.info.items() if key[:3] == "CPU"}
+    return {**_indexed(thing), "info": {**shared, **thing.info}}
+
+
+def _group(thing: Thing) -> dict[str, Any]:
+    return {
+        "level": thing.level,
+        "threads": thing.threads,
+        "subtype": thing.attributes.get("subtype"),
+    }
+
+
+def _cache(thing: Thing) -> dict[str, Any]:
+    size = whole(thing, "cache_size")
+    line = whole(thing, "cache_linesize")
+    ways = whole(thing, "cache_associativity")
+    kind = whole(thing, "cache_type") or 0
+    level = whole(thing, "depth")
+    if level is None or kind not in _CACHE_TYPES:
+        raise TopologyError(
+            "a cache of the hwloc XML has no known level and type: export it again"
+        )
+    return {
+        "level": level,
+        "type": _CACHE_TYPES[kind],
+        "size": size,
+        "line": line,
+        "ways": ways,
+        "sets": _sets(size, line, ways),
+        "inclusive": {"0": False, "1": True}.get(thing.info.get("Inclusive", "")),
+        "threads": thing.threads,
+    }
+
+
+def _sets(size: int | None, line: int | None, ways: int | None) -> int | None:
+    if not size or not line or not ways or size % (line * ways):
+        return None
+    return size // (line * ways)
+
+
+def _numa(topology: Topology, threads: list[int]) -> list[dict[str, Any]]:
+    domains = topology.all_things("NUMANode")
+    _check_unique("NUMANode", [_os_index(domain) for domain in domains])
+    if not domains:
+        # hwloc 1 wrote no NUMA node for a machine with a single memory.
+        memory = whole(topology.root, "local_memory")
+        return [{"os_index": 0, "threads": threads, "memory": memory}]
+    return [
+        {**_indexed(domain), "memory": whole(domain, "local_memory")}
+        for domain in domains
+    ]
+
+
+def _check(facts: dict[str, Any]) -> None:
+    known = {thread["os_index"] for thread in facts["threads"]}
+    for name in ("cores", "dies", "sockets", "groups", "caches", "numa"):
+        seen: set[tuple[Any, ...]] = set()
+        for thing in facts[name]:
+            kind = (name, thing.get("level"), thing.get("type"))
+            claimed = {(*kind, cpu) for cpu in thing["threads"]}
+            if not known.issuperset(thing["threads"]):
+                raise TopologyError(
+                    f"one of the {name} of the hwloc XML holds a CPU that the "
+                    "machine does not: export it again"
+                )
+            if name != "numa" and seen & claimed:
+                raise TopologyError(
+                    f"two of the {name} of the hwloc XML hold the same CPU "
+                    f"{min(seen & claimed)[-1]}: export it again"
+                )
+            seen |= claimed

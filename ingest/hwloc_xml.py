@@ -1,0 +1,179 @@
+"""hwloc's XML as a flat list of things with their CPUs, whatever its version."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+
+from ingest.errors import TopologyError
+
+MAX_XML = 64 * 1024 * 1024
+# The largest Linux kernels hold 8192 CPUs; a wider set is a damaged or hostile file.
+MAX_CPUS = 1 << 16
+
+_CURE = "export it again with `lstopo --of xml`"
+_OLD_NAMES = {"Socket": "Package", "Node": "NUMANode"}
+_CACHE = re.compile(r"(L[1-5][id]?)?Cache")
+# hwloc writes an unknown number as -1, or as that looks in an unsigned integer.
+_UNKNOWN = {2**32 - 1, 2**64 - 1}
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object: its kind by hwloc 2's name, its level among Groups, its CPUs."""
+
+    kind: str
+    level: int
+    attributes: dict[str, str]
+    info: dict[str, str]
+    threads: list[int]
+    os_index: int | None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A whole file: ``root`` is the Machine, ``element`` the topology's XML."""
+
+    version: str
+    element: Any
+    root: Thing
+    objects: list[Thing]
+    complete: frozenset[int]
+    allowed: frozenset[int]
+
+    @property
+    def info(self) -> dict[str, str]:
+        """What hwloc says of the machine as a whole."""
+        return self.root.info
+
+    def all_things(self, kind: str) -> list[Thing]:
+        """Every object of a kind, in the order of the file."""
+        return [thing for thing in self.objects if thing.kind == kind]
+
+    def things(self, kind: str) -> list[Thing]:
+        """Every object of a kind that holds a CPU, online or not."""
+        return [thing for thing in self.all_things(kind) if thing.threads]
+
+
+def parse_topology(xml: bytes) -> Topology:
+    """Read a file of hwloc; raises TopologyError."""
+    element = _parse(xml)
+    version = element.get("version", "1.0")
+    if element.tag != "topology" or version.partition(".")[0] not in ("1", "2", "3"):
+        raise TopologyError(
+            f"<{element.tag[:40]}> of version {version[:20]!r} is no topology of "
+            f"hwloc 1, 2 or 3: {_CURE}"
+        )
+    machine = element.find("object")
+    if machine is None:
+        raise TopologyError(f"the hwloc XML holds no machine: {_CURE}")
+    return Topology(
+        version=version,
+        element=element,
+        root=_thing(machine, 0),
+        objects=list(_things(machine)),
+        complete=frozenset(_cpus(machine, "complete_cpuset", "cpuset")),
+        allowed=_allowed(machine),
+    )
+
+
+def whole(thing: Thing, name: str) -> int | None:
+    """A number of bytes or the like; None where hwloc does not know it."""
+    return _number(thing.attributes, name) or None
+
+
+def _parse(xml: bytes) -> Any:
+    if len(xml) > MAX_XML:
+        raise TopologyError(
+            f"the hwloc XML is larger than {MAX_XML >> 20} MiB: {_CURE}"
+        )
+    try:
+        return fromstring(
+            xml, forbid_dtd=False, forbid_entities=True, forbid_external=True
+        )
+    except DefusedXmlException as error:
+        raise TopologyError(
+            f"the hwloc XML declares an entity ({type(error).__name__}), which hwloc "
+            f"never does: {_CURE}"
+        ) from None
+    except (ParseError, ValueError, LookupError) as error:
+        raise TopologyError(
+            f"the hwloc XML cannot be read or is cut short ({error}): {_CURE}"
+        ) from None
+
+
+def _things(machine: Any) -> Iterator[Thing]:
+    # Not recursive: a file may nest deeper than Python's stack.
+    stack = [(machine, 0)]
+    while stack:
+        element, level = stack.pop()
+        thing = _thing(element, level)
+        yield thing
+        below = level + (thing.kind == "Group")
+        stack.extend((child, below) for child in reversed(element.findall("object")))
+
+
+def _thing(element: Any, level: int) -> Thing:
+    kind = element.get("type", "")
+    kind = "Cache" if _CACHE.fullmatch(kind) else _OLD_NAMES.get(kind, kind)
+    os_index = _number(element.attrib, "os_index")
+    return Thing(
+        kind=kind,
+        level=level,
+        attributes=dict(element.attrib),
+        info={
+            info.get("name", ""): info.get("value", "")
+            for info in element.findall("info")
+        },
+        threads=_cpus(element, "complete_cpuset", "cpuset"),
+        os_index=os_index,
+    )
+
+
+def _allowed(machine: Any) -> frozenset[int]:
+    present = frozenset(_cpus(machine, "cpuset"))
+    # hwloc 1 says apart which CPUs are online.
+    for name in ("allowed_cpuset", "online_cpuset"):
+        if name in machine.attrib:
+            present &= frozenset(_cpus(machine, name))
+    return present
+
+
+def _cpus(element: Any, *names: str) -> list[int]:
+    for name in names:
+        if name in element.attrib:
+            return _parse_cpuset(element.attrib[name])
+    return []
+
+
+def _parse_cpuset(text: str) -> list[int]:
+    """hwloc's ``0x000000ff,,0x0``: words of 32 bits, highest first, zero if empty."""
+    words = text.split(",")
+    if len(words) * 32 > MAX_CPUS or any(len(word) > 10 for word in words):
+        raise TopologyError(
+            f"a cpuset of the hwloc XML ({text[:40]}) is unbounded or wider than "
+            f"{MAX_CPUS} CPUs: {_CURE}"
+        )
+    try:
+        bits = "".join(f"{int(word or '0', 16):032b}" for word in words)
+    except ValueError:
+        raise TopologyError(
+            f"a cpuset of the hwloc XML ({text[:40]!r}) is not hexadecimal: {_CURE}"
+        ) from None
+    return [cpu for cpu, bit in enumerate(reversed(bits)) if bit == "1"]
+
+
+def _number(attributes: dict[str, str], name: str) -> int | None:
+    text = attributes.get(name)
+    if text is None:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        raise TopologyError(
+            f"{name} of the hwloc XML is {text[:40]!r}, not a number: {_CURE}"
+        ) from None
+    return None if number < 0 or number in _UNKNOWN else number
