@@ -27,14 +27,15 @@ def _joined(kernel: list[Entry], lshw: list[Entry]) -> list[Entry]:
     """What the kernel lists, filled in by lshw; the kernel wins where both speak."""
     extra = {entry.get("name"): entry for entry in lshw}
     return [
-        {**extra.get(entry["name"], {}), **{k: v for k, v in entry.items() if v is not None}}
+        {
+            **extra.get(entry["name"], {}),
+            **{k: v for k, v in entry.items() if v is not None},
+        }
         for entry in kernel
     ]
 
 
-def _memory_banks(
-    triples: Triples, iris: Iris, host: str, banks: list[Entry]
-) -> None:
+def _memory_banks(triples: Triples, iris: Iris, host: str, banks: list[Entry]) -> None:
     taken: set[str] = set()
     for number, bank in enumerate(banks):
         slot = bank.get("slot") or f"bank-{number}"

@@ -24,7 +24,9 @@ def describe_plan(
     components: Mapping[str, URIRef],
 ) -> None:
     """One plan node for each monitored metric that the host exposes."""
-    domains = {metric["name"]: metric["indom"] for metric in (pcp or {}).get("metrics", [])}
+    domains = {
+        metric["name"]: metric["indom"] for metric in (pcp or {}).get("metrics", [])
+    }
     for name in monitored:
         if name in metrics:
             plan = _plan(triples, iris, host, name, metrics[name])
@@ -34,9 +36,7 @@ def describe_plan(
                 )
 
 
-def _plan(
-    triples: Triples, iris: Iris, host: str, name: str, metric: URIRef
-) -> URIRef:
+def _plan(triples: Triples, iris: Iris, host: str, name: str, metric: URIRef) -> URIRef:
     return triples.node(
         iris.component(host, "plan", f"{MONITOR}.{name}"),
         ST.SamplingPlan,

@@ -1,4 +1,4 @@
-"""Performance monitoring units: the shared models with their events, and a host's own."""
+"""Performance monitoring units: shared models with events, and a host's own."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from ontology.terms import ST
 def describe_pmus(
     twin: Triples, iris: Iris, host: str, facts: dict[str, Any]
 ) -> dict[URIRef, Triples]:
-    """Describe the PMUs of a host in `twin`; the answer holds a graph for each model."""
+    """Describe a host's PMUs in `twin`; the answer holds a graph for each model."""
     graphs = {}
     for pmu in (facts.get("pfm") or {}).get("pmus") or []:
         model = Triples()
@@ -80,9 +80,7 @@ def _event_node(
     )
 
 
-def _counted(
-    iris: Iris, host: str, kind: str, facts: dict[str, Any]
-) -> list[URIRef]:
+def _counted(iris: Iris, host: str, kind: str, facts: dict[str, Any]) -> list[URIRef]:
     """A core PMU counts for each thread, an uncore one for each socket."""
     topology = facts.get("hwloc")
     if topology and kind == "core":

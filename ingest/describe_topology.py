@@ -64,7 +64,9 @@ class _Topology:
 
     def _parent(self, threads: frozenset[int]) -> URIRef:
         return next(
-            iri for held, iri in reversed(self.containers) if threads and threads <= held
+            iri
+            for held, iri in reversed(self.containers)
+            if threads and threads <= held
         )
 
     def _containers(self, kind: str, name: str, class_: URIRef) -> None:

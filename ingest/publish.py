@@ -41,7 +41,8 @@ def read_catalogue(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
         f"""PREFIX st: <{ST}>
         SELECT ?metric ?name ?type ?semantics ?units ?domain WHERE {{
           GRAPH <{iris.metrics_graph}> {{
-            ?metric st:samplerName ?name ; st:valueType ?type ; st:semantics ?semantics .
+            ?metric st:samplerName ?name ; st:valueType ?type ;
+                    st:semantics ?semantics .
             OPTIONAL {{ ?metric st:pcpUnits ?units }}
             OPTIONAL {{ ?metric st:instanceDomain/st:domainId ?domain }}
           }}

@@ -65,10 +65,15 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _document(
-    settings: Settings, probe_file: Path | None, hwloc_file: Path | None, host: str | None
+    settings: Settings,
+    probe_file: Path | None,
+    hwloc_file: Path | None,
+    host: str | None,
 ) -> dict[str, Any]:
     if hwloc_file:
-        return hwloc_document(check_host(host or ""), parse_hwloc(read_file(hwloc_file)))
+        return hwloc_document(
+            check_host(host or ""), parse_hwloc(read_file(hwloc_file))
+        )
     if probe_file:
         document = _read_document(probe_file)
         return document | {"host": check_host(host or document["host"])}

@@ -1,4 +1,4 @@
-"""`supertwin query`: every saved query is a command with its parameters as options."""
+"""`supertwin query`: every saved query is a command, its parameters are options."""
 
 import csv
 import io
@@ -6,14 +6,11 @@ import json
 from collections.abc import Sequence
 
 import click
-from rdflib import Literal, URIRef
 
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.endpoint import Endpoint, Rows
 from supertwin.settings import Settings
-
-Cell = str | int | float | bool | None
 
 
 class SavedQueries(click.Group):
@@ -33,9 +30,7 @@ def query() -> None:
 
 
 def _command(saved: SavedQuery) -> click.Command:
-    options: list[click.Parameter] = [
-        _option(param) for param in saved.params.values()
-    ]
+    options: list[click.Parameter] = [_option(param) for param in saved.params.values()]
     options.append(
         click.Option(
             ["--format", "output"],
@@ -81,7 +76,7 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
 
 def as_table(rows: Rows) -> str:
     """Aligned columns, a count at the end."""
-    cells = [[_text(cell) for cell in row] for row in _values(rows)]
+    cells = [[_text(cell) for cell in row] for row in rows.values()]
     widths = [
         max(map(len, column)) for column in zip(rows.columns, *cells, strict=True)
     ]
@@ -94,28 +89,17 @@ def as_table(rows: Rows) -> str:
 def as_csv(rows: Rows) -> str:
     """RFC 4180 with a header line."""
     out = io.StringIO()
-    csv.writer(out).writerows([rows.columns, *map(list, _values(rows))])
+    csv.writer(out).writerows([rows.columns, *map(list, rows.values())])
     return out.getvalue()
 
 
 def as_json(rows: Rows) -> str:
     """A list with one object a row; absent values are null."""
-    found = [dict(zip(rows.columns, row, strict=True)) for row in _values(rows)]
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    found = [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
+    return json.dumps(found, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _values(rows: Rows) -> list[list[Cell]]:
-    return [[_value(term) for term in row] for row in rows.rows]
-
-
-def _value(term: object) -> Cell:
-    if isinstance(term, Literal):
-        value = term.toPython()
-        return value if isinstance(value, str | int | float | bool) else str(term)
-    return str(term) if isinstance(term, URIRef) else None
-
-
-def _text(cell: Cell) -> str:
+def _text(cell: object) -> str:
     if cell is None:
         return ""
     return str(cell).lower() if isinstance(cell, bool) else str(cell)

@@ -11,7 +11,7 @@ from ingest.publish import Store, publish, read_catalogue
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.endpoint import Endpoint
-from sampler_bridge.plan import load_monitor, plan_names
+from sampler_bridge.monitor import load_monitor, plan_names
 from supertwin.settings import Settings
 
 Progress = Callable[[str], None]
@@ -53,7 +53,9 @@ def load_document(
     iris = Iris(settings.base)
     store = open_store(settings)
     catalogue = read_catalogue(store.twin, iris)
-    exposed = [m["name"] for m in (document["facts"].get("pcp") or {}).get("metrics", [])]
+    exposed = [
+        m["name"] for m in (document["facts"].get("pcp") or {}).get("metrics", [])
+    ]
     started = time.monotonic()
     description = describe(
         document, iris, plan_names(load_monitor(), exposed), catalogue

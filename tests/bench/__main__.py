@@ -1,0 +1,27 @@
+"""`make bench`: speed and size on a stack of its own, as one table with ratios."""
+
+import tempfile
+from pathlib import Path
+
+from tests.bench.bridge import bridge_figures
+from tests.bench.queries import query_figures
+from tests.bench.table import Figure, print_table
+from tests.bench.twin import big_host_figures, probe_figures
+from tests.stack import running_stack
+
+
+def main() -> None:
+    figures: list[Figure] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder,
+        running_stack(Path(folder)) as stack,
+    ):
+        figures += bridge_figures(stack)
+        figures += probe_figures(stack)
+        figures += big_host_figures(stack)
+        figures += query_figures(stack)
+    print_table(figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The bridge at 1 Hz: CPU, memory, and how soon a point can be read."""
+
+import json
+import os
+import statistics
+import time
+from pathlib import Path
+
+import httpx
+
+from tests.bench.table import Figure
+from tests.stack import HOST, Stack, wait_until
+
+SECONDS = 60
+SELECTOR = f'kernel_all_pswitch{{hostname="{HOST}"}}'
+
+
+def bridge_figures(stack: Stack) -> list[Figure]:
+    """One minute of the monitor set."""
+    wait_until("points", lambda: _latest(stack) is not None)
+    pid = int(stack.children()["bridge"]["pid"])
+    status = json.loads((stack.home / "bridge" / "status.json").read_text())
+    before, began = _cpu_seconds(pid), time.monotonic()
+    points = status["written"]
+    visible = _visibility(stack, SECONDS)
+    busy = _cpu_seconds(pid) - before
+    took = time.monotonic() - began
+    status = json.loads((stack.home / "bridge" / "status.json").read_text())
+    return [
+        Figure(
+            "bridge: CPU of one core, monitor set at 1 Hz", 100 * busy / took, "%", 3
+        ),
+        Figure("bridge: resident memory", _rss_mb(pid), "MB", 120),
+        Figure(
+            "bridge: a point is readable after its tick, median",
+            statistics.median(visible),
+            "s",
+            1.5,
+        ),
+        Figure(
+            "bridge: a point is readable after its tick, worst", max(visible), "s", 1.5
+        ),
+        Figure("bridge: points a second", (status["written"] - points) / took, ""),
+    ]
+
+
+def _visibility(stack: Stack, seconds: int) -> list[float]:
+    """Seconds from a tick to the first answer that holds its point."""
+    delays, seen = [], _latest(stack)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        latest = _latest(stack)
+        if latest is not None and latest != seen:
+            delays.append(time.time() - latest)
+            seen = latest
+        time.sleep(0.02)
+    return delays
+
+
+def _latest(stack: Stack) -> float | None:
+    answer = httpx.get(
+        f"{stack.store}/api/v1/query",
+        params={"query": f"tlast_over_time({SELECTOR}[10s])", "nocache": "1"},
+        timeout=10,
+    ).json()
+    found = answer["data"]["result"]
+    return float(found[0]["value"][1]) if found else None
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _rss_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise AssertionError(f"no VmRSS of {pid}")

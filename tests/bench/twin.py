@@ -1,0 +1,147 @@
+"""From a machine, or a file, to a queryable twin."""
+
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import httpx
+
+from ingest.describe import Description, describe
+from ingest.hwloc import parse_hwloc
+from ingest.probe import hwloc_document, probe
+from ingest.publish import Store, publish
+from ontology.iris import Iris
+from queries.endpoint import Endpoint
+from sampler_bridge.monitor import load_monitor, plan_names
+from shapes.validate import validate
+from tests.bench.table import Figure
+from tests.stack import Stack
+
+# 2 sockets × 4 NUMA domains × 2 L3 × 4 cores × 2 threads = 128 threads
+BIG = "pack:2 numa:4 l3:2 l2:4 l1d:1 l1i:1 core:1 pu:2"
+ORIGINAL_PROBE_S = 30.0
+
+T = TypeVar("T")
+
+
+def probe_figures(stack: Stack) -> list[Figure]:
+    """Everything from the command to an answer that shows the new host."""
+    seconds = []
+    for number in range(3):
+        host = f"probed-{number}"
+        env = {**stack.env, "SUPERTWIN_HOST": host}
+        started = time.monotonic()
+        Stack(stack.home, env).run("ingest")
+        found = stack.sparql(
+            "PREFIX st: <https://w3id.org/supertwin/ns#> "
+            f'SELECT ?h WHERE {{ ?h st:hostname "{host}" }}'
+        )
+        seconds.append(time.monotonic() - started)
+        assert len(found) == 1
+    return [
+        Figure(
+            "probe → validated → queryable, this machine",
+            statistics.median(seconds),
+            "s",
+            10,
+            ORIGINAL_PROBE_S,
+            "first phase of the original's probe alone (published)",
+        )
+    ]
+
+
+def big_host_figures(stack: Stack) -> list[Figure]:
+    """A 128-thread host with this machine's PCP catalogue, instances scaled to it."""
+    iris, store = Iris(stack.base), _store(stack)
+    facts = probe("big", _pcp_address(stack))
+    xml = subprocess.run(
+        ["lstopo-no-graphics", "--input", BIG, "--of", "xml"],
+        capture_output=True,
+        check=True,
+    ).stdout
+    document, parse = _timed(lambda: _scaled(facts, xml))
+    names = [m["name"] for m in document["facts"]["pcp"]["metrics"]]
+    monitored = plan_names(load_monitor(), names)
+    description, describing = _timed(lambda: describe(document, iris, monitored))
+    _, validating = _timed(lambda: validate(description.union()))
+    _, publishing = _timed(lambda: publish(description, store, iris))
+    total = parse + describing + publishing
+    return [
+        Figure(
+            "128 threads: parse + describe + SHACL + load",
+            total,
+            "s",
+            5,
+            _bare_load(stack, description),
+            "the same triples sent to Fuseki as one N-Triples body",
+        ),
+        Figure("  of which parse", parse, "s"),
+        Figure("  of which describe", describing, "s"),
+        Figure("  of which SHACL", validating, "s"),
+        Figure("  of which load", publishing - validating, "s"),
+        Figure(
+            "128 threads: triples of the host's own graph",
+            len(description.twin),
+            "",
+            50000,
+        ),
+        Figure(
+            "128 threads: triples with plans",
+            len(description.twin) + len(description.plans),
+            "",
+        ),
+        Figure("128 threads: triples with the shared catalogues", len(description), ""),
+    ]
+
+
+def _scaled(document: dict[str, Any], xml: bytes) -> dict[str, Any]:
+    """This machine's facts with another topology, and domains that match it."""
+    topology = hwloc_document("big", parse_hwloc(xml))["facts"]["hwloc"]
+    pcp = dict(document["facts"]["pcp"])
+    for prefix, count in (
+        ("cpu", len(topology["threads"])),
+        ("node", len(topology["numa"])),
+    ):
+        pcp["indoms"] = {
+            domain: (
+                entry | {"instances": [[f"{prefix}{i}", i] for i in range(count)]}
+                if [f"{prefix}0", 0] in [list(x) for x in entry["instances"]]
+                else entry
+            )
+            for domain, entry in pcp["indoms"].items()
+        }
+    facts = {
+        k: v for k, v in document["facts"].items() if k not in ("cpu", "os", "board")
+    }
+    return {**document, "facts": {**facts, "hwloc": topology, "pcp": pcp}}
+
+
+def _bare_load(stack: Stack, description: Description) -> float:
+    """Seconds that Fuseki needs for the same triples as one body."""
+    body = "".join(part.ntriples() for part in description.graphs).encode()
+    url, params = f"{stack.fuseki}/history/data", {"graph": "urn:bench"}
+    headers = {"Content-Type": "application/n-triples"}
+    _, seconds = _timed(
+        lambda: httpx.put(
+            url, params=params, content=body, headers=headers, timeout=60
+        ).raise_for_status()
+    )
+    httpx.delete(url, params=params, timeout=60).raise_for_status()
+    return seconds
+
+
+def _store(stack: Stack) -> Store:
+    return Store(Endpoint(f"{stack.fuseki}/twin"), Endpoint(f"{stack.fuseki}/history"))
+
+
+def _pcp_address(stack: Stack) -> str:
+    status = json.loads((stack.home / "bridge" / "status.json").read_text())
+    return str(status["pcp"]["address"])
+
+
+def _timed(action: Callable[[], T]) -> tuple[T, float]:
+    started = time.monotonic()
+    return action(), time.monotonic() - started

@@ -1,0 +1,174 @@
+"""Bad input: one clear line, and nothing changed."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.stack import HOST, Stack
+
+pytestmark = pytest.mark.e2e
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE topology [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
+<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>
+<topology version="2.0"><object type="Machine">&c;</object></topology>"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_changes(stack: Stack) -> Iterator[None]:
+    before = sizes(stack)
+    yield
+    assert sizes(stack) == before
+
+
+def sizes(stack: Stack) -> list[list[str]]:
+    return stack.sparql(
+        "SELECT ?g (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s ?p ?o } } "
+        "GROUP BY ?g ORDER BY ?g"
+    )
+
+
+def one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exit 2, nothing on stdout, one line on stderr that says these words."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = [
+        line for line in done.stderr.splitlines() if "Error" in line or ":" in line
+    ]
+    assert len(done.stderr.strip().splitlines()) == 1, lines
+    for word in words:
+        assert word in done.stderr
+
+
+def hwloc_xml() -> str:
+    done = subprocess.run(
+        ["lstopo-no-graphics", "--input", "pack:2 core:2 pu:2", "--of", "xml"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_truncated_hwloc_file(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "cut.xml"
+    text = hwloc_xml()
+    path.write_text(text[: len(text) // 2])
+    done = stack.run("ingest", "--hwloc", str(path), "--host", "cut", check=False)
+    one_line(done, "cut.xml")
+
+
+def test_an_xml_bomb(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "bomb.xml"
+    path.write_text(BOMB)
+    done = stack.run("ingest", "--hwloc", str(path), "--host", "bomb", check=False)
+    one_line(done, "bomb.xml", "entit")
+
+
+@pytest.mark.parametrize("name", ["a/b", "two words", 'quo"te', "", "a\nb", "ümlaut"])
+def test_a_host_name_that_cannot_be_one(
+    stack: Stack, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "topology.xml"
+    path.write_text(hwloc_xml())
+    done = stack.run("ingest", "--hwloc", str(path), "--host", name, check=False)
+    one_line(done, "host")
+
+
+def test_a_probe_file_that_is_none(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    for text in ("{", "[]", '{"format": "other"}', ""):
+        path.write_text(text)
+        one_line(stack.run("ingest", "--probe", str(path), check=False), "facts.json")
+
+
+def test_a_file_that_does_not_exist(stack: Stack) -> None:
+    done = stack.run("ingest", "--probe", "/nonexistent/facts.json", check=False)
+    one_line(done, "/nonexistent/facts.json")
+
+
+def test_a_description_that_does_not_conform_is_refused_with_its_report(
+    stack: Stack, tmp_path: Path
+) -> None:
+    path = tmp_path / "facts.json"
+    stack.run("probe", "--out", str(path))
+    document = json.loads(path.read_text())
+    for cache in document["facts"]["hwloc"]["caches"]:
+        cache["size"] = -1
+    path.write_text(json.dumps(document))
+    done = stack.run("ingest", "--probe", str(path), check=False)
+    assert done.returncode == 2
+    assert "old twin stays" in done.stderr
+    assert "cache" in done.stderr
+
+
+def test_another_machine_behind_a_known_name(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    stack.run("probe", "--out", str(path))
+    document = json.loads(path.read_text())
+    document["facts"]["os"]["machine_id"] = "0123456789abcdef0123456789abcdef"
+    document["facts"].pop("board", None)
+    path.write_text(json.dumps(document))
+    done = stack.run("ingest", "--probe", str(path), check=False)
+    assert done.returncode == 2
+    assert "--confirm" in done.stderr
+
+
+def test_a_saved_query_that_does_not_exist(stack: Stack) -> None:
+    done = stack.run("query", "cache/nothing", check=False)
+    assert done.returncode == 2
+    assert "cache/nothing" in done.stderr
+
+
+def test_a_parameter_of_the_wrong_type(stack: Stack) -> None:
+    done = stack.run("query", "cache/sharing", "--cpu", "zero", check=False)
+    one_line(done, "cpu", "zero")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f'{HOST}" }} UNION {{ ?s ?p ?o }} #',
+        f"{HOST}> ?x ?y . <http://x",
+        "a\nb",
+        "\\",
+        "'''",
+        "\x00",
+    ],
+)
+def test_a_parameter_that_tries_to_break_out(stack: Stack, value: str) -> None:
+    answer = stack.get("/queries/cache/groups", host=value)
+    assert answer.status_code in (200, 400)
+    if answer.status_code == 200:
+        assert answer.json()["results"]["bindings"] == []
+    else:
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def problem(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert {"type", "title", "status", "detail"} <= body.keys()
+    return str(body["detail"])
+
+
+def test_an_update_is_refused(stack: Stack) -> None:
+    answer = httpx.post(f"{stack.api}/sparql", data={"query": "DROP ALL"})
+    problem(answer, 400)
+    answer = httpx.post(f"{stack.api}/sparql", data={"update": "DROP ALL"})
+    problem(answer, 400)
+
+
+def test_a_select_cannot_be_turtle(stack: Stack) -> None:
+    query = "SELECT * WHERE { ?s ?p ?o } LIMIT 1"
+    problem(stack.get("/sparql", "text/turtle", query=query), 406)
+
+
+def test_another_server_is_never_asked(stack: Stack) -> None:
+    query = "SELECT * WHERE { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
+    problem(stack.get("/sparql", query=query), 400)

@@ -1,0 +1,139 @@
+"""A whole SuperTwin of its own: free ports, a state folder, stopped at the end."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[1]
+HOST = "twin-under-test"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on; all are held until all are known."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for held in sockets:
+        held.close()
+    return ports
+
+
+def wait_until(what: str, check: Callable[[], bool], seconds: float = 30.0) -> float:
+    """Seconds until a check holds; fails with `what` when it does not in time."""
+    started = time.monotonic()
+    while not check():
+        waited = time.monotonic() - started
+        assert waited < seconds, f"{what}: not within {seconds} s"
+        time.sleep(0.05)
+    return time.monotonic() - started
+
+
+@dataclass
+class Stack:
+    """The running services, as a user sees them."""
+
+    home: Path
+    env: dict[str, str]
+    printed: str = ""
+
+    @property
+    def api(self) -> str:
+        return f"http://127.0.0.1:{self.env['SUPERTWIN_API_PORT']}"
+
+    @property
+    def fuseki(self) -> str:
+        return f"http://127.0.0.1:{self.env['SUPERTWIN_FUSEKI_PORT']}"
+
+    @property
+    def store(self) -> str:
+        return f"http://127.0.0.1:{self.env['SUPERTWIN_STORE_PORT']}"
+
+    @property
+    def base(self) -> str:
+        return self.env["SUPERTWIN_BASE"]
+
+    def run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run `supertwin WORDS` against this stack."""
+        done = subprocess.run(
+            [sys.executable, "-m", "supertwin", *words],
+            cwd=ROOT,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert not check or done.returncode == 0, f"{words}: {done.stderr}"
+        return done
+
+    def get(self, path: str, accept: str = "*/*", **params: Any) -> httpx.Response:
+        return httpx.get(
+            f"{self.api}{path}", headers={"Accept": accept}, params=params, timeout=60
+        )
+
+    def sparql(self, query: str) -> list[list[str]]:
+        """Rows of a SELECT through the API, as text."""
+        answer = httpx.post(
+            f"{self.api}/sparql",
+            data={"query": query},
+            headers={"Accept": "application/sparql-results+json"},
+            timeout=60,
+        )
+        assert answer.status_code == 200, answer.text
+        found = answer.json()
+        names = found["head"]["vars"]
+        rows = found["results"]["bindings"]
+        return [[row[n]["value"] if n in row else "" for n in names] for row in rows]
+
+    def children(self) -> dict[str, dict[str, Any]]:
+        """What the supervisor says of its children, by name."""
+        found: dict[str, dict[str, Any]] = json.loads(
+            (self.home / "stack.json").read_text()
+        )["children"]
+        return found
+
+    def seconds(self, selector: str, start: float, end: float) -> set[int]:
+        """The whole seconds of [start, end] that a series has a raw point for."""
+        answer = httpx.get(
+            f"{self.store}/api/v1/export",
+            params={"match[]": selector, "start": start, "end": end + 0.999},
+            timeout=60,
+        )
+        lines = [json.loads(line) for line in answer.text.splitlines()]
+        return {ms // 1000 for line in lines for ms in line["timestamps"]}
+
+
+def environment(home: Path, host: str = HOST) -> dict[str, str]:
+    """The environment of a stack of its own."""
+    api, fuseki, store = free_ports(3)
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
+    return {
+        **inherited,
+        "SUPERTWIN_HOME": str(home),
+        "SUPERTWIN_HOST": host,
+        "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",
+        "SUPERTWIN_API_PORT": str(api),
+        "SUPERTWIN_FUSEKI_PORT": str(fuseki),
+        "SUPERTWIN_STORE_PORT": str(store),
+        "SUPERTWIN_PMCD": "own",
+    }
+
+
+@contextmanager
+def running_stack(home: Path) -> Iterator[Stack]:
+    """`supertwin up` in a folder, `supertwin down` at the end."""
+    stack = Stack(home, environment(home))
+    stack.printed = stack.run("up").stdout
+    try:
+        yield stack
+    finally:
+        stack.run("down")
