@@ -1,0 +1,1 @@
+"""The HTTP service: SPARQL, saved queries, every IRI of the twin, health."""

@@ -1,0 +1,68 @@
+"""Puts the routes, the errors and the stores together into one application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api import problems, sparql
+from api.services import make_services
+from supertwin.settings import Settings
+
+_DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
+of every component, and the IRIs of all of them, down to the last value of a series.
+
+Errors are RFC 9457 problem documents (`application/problem+json`)."""
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application for these settings; connections open with the first request."""
+    services = make_services(settings)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await services.aclose()
+
+    app = FastAPI(
+        title="SuperTwin",
+        version=supertwin_version(),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.services = services
+    problems.install(app)
+    app.include_router(sparql.router)
+    app.add_middleware(HeadAsGet)
+    return app
+
+
+def supertwin_version() -> str:
+    """The version of the installed package, ``unknown`` in a bare checkout."""
+    try:
+        return version("supertwin")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+class HeadAsGet:
+    """Answers HEAD like GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, send_head)

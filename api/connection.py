@@ -1,0 +1,41 @@
+"""Work that ends when the client that asked for it goes away."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from fastapi import Request
+
+from api.problems import ApiError
+
+T = TypeVar("T")
+
+
+class ClientGoneError(ApiError):
+    """Nobody is left to answer."""
+
+    def __init__(self) -> None:
+        super().__init__(499, "client-gone", "Client gone", "the client went away")
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, cancelled as soon as the client disconnects.
+
+    The body of the request must have been read. Raises ClientGoneError.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGoneError
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,74 @@
+"""HTTP content negotiation by ``Accept`` (RFC 9110, 12.5.1)."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from api.problems import NotAcceptableError
+
+_PART = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
+_RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+)/([!#$%&'*+.^_`|~0-9a-z-]+)")
+_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
+
+
+@dataclass(frozen=True)
+class MediaRange:
+    """One range of an Accept header, e.g. ``text/*;q=0.5``; quality 0 to 1."""
+
+    type: str
+    subtype: str
+    quality: float
+
+    def rank(self, media_type: str) -> int:
+        """How closely it names the media type: 0 not at all, 3 exactly."""
+        type_, _, subtype = media_type.partition("/")
+        if (self.type, self.subtype) == (type_, subtype):
+            return 3
+        if (self.type, self.subtype) == (type_, "*"):
+            return 2
+        return 1 if (self.type, self.subtype) == ("*", "*") else 0
+
+
+def parse_accept(header: str) -> list[MediaRange]:
+    """The ranges of an Accept header; whatever is no media range is left out."""
+    found = (_media_range(part) for part in _PART.findall(header))
+    return [range_ for range_ in found if range_ is not None]
+
+
+def _media_range(part: str) -> MediaRange | None:
+    name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    match = _RANGE.fullmatch(name)
+    quality = next((p[2:].strip() for p in parameters if p.startswith("q=")), "1")
+    if match is None or not _QUALITY.fullmatch(quality):
+        return None
+    return MediaRange(match[1], match[2], float(quality))
+
+
+def choose(accept: Iterable[str], offers: Sequence[str]) -> str | None:
+    """The best of the offers (first = default) for these Accept headers, or None.
+
+    No header, or an empty one, accepts everything.
+    """
+    header = ",".join(accept).strip()
+    if not header:
+        return offers[0]
+    ranges = parse_accept(header)
+    qualities = [(_quality(offer, ranges), offer) for offer in offers]
+    best = max(quality for quality, _ in qualities)
+    return next(offer for q, offer in qualities if q == best) if best > 0 else None
+
+
+def _quality(offer: str, ranges: Sequence[MediaRange]) -> float:
+    """The quality of the range that names the offer most closely, 0 without one."""
+    matching = [(r.rank(offer), r.quality) for r in ranges if r.rank(offer)]
+    return max(matching)[1] if matching else 0.0
+
+
+def negotiate(accept: Sequence[str], offers: Sequence[str], what: str) -> str:
+    """Like choose; raises NotAcceptableError, which lists the offers."""
+    chosen = choose(accept, offers)
+    if chosen is None:
+        asked = ", ".join(accept)[:200]
+        detail = f"{what}, not as {asked!r}; available: {', '.join(offers)}"
+        raise NotAcceptableError(detail, list(offers))
+    return chosen

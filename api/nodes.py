@@ -1,0 +1,113 @@
+"""What the graph knows about one IRI, bounded, and the hosts it knows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rdflib import Graph, URIRef
+from rdflib.namespace import RDF, RDFS
+
+from api.fuseki import GraphStore
+from api.rdf import iri_term, term
+from ontology.terms import ST
+
+MAX_OWN = 20_000
+MAX_INCOMING = 500
+INCOMING = (
+    ST.isPartOf,
+    ST.usesCache,
+    ST.inNumaDomain,
+    ST.ofComponent,
+    ST.ofPmu,
+    ST.umaskOf,
+    ST.instanceDomain,
+    ST.samples,
+)
+_HOST_FACTS = (
+    RDF.type,
+    RDFS.label,
+    ST.hostname,
+    ST.osName,
+    ST.kernelRelease,
+    ST.architecture,
+    ST.cpuModel,
+    ST.memorySize,
+)
+
+
+@dataclass
+class Node:
+    """The description of one IRI; ``cut`` says in words what was left out."""
+
+    iri: URIRef
+    graph: Graph
+    cut: list[str] = field(default_factory=list)
+
+    @property
+    def known(self) -> bool:
+        """Whether the graph says anything about the IRI itself."""
+        return (self.iri, None, None) in self.graph
+
+
+async def describe(store: GraphStore, iri: URIRef) -> Node:
+    """All triples of an IRI, the labels of its neighbours, and what points at it.
+
+    At most MAX_OWN triples and MAX_INCOMING of each incoming property.
+    """
+    rows = await store.rows(_description(iri))
+    graph, counts = Graph(), dict[str, int]()
+    for row in rows:
+        part = row["part"].value
+        counts[part] = counts.get(part, 0) + 1
+        if counts[part] <= (MAX_OWN if part in ("own", "label") else MAX_INCOMING):
+            graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
+    return Node(iri, graph, _cut(counts))
+
+
+async def hosts(store: GraphStore) -> Graph:
+    """Every host with what tells it from the others."""
+    graph = Graph()
+    facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
+    for row in await store.rows(
+        f"SELECT ?s ?p ?o {{ ?s a {iri_term(ST.ComputeNode)} ; ?p ?o "
+        f"VALUES ?p {{ {facts} }} }}"
+    ):
+        graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
+    return graph
+
+
+def _description(iri: URIRef) -> str:
+    node, label = iri_term(iri), iri_term(RDFS.label)
+    own = (
+        f'SELECT ("own" AS ?part) ({node} AS ?s) ?p ?o {{ {node} ?p ?o }} '
+        f"LIMIT {MAX_OWN + 1}"
+    )
+    labels = (
+        f'SELECT DISTINCT ("label" AS ?part) ?s ({label} AS ?p) ?o '
+        f"{{ {node} ?link ?s . ?s {label} ?o }} LIMIT {MAX_OWN + 1}"
+    )
+    incoming = (_incoming(node, link) for link in INCOMING)
+    parts = " UNION ".join(f"{{ {part} }}" for part in (own, labels, *incoming))
+    return f"SELECT ?part ?s ?p ?o {{ {parts} }}"
+
+
+def _incoming(node: str, link: URIRef) -> str:
+    property_ = iri_term(link)
+    return (
+        f'SELECT ("{link}" AS ?part) ?s ({property_} AS ?p) ({node} AS ?o) '
+        f"{{ ?s {property_} {node} }} LIMIT {MAX_INCOMING + 1}"
+    )
+
+
+def _cut(counts: dict[str, int]) -> list[str]:
+    found = []
+    if counts.get("own", 0) > MAX_OWN or counts.get("label", 0) > MAX_OWN:
+        found.append(f"only {MAX_OWN} of its triples or labels are shown")
+    found.extend(_cut_incoming(counts))
+    return found
+
+
+def _cut_incoming(counts: dict[str, int]) -> Iterable[str]:
+    for link in INCOMING:
+        if counts.get(str(link), 0) > MAX_INCOMING:
+            name = str(link).rpartition("#")[2]
+            yield f"only {MAX_INCOMING} incoming st:{name} links are shown"

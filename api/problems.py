@@ -1,0 +1,140 @@
+"""The one shape of every error: RFC 9457 ``application/problem+json``.
+
+ApiError is the root of all errors of this folder; whatever the framework itself refuses
+(404, 405, 422) and whatever breaks unforeseen (500) is turned into the same shape.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+MEDIA_TYPE = "application/problem+json"
+TYPES = "https://w3id.org/supertwin/problem/"
+_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+class ApiError(Exception):
+    """Any error that a client is shown; ``kind`` is the last part of its type IRI."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        title: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.title = status, kind, title
+        self.detail, self.headers, self.members = detail, headers, members
+
+
+class BadQueryError(ApiError):
+    """400: a SPARQL query that is not run."""
+
+    def __init__(self, kind: str, title: str, detail: str) -> None:
+        super().__init__(400, kind, title, detail)
+
+
+class NotFoundError(ApiError):
+    """404, with a hint where to look instead."""
+
+    def __init__(self, kind: str, title: str, detail: str, **members: Any) -> None:
+        super().__init__(404, kind, title, detail, **members)
+
+
+class NotAcceptableError(ApiError):
+    """406: nothing that the client accepts can be served."""
+
+    def __init__(self, detail: str, available: list[str]) -> None:
+        super().__init__(
+            406,
+            "not-acceptable",
+            "Cannot be served in this form",
+            detail,
+            headers={"Vary": "Accept"},
+            available=available,
+        )
+
+
+class GraphStoreError(ApiError):
+    """502, 503 or 504: the graph store gave no complete answer."""
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the application a problem document."""
+    app.add_exception_handler(ApiError, _problem)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+def _document(
+    request: Request,
+    status: int,
+    title: str,
+    detail: str,
+    *,
+    kind: str = "",
+    headers: Mapping[str, str] | None = None,
+    members: Mapping[str, Any] | None = None,
+) -> JSONResponse:
+    content = {
+        "type": TYPES + kind if kind else "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": request.url.path,
+        **(members or {}),
+    }
+    return JSONResponse(
+        content, status, {**_HEADERS, **(headers or {})}, media_type=MEDIA_TYPE
+    )
+
+
+async def _problem(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ApiError)  # noqa: S101
+    return _document(
+        request,
+        error.status,
+        error.title,
+        error.detail,
+        kind=error.kind,
+        headers=error.headers,
+        members=error.members,
+    )
+
+
+async def _http_exception(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    title = HTTPStatus(error.status_code).phrase
+    detail = str(error.detail)
+    if error.status_code == 404:
+        detail = "nothing is served here; / lists what is"
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("allow", "")
+        detail = f"{request.method} is not taken here; taken: {allowed or 'GET'}"
+    return _document(request, error.status_code, title, detail, headers=error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    found = [
+        f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}"
+        for item in error.errors()
+    ]
+    return _document(
+        request, 422, "Invalid request", "; ".join(found), kind="invalid-request"
+    )
+
+
+async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+    detail = "SuperTwin failed here; its log on stderr says where"
+    return _document(request, 500, "Internal error", detail, kind="internal-error")

@@ -1,0 +1,210 @@
+"""``/sparql``: the SPARQL 1.1 protocol, queries only."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request, Response
+
+from api import formats
+from api.connection import while_connected
+from api.lexer import read_form
+from api.problems import ApiError, BadQueryError
+from api.services import Services, Use
+
+router = APIRouter(tags=["SPARQL"])
+
+MAX_QUERY_BYTES = 1024 * 1024
+_MAX_PARAMETERS = 200
+_FORM = "application/x-www-form-urlencoded"
+_UPDATE = "application/sparql-update"
+_GRAPHS = ("default-graph-uri", "named-graph-uri")
+
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A table for SELECT and ASK, triples for CONSTRUCT and DESCRIBE",
+        "content": {t: {} for t in (*formats.TABLES, *formats.TRIPLES)},
+    },
+    400: {"description": "Not one query, a syntax error, an update, or SERVICE"},
+    406: {"description": "This form of query cannot be served as what is accepted"},
+    413: {"description": "The query is over 1 MiB, or its answer over the bound"},
+    415: {"description": "The body is neither a form nor application/sparql-query"},
+    504: {"description": "The query took longer than SUPERTWIN_QUERY_TIMEOUT"},
+}
+_QUERY_PARAMETERS: list[dict[str, Any]] = [
+    {
+        "name": "query",
+        "in": "query",
+        "required": True,
+        "description": "A SPARQL 1.1 query; no update, no SERVICE",
+        "schema": {"type": "string"},
+        "example": "SELECT * { ?host a <https://w3id.org/supertwin/ns#ComputeNode> }",
+    },
+    *(
+        {
+            "name": name,
+            "in": "query",
+            "description": "A graph to ask instead of all of them; may be repeated",
+            "schema": {"type": "array", "items": {"type": "string"}},
+        }
+        for name in _GRAPHS
+    ),
+]
+_BODY = {
+    "required": True,
+    "content": {
+        formats.QUERY: {"schema": {"type": "string"}},
+        _FORM: {
+            "schema": {
+                "type": "object",
+                "required": ["query"],
+                "properties": {"query": {"type": "string"}},
+            }
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One query of the protocol, with the graphs it is limited to."""
+
+    query: str
+    graphs: tuple[tuple[str, str], ...] = ()
+
+
+@router.get(
+    "/sparql",
+    summary="Run a SPARQL query",
+    responses=_ANSWERS,
+    response_class=Response,
+    openapi_extra={"parameters": _QUERY_PARAMETERS},
+)
+async def sparql_get(request: Request, services: Use) -> Response:
+    """Run the query in the URL; the form of the answer follows `Accept`."""
+    text = request.scope["query_string"]
+    return await _answer(request, services, _read_parameters(text))
+
+
+@router.post(
+    "/sparql",
+    summary="Run a SPARQL query sent as a form or as it is",
+    responses=_ANSWERS,
+    response_class=Response,
+    openapi_extra={"requestBody": _BODY},
+)
+async def sparql_post(request: Request, services: Use) -> Response:
+    """Run the query in the body; the form of the answer follows `Accept`."""
+    return await _answer(request, services, await _read_body(request))
+
+
+async def run(
+    request: Request, services: Services, asked: Asked, media_type: str
+) -> bytes:
+    """The complete answer in one media type, given up when the client goes away."""
+    upstream = formats.upstream_type(media_type)
+    work = services.sparql.query(asked.query, upstream, asked.graphs)
+    return await while_connected(request, work)
+
+
+async def _answer(request: Request, services: Services, asked: Asked) -> Response:
+    form = read_form(asked.query)
+    media_type = formats.answer_type(form, request.headers.getlist("accept"))
+    body = await run(request, services, asked, media_type)
+    return response(body, media_type)
+
+
+def response(body: bytes | str, media_type: str) -> Response:
+    """A negotiated answer."""
+    headers = {
+        "Content-Type": formats.content_type(media_type),
+        "Vary": "Accept",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(body, headers=headers)
+
+
+async def _read_body(request: Request) -> Asked:
+    sent = request.headers.get("content-type", "")
+    media_type = sent.partition(";")[0].strip().lower()
+    if media_type == _UPDATE:
+        raise _update()
+    if media_type not in (_FORM, formats.QUERY):
+        raise ApiError(
+            415,
+            "unsupported-media-type",
+            "This kind of body is not taken",
+            f"{sent[:100]!r} sent; send {formats.QUERY} or {_FORM}",
+            headers={"Accept-Post": f"{formats.QUERY}, {_FORM}"},
+        )
+    body = await _read_bounded(request)
+    if media_type == _FORM:
+        return _read_parameters(body)
+    return Asked(_decoded(body), _graphs(_pairs(request.scope["query_string"])))
+
+
+async def _read_bounded(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_QUERY_BYTES:
+            raise _too_large()
+    return bytes(body)
+
+
+def _read_parameters(text: bytes) -> Asked:
+    if len(text) > MAX_QUERY_BYTES:
+        raise _too_large()
+    pairs = _pairs(text)
+    queries = [value for name, value in pairs if name == "query"]
+    if any(name in ("update", "using-graph-uri") for name, _ in pairs):
+        raise _update()
+    if len(queries) != 1:
+        detail = f"{len(queries)} parameters named query; send exactly one"
+        raise BadQueryError("one-query", "Send exactly one query", detail)
+    return Asked(queries[0], _graphs(pairs))
+
+
+def _graphs(pairs: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(pair for pair in pairs if pair[0] in _GRAPHS)
+
+
+def _pairs(text: bytes) -> list[tuple[str, str]]:
+    """The name=value pairs of a form; raises BadQueryError."""
+    try:
+        return parse_qsl(
+            text.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MAX_PARAMETERS,
+        )
+    except UnicodeError:
+        raise _not_utf8() from None
+    except ValueError:
+        detail = f"more than {_MAX_PARAMETERS} parameters; send fewer"
+        raise BadQueryError("bad-form", "Too many parameters", detail) from None
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise _not_utf8() from None
+
+
+def _not_utf8() -> BadQueryError:
+    detail = "the query is not UTF-8; send it as UTF-8, percent-encoded in forms"
+    return BadQueryError("not-utf-8", "Not UTF-8", detail)
+
+
+def _update() -> BadQueryError:
+    detail = (
+        "this address runs queries only; the twin is changed by `supertwin probe` and "
+        "`supertwin load`"
+    )
+    return BadQueryError("update-refused", "Updates are not taken here", detail)
+
+
+def _too_large() -> ApiError:
+    detail = f"a query may have {MAX_QUERY_BYTES} bytes; send a shorter one"
+    return ApiError(413, "query-too-large", "The query is too large", detail)
