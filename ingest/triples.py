@@ -10,10 +10,13 @@ from decimal import Decimal
 from functools import lru_cache
 
 from rdflib import RDF, RDFS, Graph, Literal, URIRef
-from rdflib.term import Node
 
 Value = URIRef | Literal | str | int | float | bool | None
 Triple = tuple[URIRef, URIRef, URIRef | Literal]
+
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+)
 
 
 class Triples(list[Triple]):
@@ -84,9 +87,13 @@ def _literal(kind: type, value: str | int | float | bool) -> Literal:
 
 
 @lru_cache(maxsize=131072)
-def _n3_typed(kind: type, value: Node) -> str:
-    return value.n3()
+def _n3_typed(kind: type, value: URIRef | Literal) -> str:
+    if not isinstance(value, Literal):
+        return f"<{value}>"
+    # Literal.n3() writes Turtle, whose texts may run over several lines
+    text = f'"{str(value).translate(_ESCAPES)}"'
+    return f"{text}^^<{value.datatype}>" if value.datatype else text
 
 
-def _n3(value: Node) -> str:
+def _n3(value: URIRef | Literal) -> str:
     return _n3_typed(type(value), value)

@@ -1,0 +1,149 @@
+"""Publishing on the real store: one update, catalogues that merge, a kept history."""
+
+from typing import Any
+
+import pytest
+
+from ingest.describe import describe
+from ingest.errors import NotConformingError, OtherMachineError
+from ingest.publish import Store, publish, read_catalogue
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def store(stack: Stack) -> Store:
+    return Store(Endpoint(f"{stack.fuseki}/twin"), Endpoint(f"{stack.fuseki}/history"))
+
+
+@pytest.fixture
+def iris(stack: Stack) -> Iris:
+    return Iris(stack.base)
+
+
+def facts(
+    host: str, machine: str | None = None, units: str = "count"
+) -> dict[str, Any]:
+    metric = {
+        "name": "test.published.metric",
+        "pmid": "60.0.0",
+        "type": "u64",
+        "semantics": "counter",
+        "units": units,
+        "indom": None,
+        "help": f"seen on {host}",
+    }
+    return {
+        "format": "supertwin-probe/1",
+        "host": host,
+        "started": "2026-11-21T00:00:00Z",
+        "ended": "2026-11-21T00:00:02Z",
+        "sources": {"pcp": {"ok": True, "seconds": 0.1, "reason": None}},
+        "facts": {
+            "os": {"kernel": "6.1.0", "machine_id": machine},
+            "pcp": {"metrics": [metric], "indoms": {}, "pmdas": {"60": "linux"}},
+        },
+    }
+
+
+def load(store: Store, iris: Iris, document: dict[str, Any], **more: Any) -> bool:
+    names = ["test.published.metric"]
+    catalogue = read_catalogue(store.twin, iris)
+    return publish(
+        describe(document, iris, names, catalogue), store, iris, **more
+    ).changed
+
+
+def test_the_same_facts_change_nothing(store: Store, iris: Iris) -> None:
+    assert load(store, iris, facts("same"))
+    later = facts("same") | {"started": "2027-01-01T00:00:00Z"}
+    assert not load(store, iris, later)
+
+
+def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
+    store: Store, iris: Iris
+) -> None:
+    document = facts("kept")
+    load(store, iris, document)
+    document["facts"]["os"]["kernel"] = "6.2.0"
+    assert load(store, iris, document)
+    query = f'SELECT ?k {{ ?h <{ST.hostname}> "kept" ; <{ST.kernelRelease}> ?k }}'
+    assert [[str(k)] for (k,) in store.twin.select(query).rows] == [["6.2.0"]]
+    old = (
+        f'SELECT ?k {{ GRAPH ?g {{ ?h <{ST.hostname}> "kept" ; '
+        f"<{ST.kernelRelease}> ?k }} }}"
+    )
+    assert [str(k) for (k,) in store.history.select(old).rows] == ["6.1.0"]
+
+
+def test_catalogues_merge(store: Store, iris: Iris) -> None:
+    load(store, iris, facts("first"))
+    load(store, iris, facts("second"))
+    about = (
+        f"SELECT ?c {{ <{iris.metric('test.published.metric')}> "
+        "<http://www.w3.org/2000/01/rdf-schema#comment> ?c }"
+    )
+    assert len(store.twin.select(about).rows) == 1
+    exposed = (
+        f"SELECT ?h {{ ?h <{ST.exposes}> <{iris.metric('test.published.metric')}> }}"
+    )
+    assert {str(iris.host(h)) for h in ("first", "second")} <= {
+        str(h) for (h,) in store.twin.select(exposed).rows
+    }
+
+
+def test_a_differing_descriptor_does_not_touch_the_known_one(
+    store: Store, iris: Iris
+) -> None:
+    load(store, iris, facts("plain"))
+    load(store, iris, facts("odd", units="byte"))
+    query = (
+        f'SELECT ?m ?u {{ ?m <{ST.samplerName}> "test.published.metric" ; '
+        f"a <{ST.Metric}> ; <{ST.pcpUnits}> ?u }}"
+    )
+    found = {str(units): str(metric) for metric, units in store.twin.select(query).rows}
+    assert set(found) == {"count", "byte"}
+    assert "~~" in found["byte"]
+    assert "~~" not in found["count"]
+
+
+def test_another_machine_is_refused_until_confirmed(store: Store, iris: Iris) -> None:
+    load(store, iris, facts("signed", machine="1" * 32))
+    with pytest.raises(OtherMachineError, match="--confirm"):
+        load(store, iris, facts("signed", machine="2" * 32))
+    load(store, iris, facts("signed", machine=None))
+    load(store, iris, facts("signed", machine="3" * 32))
+    assert load(store, iris, facts("signed", machine="4" * 32), confirm=True)
+
+
+def test_what_does_not_conform_changes_nothing(store: Store, iris: Iris) -> None:
+    load(store, iris, facts("faulty"))
+    document = facts("faulty")
+    document["facts"]["os"]["memory"] = -1
+    with pytest.raises(NotConformingError) as refusal:
+        load(store, iris, document)
+    assert refusal.value.lines
+    query = f'ASK {{ ?h <{ST.hostname}> "faulty" ; <{ST.memorySize}> ?m }}'
+    assert not store.twin.ask(query)
+
+
+def test_plans_of_others_stay(store: Store, iris: Iris) -> None:
+    load(store, iris, facts("planned"))
+    graph = iris.plans_graph("planned")
+    mine = iris.component("planned", "plan", "mine")
+    store.twin.update(
+        f"INSERT DATA {{ GRAPH <{graph}> {{ <{mine}> a <{ST.SamplingPlan}> ; "
+        f'<{ST.planName}> "mine" }} }}'
+    )
+    document = facts("planned")
+    document["facts"]["os"]["kernel"] = "6.3.0"
+    load(store, iris, document)
+    assert store.twin.ask(f"ASK {{ GRAPH <{graph}> {{ <{mine}> ?p ?o }} }}")
+    count = (
+        f"SELECT (COUNT(*) AS ?n) {{ GRAPH <{graph}> {{ ?s a <{ST.SamplingPlan}> }} }}"
+    )
+    assert int(store.twin.select(count).rows[0][0]) == 2

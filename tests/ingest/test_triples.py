@@ -1,0 +1,42 @@
+from rdflib import RDF, Graph, Literal, URIRef
+from rdflib.compare import isomorphic
+
+from ingest.triples import Triples, digest, term
+
+A, B, P = (URIRef(f"urn:x:{name}") for name in "abp")
+
+
+def test_values_become_terms_of_their_type() -> None:
+    assert term(1).datatype != term(True).datatype
+    assert term(True) == Literal(True)
+    assert str(term(0.1)) == "0.1"
+    assert "decimal" in str(term(1.0).datatype)
+    assert term(A) is A
+
+
+def test_nothing_is_said_of_what_is_not_known() -> None:
+    triples = Triples()
+    triples.node(A, B, {P: [None, "", 0, False, "x"]})
+    assert [o for _, p, o in triples if p == P] == [
+        Literal(0),
+        Literal(False),
+        Literal("x"),
+    ]
+    assert (A, RDF.type, B) in triples
+
+
+def test_ntriples_hold_what_the_graph_holds() -> None:
+    triples = Triples()
+    triples.node(A, B, {P: ['quo"te', "back\\slash", "new\nline", "ümlaut", "\t"]})
+    assert isomorphic(
+        Graph().parse(data=triples.ntriples(), format="nt"), triples.graph()
+    )
+
+
+def test_a_digest_knows_no_order() -> None:
+    one, two = Triples(), Triples()
+    one.link(A, {P: [1, 2, 2]})
+    two.link(A, {P: [2, 1]})
+    assert digest([one]) == digest([two])
+    two.link(A, {P: 3})
+    assert digest([one]) != digest([two])
