@@ -1,0 +1,128 @@
+"""The probe: every source asked once, each at its own risk."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from ingest.disks import read_disks
+from ingest.dmi import read_board
+from ingest.errors import HostNameError, SourceError
+from ingest.hwloc import read_hwloc
+from ingest.lshw import read_lshw
+from ingest.nics import read_nics
+from ingest.pcp import read_pcp
+from ingest.pfm import read_pfm
+from ingest.procfs import read_cpu, read_os
+from ingest.sysfs_cpu import read_cache_sets, read_clocks, read_numa_distances
+
+FORMAT = "supertwin-probe/1"
+
+Read = Callable[[], Any]
+
+# The slow ones first: all are asked at once, but few of them run at once.
+SOURCES: dict[str, Callable[..., Any]] = {
+    "pcp": read_pcp,
+    "lshw": read_lshw,
+    "hwloc": read_hwloc,
+    "pfm": read_pfm,
+    "os": read_os,
+    "cpu": read_cpu,
+    "clocks": read_clocks,
+    "board": read_board,
+    "numa_distances": read_numa_distances,
+    "cache_sets": read_cache_sets,
+    "disks": read_disks,
+    "nics": read_nics,
+}
+
+_LONGEST_HOST = 253
+_HOST_LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
+_HOST = re.compile(rf"{_HOST_LABEL}(\.{_HOST_LABEL})*")
+_LOG = logging.getLogger(__name__)
+
+
+def check_host(name: str) -> str:
+    """The name itself, if a host can be registered under it.
+
+    Raises HostNameError for all but letters, digits, ``.``, ``-`` and ``_`` in the
+    order of RFC 1123.
+    """
+    if len(name) <= _LONGEST_HOST and _HOST.fullmatch(name):
+        return name
+    raise HostNameError(
+        f"host name {name[:_LONGEST_HOST]!r} cannot be used: set SUPERTWIN_HOST to "
+        "letters, digits, '.', '-' and '_', such as node1.example.org"
+    )
+
+
+def probe(
+    host: str,
+    pcp_address: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Ask every source about this machine; a source that fails costs its own facts.
+
+    The result is the document that ``supertwin probe`` writes, ready for JSON: a
+    failed source is named under ``sources`` with its reason and absent from ``facts``.
+    ``pcp_address`` is that of a PMCD, None for the one that runs here; ``progress`` is
+    told one line for each source. Raises HostNameError.
+    """
+    check_host(host)
+    reads: dict[str, Read] = {**SOURCES, "pcp": partial(SOURCES["pcp"], pcp_address)}
+    started = _now()
+    outcomes, facts = _ask_all(reads, progress or (lambda line: None))
+    return {
+        "format": FORMAT,
+        "host": host,
+        "started": started,
+        "ended": _now(),
+        "sources": outcomes,
+        "facts": facts,
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _ask_all(
+    reads: dict[str, Read], progress: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    with ThreadPoolExecutor(max_workers=len(reads)) as pool:
+        asked: dict[Future[Any], str] = {
+            pool.submit(_ask, name, read): name for name, read in reads.items()
+        }
+        for done in as_completed(asked):
+            progress(_line(asked[done], done.result()[0]))
+        answers = {name: future.result() for future, name in asked.items()}
+    outcomes = {name: outcome for name, (outcome, _) in answers.items()}
+    facts = {name: found for name, (out, found) in answers.items() if out["ok"]}
+    return outcomes, facts
+
+
+def _ask(name: str, read: Read) -> tuple[dict[str, Any], Any]:
+    begun = time.perf_counter()
+    found, reason = None, None
+    try:
+        found = read()
+    except SourceError as error:
+        reason = str(error)
+    except Exception as error:
+        # A defect in one source must not cost the facts of the others.
+        _LOG.exception("source %s failed unexpectedly", name)
+        reason = f"{name} failed unexpectedly ({_one_line(error)}): report this defect"
+    seconds = round(time.perf_counter() - begun, 4)
+    return {"ok": reason is None, "seconds": seconds, "reason": reason}, found
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def _line(name: str, outcome: dict[str, Any]) -> str:
+    return f"{name}: {outcome['reason'] or format(outcome['seconds'], '.2f') + ' s'}"

@@ -1,0 +1,126 @@
+"""Clocks, caches and NUMA distances as the kernel tells them in /sys."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.files import parse_cpulist, read_number, read_value
+
+_CPUS = Path("sys/devices/system/cpu")
+_NODES = Path("sys/devices/system/node")
+_KILOHERTZ = 1000
+_MEGAHERTZ = 1_000_000
+
+
+def read_clocks(root: Path = Path("/")) -> dict[str, Any]:
+    """By thread: base, min, max clock in Hz and the governor; None where unknown.
+
+    Raises SourceMissingError where the kernel does not set clocks, as in most guests.
+    """
+    found = {
+        str(index): clock
+        for index, folder in _numbered(root / _CPUS, "cpu")
+        if (clock := _clock(folder))
+    }
+    if not found:
+        raise SourceMissingError(
+            f"{root / _CPUS}/cpu*/cpufreq does not exist: this kernel sets no "
+            "clocks, as in most virtual machines; nothing to mend there"
+        )
+    return found
+
+
+def read_cache_sets(root: Path = Path("/")) -> list[dict[str, Any]]:
+    """Every cache once, with its CPUs and sets; ``line`` in bytes.
+
+    Raises SourceMissingError and MalformedSourceError.
+    """
+    folders = [
+        folder
+        for _, cpu in _numbered(root / _CPUS, "cpu")
+        for _, folder in _numbered(cpu / "cache", "index")
+    ]
+    caches = {_cache_key(cache): cache for cache in map(_cache, folders) if cache}
+    if not caches:
+        raise SourceMissingError(
+            f"{root / _CPUS}/cpu*/cache does not exist: this kernel shows no caches"
+        )
+    return list(caches.values())
+
+
+def read_numa_distances(root: Path = Path("/")) -> list[dict[str, int]]:
+    """Every pair of NUMA domains; raises SourceMissingError, MalformedSourceError."""
+    rows = {
+        index: text
+        for index, folder in _numbered(root / _NODES, "node")
+        if (text := read_value(folder / "distance"))
+    }
+    if not rows:
+        raise SourceMissingError(
+            f"{root / _NODES}/node*/distance does not exist: this kernel knows no NUMA"
+        )
+    return parse_numa_distances(rows)
+
+
+def parse_numa_distances(rows: dict[int, str]) -> list[dict[str, int]]:
+    """Pairs from the ``distance`` line of each NUMA domain, by its os index.
+
+    A line rates the domains that are online, in rising order. Raises
+    MalformedSourceError.
+    """
+    domains = sorted(rows)
+    pairs = []
+    for domain in domains:
+        values = rows[domain].split()
+        if len(values) != len(domains) or not all(map(str.isdigit, values)):
+            raise MalformedSourceError(
+                f"the distances of NUMA domain {domain} ({rows[domain][:60]!r}) are "
+                f"not {len(domains)} numbers: look into /sys/devices/system/node"
+            )
+        pairs += [
+            {"from": domain, "to": other, "value": int(value)}
+            for other, value in zip(domains, values, strict=True)
+        ]
+    return pairs
+
+
+def _numbered(folder: Path, prefix: str) -> Iterator[tuple[int, Path]]:
+    names = (path.name.removeprefix(prefix) for path in folder.glob(f"{prefix}[0-9]*"))
+    for index in sorted(int(name) for name in names if name.isdigit()):
+        yield index, folder / f"{prefix}{index}"
+
+
+def _clock(cpu: Path) -> dict[str, Any] | None:
+    folder = cpu / "cpufreq"
+    low = read_number(folder / "cpuinfo_min_freq")
+    high = read_number(folder / "cpuinfo_max_freq")
+    base = read_number(folder / "base_frequency")
+    # Where the driver names no base clock, ACPI may.
+    nominal = read_number(cpu / "acpi_cppc/nominal_freq")
+    clock = {
+        "base": base * _KILOHERTZ if base else (nominal or 0) * _MEGAHERTZ or None,
+        "min": low * _KILOHERTZ if low else None,
+        "max": high * _KILOHERTZ if high else None,
+        "governor": read_value(folder / "scaling_governor"),
+    }
+    return clock if any(clock.values()) else None
+
+
+def _cache(folder: Path) -> dict[str, Any] | None:
+    level = read_number(folder / "level")
+    shared = read_value(folder / "shared_cpu_list")
+    if level is None or shared is None:
+        return None
+    return {
+        "level": level,
+        "type": (read_value(folder / "type") or "unified").lower(),
+        "threads": parse_cpulist(shared),
+        "sets": read_number(folder / "number_of_sets") or None,
+        "line": read_number(folder / "coherency_line_size") or None,
+        "ways": read_number(folder / "ways_of_associativity") or None,
+    }
+
+
+def _cache_key(cache: dict[str, Any]) -> tuple[Any, ...]:
+    return cache["level"], cache["type"], tuple(cache["threads"])
