@@ -152,7 +152,7 @@ def _cpus(element: Any, *names: str) -> list[int]:
 def _parse_cpuset(text: str) -> list[int]:
     """hwloc's ``0x000000ff,,0x0``: words of 32 bits, highest first, zero if empty."""
     words = text.split(",")
-    if len(words) * 32 > MAX_CPUS or any(len(word) > 10 for word in words):
+    if len(words) * 32 > MAX_CPUS or "..." in text or max(map(len, words)) > 10:
         raise TopologyError(
             f"a cpuset of the hwloc XML ({text[:40]}) is unbounded or wider than "
             f"{MAX_CPUS} CPUs: {_CURE}"

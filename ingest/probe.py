@@ -55,8 +55,8 @@ def check_host(name: str) -> str:
     if len(name) <= _LONGEST_HOST and _HOST.fullmatch(name):
         return name
     raise HostNameError(
-        f"host name {name[:_LONGEST_HOST]!r} cannot be used: set SUPERTWIN_HOST to "
-        "letters, digits, '.', '-' and '_', such as node1.example.org"
+        f"host name {name[:_LONGEST_HOST]!r} cannot be used: give it letters, digits, "
+        "'.', '-' and '_' only, such as node1.example.org"
     )
 
 

@@ -1,0 +1,107 @@
+"""Groups of CPUs agree with what hwloc's own tools say of the same topology."""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.hwloc import parse_hwloc
+
+MACHINES = Path(__file__).parents[3] / "shared/machines/hwloc"
+FOUND = sorted(MACHINES.glob("*.xml"))
+LEVELS = ("pack", "die", "numa", "l3", "l2", "l1", "core", "pu")
+
+
+def groups(facts: dict[str, Any]) -> dict[str, list[list[int]]]:
+    """By hwloc's names: the CPUs of each thing, as far as they are allowed."""
+    allowed = {t["os_index"] for t in facts["threads"] if t["allowed"]}
+    things = {
+        "Package": facts["sockets"],
+        "Core": facts["cores"],
+        "NUMANode": facts["numa"],
+    }
+    for level in (1, 2, 3):
+        things[f"L{level}{'d' if level == 1 else ''}Cache"] = [
+            cache
+            for cache in facts["caches"]
+            if cache["level"] == level and cache["type"] != "instruction"
+        ]
+    return {
+        name: sorted([cpu for cpu in t["threads"] if cpu in allowed] for t in some)
+        for name, some in things.items()
+    }
+
+
+@pytest.mark.parametrize("path", FOUND or [None], ids=lambda path: path and path.stem)
+def test_real_machines(path: Path | None) -> None:
+    if path is None:
+        print(f"no topologies of real machines at {MACHINES}: nothing compared")
+        return
+    expected = json.loads((MACHINES / "expected.json").read_text("utf-8"))[path.name]
+    facts = parse_hwloc(path.read_bytes())
+    assert sum(t["allowed"] for t in facts["threads"]) == expected["pu"]
+    for name, found in groups(facts).items():
+        # hwloc keeps memory without allowed CPUs, and nothing else without them.
+        kept = [cpus for cpus in found if cpus or name == "NUMANode"]
+        assert kept == sorted(expected[name]), name
+
+
+@st.composite
+def topologies(draw: st.DrawFn) -> str:
+    """hwloc's description of a machine of at most 64 threads, numbered at random."""
+    counts, units = [], 1
+    for level in LEVELS:
+        if level in ("pack", "core", "pu") or draw(st.booleans()):
+            count = draw(st.integers(1, min(4, 64 // units)))
+            counts.append(f"{level}:{count}")
+            units *= count
+    order = draw(st.permutations(range(units)))
+    return f"{' '.join(counts)}(indexes={','.join(map(str, order))})"
+
+
+def calculated(path: Path, kind: str) -> list[list[int]]:
+    """The CPUs of every object of a kind, from hwloc-calc."""
+    command = ["hwloc-calc", "--disallowed", "-i", str(path)]
+    count = _run([*command, "-N", kind, "all"])
+    asked = "".join(f"{kind}:{number}\n" for number in range(int(count or 0)))
+    answer = _run([*command, "--po", "-I", "PU"], asked)
+    # Some versions first say that they wait for the questions.
+    lines = [line for line in answer.splitlines() if line[:1].isdigit()]
+    return sorted(sorted(map(int, line.split(","))) for line in lines)
+
+
+def _run(command: list[str], asked: str = "") -> str:
+    done = subprocess.run(
+        command, input=asked, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@given(text=topologies(), allowed=st.integers(1, 2**64 - 1))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_random_topologies(text: str, allowed: int) -> None:
+    # hwloc refuses to allow nothing, and the machine may lack the CPUs drawn.
+    mask = f"{allowed | 1:#x}"
+    command = ["lstopo-no-graphics", "--input", text, "--disallowed", "--allow", mask]
+    xml = _run([*command, "--of", "xml"])
+    facts = parse_hwloc(xml.encode())
+    assert [t["allowed"] for t in facts["threads"]] == [
+        bool((allowed | 1) >> t["os_index"] & 1) for t in facts["threads"]
+    ]
+    everything = {
+        **facts,
+        "threads": [{**t, "allowed": True} for t in facts["threads"]],
+    }
+    with tempfile.NamedTemporaryFile(suffix=".xml") as file:
+        Path(file.name).write_text(xml)
+        for name, found in groups(everything).items():
+            assert found == calculated(Path(file.name), name.removesuffix("Cache")), (
+                name
+            )
+        found = sorted(die["threads"] for die in facts["dies"])
+        assert found == calculated(Path(file.name), "Die")
