@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import problems, sparql
+from api import problems, sparql, telemetry, twin
 from api.services import make_services
 from supertwin.settings import Settings
 
@@ -37,6 +37,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.services = services
     problems.install(app)
     app.include_router(sparql.router)
+    app.include_router(telemetry.router)
+    app.include_router(twin.router)
     app.add_middleware(HeadAsGet)
     return app
 

@@ -39,11 +39,6 @@ def term(binding: Binding) -> Node:
     )
 
 
-def turtle(graph: Graph) -> str:
-    """The graph as Turtle, with the prefixes of the house."""
-    return _with_prefixes(graph).serialize(format="turtle")
-
-
 def n_triples(graph: Graph) -> str:
     """The graph as N-Triples, sorted."""
     lines = graph.serialize(format="nt").splitlines(keepends=True)

@@ -1,0 +1,185 @@
+"""One series as the graph knows it: metric, instance, component, plans.
+
+Nothing of it need stand in the graph as a node: a metric has an instance domain, a host
+an instance in it, and their join is the series.
+"""
+
+from dataclasses import dataclass, field
+
+from rdflib import URIRef
+
+from api.fuseki import GraphStore, Row
+from api.rdf import iri_term, text_term
+from api.store import selector
+from ontology.iris import Iris, series_name
+from ontology.terms import PREFIXES
+
+_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rdfs"))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One sampling plan of a metric; the period is in seconds."""
+
+    iri: str
+    name: str
+    period: float
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of the catalogue; ``domain`` is empty where it has no instances."""
+
+    iri: str
+    db_name: str
+    semantics: str
+    unit: str
+    pcp_units: str
+    comment: str
+    domain: str
+    exposed: bool
+    resolved_at_fetch: bool
+
+
+@dataclass(frozen=True)
+class Series:
+    """What the graph knows of ``metric`` and ``instance`` on ``host``."""
+
+    host: str
+    metric: str
+    instance: str | None
+    host_known: bool = False
+    known: Metric | None = None
+    component: str = ""
+    instance_known: bool = False
+    explicit_type: str = ""
+    plans: tuple[Plan, ...] = field(default=())
+
+    @property
+    def selector(self) -> str:
+        """Its MetricsQL selector."""
+        name = self.known.db_name if self.known else ""
+        return selector(name or series_name(self.metric), self.host, self.instance)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan with the finest period, whose values the series holds."""
+        return min(self.plans, key=lambda plan: plan.period, default=None)
+
+
+async def find(
+    store: GraphStore, iris: Iris, host: str, metric: str, instance: str | None
+) -> Series:
+    """Look a series up; what is missing is left empty in the result."""
+    node = iris.host(host)
+    rows = await store.rows(_metric_query(node, metric))
+    if not rows:
+        return Series(host, metric, instance)
+    known = _metric(rows)
+    if known is None:
+        return Series(host, metric, instance, host_known=True)
+    telemetry = iris.telemetry(host, metric, instance)
+    found = await store.rows(
+        _instance_query(node, known, telemetry, _instance(iris, host, known, instance))
+    )
+    return Series(
+        host=host,
+        metric=metric,
+        instance=instance,
+        host_known=True,
+        known=known,
+        component=_first(found, "component") or ("" if instance else str(node)),
+        instance_known=instance is None or bool(_first(found, "component")),
+        explicit_type=_first(found, "type"),
+        plans=_plans(found),
+    )
+
+
+async def instances(store: GraphStore, iris: Iris, series: Series) -> list[str]:
+    """Names of the first instances that the metric has on the host."""
+    if series.known is None or not series.known.domain:
+        return []
+    domain = iri_term(iris.instance_domain(series.known.domain))
+    rows = await store.rows(
+        f"{_PREFIXES}SELECT ?name {{ ?i st:ofHost {iri_term(iris.host(series.host))} ; "
+        f"st:inInstanceDomain {domain} ; st:instname ?name }} ORDER BY ?name LIMIT 5"
+    )
+    return [row["name"].value for row in rows]
+
+
+def _instance(iris: Iris, host: str, known: Metric, instance: str | None) -> str:
+    if instance is None or not known.domain:
+        return ""
+    return str(iris.metric_instance(host, known.domain, instance))
+
+
+def _metric_query(host: URIRef, metric: str) -> str:
+    node = iri_term(host)
+    return f"""{_PREFIXES}
+SELECT ?metric ?db ?semantics ?unit ?pcpUnits ?comment ?domain ?exposed ?atFetch {{
+  {node} a st:ComputeNode .
+  OPTIONAL {{
+    ?metric st:samplerName {text_term(metric)} ; a st:Metric .
+    OPTIONAL {{ ?metric st:dbName ?db }}
+    OPTIONAL {{ ?metric st:semantics ?semantics }}
+    OPTIONAL {{ ?metric qudt:hasUnit ?unit }}
+    OPTIONAL {{ ?metric st:pcpUnits ?pcpUnits }}
+    OPTIONAL {{ ?metric rdfs:comment ?comment }}
+    OPTIONAL {{
+      ?metric st:instanceDomain ?indom . ?indom st:domainId ?domain
+      BIND (EXISTS {{ {node} st:resolvesAtFetch ?indom }} AS ?atFetch)
+    }}
+    BIND (EXISTS {{ {node} st:exposes ?metric }} AS ?exposed)
+  }}
+}} ORDER BY DESC(?exposed) ?metric"""
+
+
+def _instance_query(
+    host: URIRef, known: Metric, telemetry: URIRef, instance: str
+) -> str:
+    node, metric = iri_term(host), iri_term(known.iri)
+    asked = iri_term(telemetry)
+    parts = [
+        f"{{ {asked} a ?type FILTER (?type IN (st:SWTelemetry, st:HWTelemetry)) }}",
+        f"{{ {asked} st:ofComponent ?component }}",
+        f"{{ ?plan st:ofHost {node} ; st:samples {metric} ; st:period ?period "
+        "OPTIONAL { ?plan st:planName ?name } }",
+    ]
+    if instance:
+        parts.append(f"{{ {iri_term(instance)} st:ofComponent ?component }}")
+    return (
+        f"{_PREFIXES}SELECT ?type ?component ?plan ?period ?name "
+        f"{{ {' UNION '.join(parts)} }}"
+    )
+
+
+def _metric(rows: list[Row]) -> Metric | None:
+    row = rows[0]
+    if "metric" not in row:
+        return None
+    return Metric(
+        iri=row["metric"].value,
+        db_name=_first([row], "db"),
+        semantics=_first([row], "semantics"),
+        unit=_first([row], "unit"),
+        pcp_units=_first([row], "pcpUnits"),
+        comment=_first([row], "comment"),
+        domain=_first([row], "domain"),
+        exposed=_first([row], "exposed") == "true",
+        resolved_at_fetch=_first([row], "atFetch") == "true",
+    )
+
+
+def _plans(rows: list[Row]) -> tuple[Plan, ...]:
+    found = {
+        row["plan"].value: Plan(
+            row["plan"].value, _first([row], "name"), float(row["period"].value)
+        )
+        for row in rows
+        if "plan" in row
+    }
+    return tuple(found[iri] for iri in sorted(found))
+
+
+def _first(rows: list[Row], name: str) -> str:
+    return next((row[name].value for row in rows if name in row), "")

@@ -1,0 +1,167 @@
+"""Telemetry IRIs: the selector of a series, its unit, its last value and age."""
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from fastapi import APIRouter, Request, Response
+from rdflib import Graph, Literal, URIRef
+from rdflib.namespace import RDF, RDFS, XSD
+
+from api import nodes, series
+from api.connection import while_connected
+from api.nodes import Node
+from api.problems import ApiError, NotFoundError
+from api.series import Series
+from api.services import Services, Use
+from api.store import Sample, StoreError
+from api.twin import (
+    OPTIONS,
+    Segment,
+    accepted,
+    decoded,
+    node_response,
+    unknown_host,
+)
+from ontology.iris import NO_INSTANCE
+from ontology.terms import QUDT, ST
+
+router = APIRouter(tags=["Telemetry"])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the store holds of a series: its last sample, or why it cannot be read."""
+
+    sample: Sample | None = None
+    reason: str = ""
+
+
+@router.get(
+    "/twin/{host}/telemetry/{metric}/{instance}",
+    summary="One series, with its last value",
+    **OPTIONS,
+)
+async def telemetry(
+    request: Request, services: Use, host: Segment, metric: Segment, instance: Segment
+) -> Response:
+    """Selector, unit, component, plan, last value and its age in seconds.
+
+    `instance` is `~` for a metric without instances. When the series store is away,
+    the answer comes without a value, and `storeReason` says why.
+    """
+    media_type = accepted(request)
+    name = None if instance == NO_INSTANCE else decoded(instance)
+    work = _described(services, decoded(host), decoded(metric), name)
+    node = await while_connected(request, work)
+    return await node_response(request, services, node, media_type)
+
+
+async def read(services: Services, selector: str) -> Reading:
+    """The last sample of a series; a store that is away is a reason, not an error."""
+    try:
+        return Reading(await services.store.last(selector))
+    except StoreError as error:
+        return Reading(reason=error.detail)
+
+
+async def _described(
+    services: Services, host: str, metric: str, instance: str | None
+) -> Node:
+    found = await series.find(services.graph, services.iris, host, metric, instance)
+    refusal = await _refusal(services, found)
+    if refusal is not None:
+        raise refusal
+    reading = await read(services, found.selector)
+    if not found.instance_known and reading.sample is None and not reading.reason:
+        raise _unknown_instance(found, "nothing of it is in the store either")
+    iri = services.iris.telemetry(host, metric, instance)
+    node = await nodes.describe(services.graph, iri)
+    _add_series(node, found, services)
+    _add_reading(node, reading)
+    return node
+
+
+async def _refusal(services: Services, found: Series) -> ApiError | None:
+    """Why there is no such series, or None; instances resolved at fetch may be."""
+    metric, known = repr(found.metric), found.known
+    if not found.host_known:
+        return unknown_host(found.host, await nodes.hosts(services.graph))
+    if known is None:
+        detail = f"no metric {metric} in the catalogue"
+        return NotFoundError("unknown-metric", "Unknown metric", detail)
+    if not known.exposed and not found.explicit_type:
+        detail = f"metric {metric} is known, but host {found.host!r} does not expose it"
+        return NotFoundError("not-exposed", "Metric not exposed", detail)
+    if found.instance is None and known.domain:
+        names = await series.instances(services.graph, services.iris, found)
+        return _unknown_instance(found, f"name one, such as {', '.join(names) or '?'}")
+    if found.instance is not None and not known.domain:
+        return _unknown_instance(found, f"it has none: write {NO_INSTANCE!r}")
+    if not found.instance_known and not known.resolved_at_fetch:
+        names = await series.instances(services.graph, services.iris, found)
+        return _unknown_instance(found, f"it has {', '.join(names) or 'none'} …")
+    return None
+
+
+def _unknown_instance(found: Series, hint: str) -> NotFoundError:
+    asked = NO_INSTANCE if found.instance is None else found.instance
+    detail = f"metric {found.metric!r} has no instance {asked!r}; {hint}"
+    return NotFoundError("unknown-instance", "Unknown instance", detail)
+
+
+def _add_series(node: Node, found: Series, services: Services) -> None:
+    graph, iri, known = node.graph, node.iri, found.known
+    assert known is not None  # noqa: S101
+    graph.add((iri, RDF.type, URIRef(found.explicit_type or ST.SWTelemetry)))
+    graph.add((iri, ST.ofHost, services.iris.host(found.host)))
+    _add(graph, iri, ST.ofMetric, known.iri)
+    _add(graph, iri, ST.ofComponent, found.component)
+    _add(graph, iri, ST.semantics, known.semantics)
+    _add(graph, iri, QUDT.hasUnit, known.unit)
+    texts = {
+        ST.samplerName: found.metric,
+        ST.dbName: known.db_name,
+        ST.instname: found.instance,
+        ST.pcpUnits: known.pcp_units,
+        ST.selector: found.selector,
+        RDFS.comment: known.comment,
+    }
+    for link, text in texts.items():
+        if text:
+            graph.add((iri, link, Literal(text)))
+    for plan in found.plans:
+        graph.add((iri, ST.sampledBy, URIRef(plan.iri)))
+    if found.plan is not None:
+        graph.add((iri, ST.period, Literal(Decimal(str(found.plan.period)))))
+
+
+def _add(graph: Graph, iri: URIRef, link: URIRef, value: str) -> None:
+    if value:
+        graph.add((iri, link, URIRef(value)))
+
+
+def _add_reading(node: Node, reading: Reading) -> None:
+    graph, iri, sample = node.graph, node.iri, reading.sample
+    if sample is not None:
+        graph.add((iri, ST.lastValue, _value(sample)))
+        at = datetime.fromtimestamp(sample.timestamp_ms / 1000, UTC)
+        written = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        graph.add((iri, ST.lastTime, _literal(written, XSD.dateTime)))
+        graph.add((iri, ST.age, Literal(Decimal(str(sample.age)))))
+    reason = reading.reason or ("" if sample else "the store holds no value of it")
+    if reason:
+        graph.add((iri, ST.storeReason, Literal(reason)))
+
+
+def _value(sample: Sample) -> Literal:
+    """The stored text, typed as a number where JSON and XSD have one."""
+    if not math.isfinite(float(sample.value)):
+        return Literal(sample.value)
+    whole = sample.value.removeprefix("-").isdecimal()
+    return _literal(sample.value, XSD.integer if whole else XSD.double)
+
+
+def _literal(text: str, datatype: URIRef) -> Literal:
+    return Literal(text, datatype=datatype, normalize=False)

@@ -1,0 +1,228 @@
+"""Every IRI of the twin and of its catalogues as JSON-LD, Turtle or HTML."""
+
+from typing import Annotated, Any
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Path, Request, Response
+from rdflib import Graph, URIRef
+from rdflib.namespace import RDFS
+
+from api import formats, nodes, pages, rdf
+from api.connection import while_connected
+from api.negotiation import negotiate
+from api.nodes import Node
+from api.problems import NotFoundError
+from api.services import Services, Use
+from api.sparql import response
+from api.turtle import turtle
+from ontology.iris import IdError, decode_id, encode_id
+from ontology.load import context
+from ontology.terms import ST
+
+router = APIRouter(tags=["Twin"])
+
+_WHAT = "This is served as RDF and HTML"
+# Above this, a document is written in a thread, so that others are not kept waiting.
+_LARGE = 300
+
+Segment = Annotated[
+    str,
+    Path(description="An id: what is not in [A-Za-z0-9_.-] is written ~HH"),
+]
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "What the twin says about it",
+        "content": {media_type: {} for media_type in formats.NODES},
+    },
+    404: {"description": "Not in the twin; the detail says what is missing"},
+    406: {"description": "None of the media types accepted can be served"},
+}
+OPTIONS: dict[str, Any] = {"responses": _ANSWERS, "response_class": Response}
+
+
+@router.get("/context.jsonld", summary="The JSON-LD context", response_class=Response)
+async def context_document() -> Response:
+    """The context that every JSON-LD answer names."""
+    document = orjson.dumps(context())
+    headers = {"Content-Type": formats.JSON_LD, "Cache-Control": "max-age=3600"}
+    return Response(document, headers=headers)
+
+
+@router.get("/twin", summary="All hosts", **OPTIONS)
+async def twin(request: Request, services: Use) -> Response:
+    """Every host with its operating system and processor."""
+    media_type = accepted(request)
+    graph = await while_connected(request, nodes.hosts(services.graph))
+    if media_type == formats.HTML:
+        return _hosts_page(request, services, graph)
+    return await _written(request, services, Node(URIRef(""), graph), media_type)
+
+
+@router.get("/twin/{host}", summary="A host", **OPTIONS)
+async def host(request: Request, services: Use, host: Segment) -> Response:
+    """All facts of a host, with its direct parts."""
+    return await _answer(request, services, services.iris.host(decoded(host)))
+
+
+@router.get("/twin/{host}/{kind}/{id}", summary="A component", **OPTIONS)
+async def component(
+    request: Request, services: Use, host: Segment, kind: Segment, id: Segment
+) -> Response:
+    """Anything of a host: a thread, a cache, a disk, a plan, a probe."""
+    iri = services.iris.component(decoded(host), decoded(kind), decoded(id))
+    return await _answer(request, services, iri, host=decoded(host))
+
+
+@router.get(
+    "/twin/{host}/instance/{domain}/{instance}",
+    summary="An instance of a metric",
+    **OPTIONS,
+)
+async def metric_instance(
+    request: Request, services: Use, host: Segment, domain: Segment, instance: Segment
+) -> Response:
+    """One instance of an instance domain on a host, with its component."""
+    name = decoded(host)
+    iri = services.iris.metric_instance(name, decoded(domain), decoded(instance))
+    return await _answer(request, services, iri, host=name)
+
+
+@router.get("/metric/{name}", summary="A metric", tags=["Catalogue"], **OPTIONS)
+async def metric(request: Request, services: Use, name: Segment) -> Response:
+    """A metric of the shared catalogue: semantics, unit, instance domain."""
+    plain, _, variant = name.partition("~~")
+    iri = services.iris.metric(decoded(plain))
+    if variant or "~~" in name:
+        iri = services.iris.metric(decoded(plain), encode_id(decoded(variant)))
+    return await _answer(request, services, iri)
+
+
+@router.get("/indom/{id}", summary="An instance domain", tags=["Catalogue"], **OPTIONS)
+async def indom(request: Request, services: Use, id: Segment) -> Response:
+    """An instance domain, with the metrics that have it."""
+    return await _answer(request, services, services.iris.instance_domain(decoded(id)))
+
+
+@router.get("/pmu/{pmu}", summary="A PMU model", tags=["Catalogue"], **OPTIONS)
+async def pmu(request: Request, services: Use, pmu: Segment) -> Response:
+    """A model of performance monitoring unit, with its events."""
+    return await _answer(request, services, services.iris.pmu(decoded(pmu)))
+
+
+@router.get("/pmu/{pmu}/{event}", summary="A PMU event", tags=["Catalogue"], **OPTIONS)
+async def pmu_event(
+    request: Request, services: Use, pmu: Segment, event: Segment
+) -> Response:
+    """An event that a PMU model counts, with its unit masks."""
+    iri = services.iris.pmu_event(decoded(pmu), decoded(event))
+    return await _answer(request, services, iri)
+
+
+def accepted(request: Request) -> str:
+    """The media type to serve a node in; raises NotAcceptableError."""
+    return negotiate(request.headers.getlist("accept"), formats.NODES, _WHAT)
+
+
+def decoded(segment: str) -> str:
+    """The id in a path segment; raises NotFoundError, which shows how it is written."""
+    try:
+        return decode_id(segment)
+    except IdError:
+        raise NotFoundError("no-such-id", "Not an id", _id_hint(segment)) from None
+
+
+async def node_response(
+    request: Request, services: Services, node: Node, media_type: str
+) -> Response:
+    """A node in the media type that was negotiated."""
+    if media_type == formats.HTML:
+        return pages.node_page(request, services.settings.base, node)
+    return await _written(request, services, node, media_type)
+
+
+async def _answer(
+    request: Request, services: Services, iri: URIRef, *, host: str = ""
+) -> Response:
+    media_type = accepted(request)
+    node = await while_connected(request, nodes.describe(services.graph, iri))
+    if not node.known:
+        raise await _unknown(services, iri, host)
+    return await node_response(request, services, node, media_type)
+
+
+async def _written(
+    request: Request, services: Services, node: Node, media_type: str
+) -> Response:
+    arguments = (services, node, media_type)
+    if len(node.graph) > _LARGE:
+        body = await to_thread.run_sync(_write, *arguments)
+    else:
+        body = _write(*arguments)
+    made = response(body, media_type)
+    if node.cut:
+        made.headers["SuperTwin-Cut"] = "; ".join(node.cut)
+    return made
+
+
+def _write(services: Services, node: Node, media_type: str) -> bytes | str:
+    if media_type == formats.TURTLE:
+        notes = "".join(f"# cut: {line}\n" for line in node.cut)
+        return notes + turtle(node.graph, node.iri)
+    if media_type == formats.N_TRIPLES:
+        return rdf.n_triples(node.graph)
+    url = f"{services.settings.base.rstrip('/')}/context.jsonld"
+    return rdf.json_ld(node.graph, url, node.iri)
+
+
+def _hosts_page(request: Request, services: Services, graph: Graph) -> Response:
+    base = services.settings.base
+    made = pages.links(request, base)
+    hosts = [
+        {
+            "iri": str(iri),
+            "href": made.href(str(iri)),
+            "name": str(graph.value(iri, RDFS.label) or made.short(str(iri))),
+            "cpu": str(graph.value(iri, ST.cpuModel) or ""),
+            "os": str(graph.value(iri, ST.osName) or ""),
+            "kernel": str(graph.value(iri, ST.kernelRelease) or ""),
+        }
+        for iri in set(graph.subjects())
+    ]
+    hosts.sort(key=lambda shown: pages.natural(shown["name"]))
+    return pages.page("hosts.html", request, base, title="Hosts", hosts=hosts)
+
+
+async def _unknown(services: Services, iri: URIRef, host: str) -> NotFoundError:
+    if not host:
+        detail = f"the twin says nothing about {iri}; /twin lists the hosts"
+        return NotFoundError("not-in-twin", "Not in the twin", detail)
+    known = await nodes.hosts(services.graph)
+    if (services.iris.host(host), None, None) not in known:
+        return unknown_host(host, known)
+    detail = (
+        f"host {host!r} is known, but has no {_below(services, iri, host)}; "
+        f"{services.iris.host(host)} lists its parts"
+    )
+    return NotFoundError("unknown-component", "Unknown component", detail)
+
+
+def unknown_host(host: str, known: Graph) -> NotFoundError:
+    """404 for a host that is not in the twin, with those that are."""
+    names = sorted(str(name) for name in known.objects(None, ST.hostname))
+    shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
+    detail = f"no host {host!r}; known: {shown or 'none, run `supertwin probe`'}"
+    return NotFoundError("unknown-host", "Unknown host", detail)
+
+
+def _below(services: Services, iri: URIRef, host: str) -> str:
+    return str(iri).removeprefix(f"{services.iris.host(host)}/")
+
+
+def _id_hint(segment: str) -> str:
+    try:
+        meant = encode_id(segment)
+    except (IdError, UnicodeError):
+        meant = ""
+    hint = f"; did you mean {meant!r}?" if 0 < len(meant) <= 200 else ""
+    return f"{segment[:200]!r} is no id of the twin, which write ~HH{hint}"

@@ -1,0 +1,92 @@
+"""Fuseki with a small twin, a store with a few points, and the API before them."""
+
+import importlib.util
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+
+
+def _beside(name: str) -> ModuleType:
+    path = Path(__file__).parent / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"tests_api_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+servers = _beside("servers")
+graph = _beside("graph")
+
+
+@pytest.fixture(scope="session")
+def base() -> str:
+    """What the instance IRIs begin with, which is not where the API listens."""
+    return str(graph.BASE)
+
+
+@pytest.fixture(scope="session")
+def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with servers.fuseki(tmp_path_factory.mktemp("fuseki")) as url:
+        sent = httpx.post(f"{url}/twin/update", data={"update": graph.TWIN})
+        assert sent.is_success, sent.text
+        yield url
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    now = int(time.time() * 1000)
+    points = (
+        'kernel_percpu_cpu_user{hostname="n1",instname="cpu0"} '
+        f"18014398509481984 {now - 1000}\n"
+        'kernel_percpu_cpu_user{hostname="n1",instname="cpu0"} '
+        f"18014398509481986 {now}\n"
+        'kernel_percpu_cpu_user{hostname="n1",instname="cpu1"} '
+        f"7 {now - 3_600_000}\n"
+        f'mem_util_free{{hostname="n1"}} 0.1 {now - 5000}\n'
+        f'proc_psinfo_utime{{hostname="n1",instname="1 init"}} 3 {now}\n'
+    )
+    with servers.victoria_metrics(tmp_path_factory.mktemp("store")) as url:
+        httpx.post(f"{url}/api/v1/import/prometheus", content=points).raise_for_status()
+        httpx.get(f"{url}/internal/force_flush").raise_for_status()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state folder of the API under test."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "bridge").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def api_url(
+    tmp_path_factory: pytest.TempPathFactory,
+    fuseki: str,
+    store: str,
+    home: Path,
+    base: str,
+) -> Iterator[str]:
+    with servers.api(
+        tmp_path_factory.mktemp("api"),
+        base=base + "/",
+        host="n1",
+        home=str(home),
+        fuseki_url=fuseki,
+        store_read_url=store,
+        query_timeout="2",
+        query_max_bytes="200000",
+    ) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def api(api_url: str) -> Iterator[httpx.Client]:
+    """A client of the API, which accepts anything unless told otherwise."""
+    with httpx.Client(base_url=api_url, timeout=20, trust_env=False) as client:
+        yield client
