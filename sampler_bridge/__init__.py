@@ -1,0 +1,1 @@
+"""Samples what the graph plans from a source (PCP) into VictoriaMetrics."""

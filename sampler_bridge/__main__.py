@@ -1,0 +1,64 @@
+"""Command line of the bridge: ``python -m sampler_bridge --host … --pcp …``."""
+
+import argparse
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sampler_bridge.bridge import STOP_SIGNALS, Bridge, Options
+from sampler_bridge.errors import BridgeError, StateError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
+    options = Options(**vars(_parser().parse_args(arguments)))
+    _talk()
+    # Threads inherit the mask, so the signals wait for the one that asks for them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        Bridge(options).run()
+    except BridgeError as error:
+        print(f"sampler_bridge: {error}", file=sys.stderr)
+        return 2 if isinstance(error, StateError) else 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("sampler_bridge", description=__doc__)
+    add = parser.add_argument
+    add("--host", required=True, type=_name, help="name of the host in the twin")
+    add("--pcp", required=True, help="PMCD, e.g. unix:///run/pcp/pmcd.socket")
+    add("--fuseki", required=True, help="graph store, e.g. http://127.0.0.1:3030")
+    add("--base", required=True, help="what every instance IRI begins with")
+    add("--store", required=True, help="VictoriaMetrics, e.g. http://127.0.0.1:8428")
+    add("--state", required=True, type=Path, help="folder of log, cursor and status")
+    add("--log-max-bytes", required=True, type=_bytes, help="largest log, in bytes")
+    return parser
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("a host needs a name")
+    return text
+
+
+def _bytes(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a log needs at least one byte")
+    return number
+
+
+def _talk() -> None:
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The process: plan, samplers, log and writer of one host, and its status file."""
+
+import fcntl
+import json
+import logging
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler_bridge.account import Account
+from sampler_bridge.cursor import load_cursor
+from sampler_bridge.errors import BridgeError, StateError
+from sampler_bridge.files import write_whole
+from sampler_bridge.graph_plan import PlanWatch
+from sampler_bridge.log import Log
+from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.recorder import Recorder
+from sampler_bridge.samplers import Samplers
+from sampler_bridge.status import status_document
+from sampler_bridge.store import Store
+from sampler_bridge.writer import Writer
+
+_LOG = logging.getLogger(__name__)
+
+_STATUS_SECONDS = 1.0
+_STOP_SECONDS = 5.0
+PLAN_FILE, STATUS_FILE, CURSOR_FILE = "plan.json", "status.json", "cursor.json"
+LOG_FOLDER, LOCK_FILE = "log", "lock"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the bridge of one host is told: addresses, state folder, bytes of log."""
+
+    host: str
+    pcp: str
+    fuseki: str
+    base: str
+    store: str
+    state: Path
+    log_max_bytes: int
+
+
+STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
+
+
+class Bridge:
+    """Everything that samples one host; raises StateError where it cannot start."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._started = time.time()
+        self._lock = _lock(options.state)
+        cursor_path = options.state / CURSOR_FILE
+        cursor = load_cursor(cursor_path)
+        self._log = Log(options.state / LOG_FOLDER, options.log_max_bytes, cursor.taken)
+        self._account = Account(self._log.waiting)
+        self._writer = Writer(
+            self._log, Store(options.store), self._account, cursor, cursor_path
+        )
+        recorder = Recorder(self._log, self._account, lambda: not self._writer.state.up)
+        self._samplers = Samplers(
+            options.host, lambda: PcpSource(options.pcp), recorder
+        )
+        self._plan = PlanWatch(
+            options.fuseki,
+            options.host,
+            options.state / PLAN_FILE,
+            self._samplers.apply,
+        )
+
+    def run(self) -> None:
+        """Sample until SIGTERM or SIGINT, then send what waits and return.
+
+        The caller has blocked these signals. Raises BridgeError when a part of the
+        bridge broke.
+        """
+        for part in (self._writer, self._plan):
+            part.start()
+        while signal.sigtimedwait(STOP_SIGNALS, _STATUS_SECONDS) is None:
+            self._write_status()
+            self._check_parts()
+        _LOG.info("stopping")
+        self._stop()
+
+    def _stop(self) -> None:
+        self._plan.stop(0.0)
+        self._samplers.stop(_STOP_SECONDS)
+        self._writer.stop(_STOP_SECONDS)
+        self._log.close()
+        self._write_status(stopped=time.time())
+        os.close(self._lock)
+
+    def _check_parts(self) -> None:
+        for part in (self._writer, self._plan, self._samplers):
+            if not part.alive:
+                name = type(part).__name__
+                raise BridgeError(f"{name} broke: see the traceback above; restart")
+
+    def _write_status(self, stopped: float | None = None) -> None:
+        document = status_document(
+            host=self._options.host,
+            base=self._options.base,
+            pcp=self._options.pcp,
+            started=self._started,
+            stopped=stopped,
+            reading=self._plan.reading,
+            samplers=self._samplers,
+            account=self._account,
+            log=self._log,
+            store=self._writer.state,
+        )
+        try:
+            path = self._options.state / STATUS_FILE
+            write_whole(path, json.dumps(document, indent=1))
+        except OSError as error:
+            _LOG.debug("no status written: %s", error.strerror)
+
+
+def _lock(state: Path) -> int:
+    """Make the state folder ours: two bridges in one would mix their logs."""
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(state / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StateError(
+            f"state folder {state} cannot be used ({error.strerror}): give another"
+        ) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise StateError(
+            f"state folder {state} is another bridge's: stop that one, or give another"
+        ) from error
+    return descriptor

@@ -1,0 +1,75 @@
+"""What the store has acknowledged, and from where to send again should it restart."""
+
+import json
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler_bridge.files import write_whole
+from sampler_bridge.batch import START, Position
+
+SEND_AGAIN_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """``taken``: where the queue starts; ``again``: what a restarted store needs;
+    ``store``: which run of the store acknowledged it (its start time, as it says).
+    """
+
+    taken: Position = START
+    again: Position = START
+    store: str | None = None
+
+
+def load_cursor(path: Path) -> Cursor:
+    """The cursor that was kept; a new one where there is none that can be read.
+
+    A new one sends everything the log holds: the store keeps one of two equal points.
+    """
+    try:
+        document = json.loads(path.read_text())
+        taken, again = (Position(*map(int, document[key])) for key in _POSITIONS)
+        store = document["store"]
+        return Cursor(taken, again, None if store is None else str(store))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Cursor()
+
+
+_POSITIONS = ("taken", "again")
+
+
+def save_cursor(path: Path, cursor: Cursor) -> None:
+    """Keep the cursor for the next start; raises OSError."""
+    document = {
+        "taken": cursor.taken,
+        "again": cursor.again,
+        "store": cursor.store,
+    }
+    write_whole(path, json.dumps(document))
+
+
+class Sent:
+    """Where the batches of the last minute start, by when they were acknowledged.
+
+    The store loses what it acknowledged in its last seconds, whatever the ticks in
+    it: after an outage a second of sending holds hours of ticks.
+    """
+
+    def __init__(self, again: Position, now: float) -> None:
+        self._starts = deque([(int(now), again)])
+
+    def add(self, start: Position, now: float) -> None:
+        """A batch that starts here was acknowledged now (seconds)."""
+        second, earliest = self._starts[-1]
+        if second == int(now):
+            self._starts[-1] = (second, min(earliest, start))
+        else:
+            self._starts.append((int(now), start))
+        while self._starts[0][0] < now - SEND_AGAIN_SECONDS - 1:
+            self._starts.popleft()
+
+    @property
+    def again(self) -> Position:
+        """Where to start when the store has lost its last seconds."""
+        return min(start for _, start in self._starts)

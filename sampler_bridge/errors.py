@@ -1,0 +1,38 @@
+"""The exception tree of the bridge; every message is one line, thing and cure.
+
+BridgeError
+├── MonitorError     the monitor set cannot be read
+├── PlanError        the plan cannot be read
+├── SourceError      a source cannot be used at all (library missing)
+├── SourceDownError       a source does not answer now; another try may succeed
+├── StateError       the state folder cannot be used
+└── StoreDownError        the store does not take points now; another try may succeed
+"""
+
+
+class BridgeError(Exception):
+    """Root of all errors of the bridge."""
+
+
+class MonitorError(BridgeError):
+    """The monitor set is not what it should be."""
+
+
+class PlanError(BridgeError):
+    """What to sample cannot be read."""
+
+
+class SourceError(BridgeError):
+    """A source cannot be used on this machine."""
+
+
+class SourceDownError(BridgeError):
+    """A source does not answer now."""
+
+
+class StateError(BridgeError):
+    """The state folder cannot be used."""
+
+
+class StoreDownError(BridgeError):
+    """The store does not take points now."""

@@ -1,0 +1,31 @@
+"""The monitor set: the metrics that every host is sampled for."""
+
+from pathlib import Path
+
+import yaml
+
+from sampler_bridge.errors import MonitorError
+
+MONITOR_FILE = Path(__file__).with_name("monitor.yaml")
+
+
+def load_monitor(path: Path = MONITOR_FILE) -> list[str]:
+    """Read the monitor set: PCP metric names and ``*`` patterns, in file order.
+
+    Raises MonitorError for a file that is not groups of distinct names.
+    """
+    try:
+        groups = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        why = " ".join(str(error).split())
+        raise MonitorError(f"{path} cannot be read ({why}): mend the file") from error
+    if not isinstance(groups, dict) or not groups:
+        raise MonitorError(f"{path} holds no groups: write 'group: [metric, …]'")
+    return _distinct(path, [name for names in groups.values() for name in names or []])
+
+
+def _distinct(path: Path, names: list[object]) -> list[str]:
+    texts = [name for name in names if isinstance(name, str)]
+    if len(texts) != len(names) or len(set(texts)) != len(texts) or not texts:
+        raise MonitorError(f"{path} must list distinct metric names, at least one")
+    return texts

@@ -1,0 +1,150 @@
+"""PCP as a source: one PMCD, asked through PMAPI."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sampler_bridge import pmapi
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.pcp_decode import decode
+from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from sampler_bridge.source import Gap, Sample
+
+_LOG = logging.getLogger(__name__)
+
+_ASK_AGAIN = 10.0  # seconds until an unknown name is looked up again
+_NAMES_HOLD = 60.0  # seconds after which an instance may have been renamed
+
+
+class PcpSource:
+    """The metrics of one PMCD, at an address such as ``unix:///run/pcp/pmcd.socket``.
+
+    Numbers of all six PCP types are given exactly; text, aggregates and events are
+    gaps with that reason.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._context: pmapi.Context | None = None
+        self._names = InstanceNames(lambda _: {})
+        self._metrics: tuple[str, ...] = ()
+        self._known: dict[str, pmapi.Metric] = {}
+        self._unknown: dict[str, Gap] = {}
+        self._sizes: dict[str, int] = {}
+        self._ask_at = self._names_until = 0.0
+        self._chosen: list[Chosen] = []
+        self._pmids = pmapi.pmid_array([])
+        self._wide = np.zeros(0, np.bool_)
+        self._layout = Layout([], self._names, self._sizes)
+
+    @property
+    def connected(self) -> bool:
+        """Whether PMCD answered the last call."""
+        return self._context is not None
+
+    def connect(self) -> None:
+        """Open a new connection and look everything up; raises SourceDownError."""
+        self.close()
+        try:
+            self._context = pmapi.Context(self.address)
+        except pmapi.PmError as error:
+            raise self._down(error) from error
+        self._names = InstanceNames(self._ask_names)
+        self._known.clear()
+        self._chosen = []
+        self._resolve()
+
+    def close(self) -> None:
+        """Close the connection; connect opens another."""
+        if self._context is not None:
+            self._context.close()
+            self._context = None
+
+    def select(self, metrics: Sequence[str]) -> None:
+        """Fetch these metrics from now on; only new names are looked up."""
+        self._metrics = tuple(dict.fromkeys(metrics))
+        if self.connected:
+            self._resolve()
+
+    def fetch(self) -> Sample:
+        """The values of now; raises SourceDownError, after which connect is due."""
+        self._refresh()
+        try:
+            sample = self._fetch()
+        except pmapi.PmError as error:
+            self.close()
+            raise self._down(error) from error
+        return replace(sample, missing={**self._unknown, **sample.missing})
+
+    def _fetch(self) -> Sample:
+        if not self._chosen:
+            return Sample((), {})
+        with self._open().fetch(self._pmids) as (address, changed):
+            raw = decode(address, self._wide)
+        if changed:  # an agent came, went or restarted
+            _LOG.info("PMCD at %s changed its agents", self.address)
+            self._ask_at = self._names_until = 0.0
+            self._known.clear()
+        return Sample(self._layout.columns(raw), self._layout.gaps)
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if now >= self._names_until:
+            self._names_until = now + _NAMES_HOLD
+            self._names.forget()
+            self._layout.forget()
+        if now >= self._ask_at and len(self._known) < len(self._metrics):
+            self._resolve()
+
+    def _resolve(self) -> None:
+        """Look up what is not known yet, and arrange the fetch."""
+        self._ask_at = time.monotonic() + _ASK_AGAIN
+        self._unknown = {}
+        for name in self._metrics:
+            if name not in self._known:
+                self._look_up(name)
+        self._arrange()
+
+    def _look_up(self, name: str) -> None:
+        try:
+            desc = self._open().describe(name)
+        except pmapi.PmError as error:
+            self._unknown[name] = Gap(str(error), self._sizes.get(name, 1))
+            return
+        if desc.type in KINDS:
+            self._known[name] = desc
+        else:
+            what = pmapi.NOT_NUMBERS.get(desc.type, "values of an unknown type")
+            self._unknown[name] = Gap(f"{what} are not stored", 1)
+
+    def _arrange(self) -> None:
+        found = [
+            Chosen(name, self._known[name])
+            for name in self._metrics
+            if name in self._known
+        ]
+        chosen = sorted(found, key=lambda metric: metric.desc.type)
+        if chosen == self._chosen:
+            return
+        self._chosen = chosen
+        self._pmids = pmapi.pmid_array([metric.desc.pmid for metric in self._chosen])
+        self._wide = np.array(
+            [KINDS[metric.desc.type].wide for metric in self._chosen], np.bool_
+        )
+        self._layout = Layout(self._chosen, self._names, self._sizes)
+
+    def _ask_names(self, indom: int) -> dict[int, str]:
+        return self._open().instances(indom)
+
+    def _open(self) -> pmapi.Context:
+        if self._context is None:
+            raise SourceDownError(f"no connection to PMCD at {self.address} yet")
+        return self._context
+
+    def _down(self, error: pmapi.PmError) -> SourceDownError:
+        return SourceDownError(
+            f"PMCD at {self.address} does not answer ({error}): is it running?"
+        )

@@ -1,0 +1,138 @@
+"""What to sample: read from the graph, kept in the state folder."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal, InvalidOperation
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from sampler_bridge.errors import PlanError
+from sampler_bridge.files import write_whole
+from sampler_bridge.lines import SERIES_NAME
+
+CACHE_FORMAT = "supertwin-plan/1"
+SHORTEST_MS = 1
+LONGEST_MS = 3_600_000
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One metric of the plan: PCP's name, the series' name, the period."""
+
+    metric: str
+    series: str
+    period_ms: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one host is sampled for; ``refused`` says which metrics cannot be, and why.
+
+    Of several plans for one metric the finest period holds.
+    """
+
+    metrics: tuple[Planned, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def periods(self) -> dict[int, dict[str, str]]:
+        """Series name by metric, for each period in ms."""
+        groups: dict[int, dict[str, str]] = {}
+        for planned in self.metrics:
+            groups.setdefault(planned.period_ms, {})[planned.metric] = planned.series
+        return groups
+
+
+def plan_names(monitor: Sequence[str], exposed_names: Iterable[str]) -> list[str]:
+    """What a monitor set gives for a host: the names it exposes, in the set's order.
+
+    A ``*`` in the set stands for any text.
+    """
+    exposed = sorted(set(exposed_names))
+    found: dict[str, None] = {}
+    for pattern in monitor:
+        found |= {name: None for name in exposed if fnmatchcase(name, pattern)}
+    return list(found)
+
+
+def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
+    """A plan from rows with ``samplerName``, ``dbName`` and ``period`` (seconds).
+
+    A row that cannot be sampled is refused on its own; the others stand.
+    """
+    refused: dict[str, str] = {}
+    finest: dict[str, Planned] = {}
+    for row in rows:
+        metric = str(row.get("samplerName") or "")
+        try:
+            planned = _planned(metric, row)
+        except PlanError as error:
+            refused[metric] = str(error)
+            continue
+        known = finest.get(metric)
+        if known is None or planned.period_ms < known.period_ms:
+            finest[metric] = planned
+    metrics = _without_collisions(sorted(finest.values(), key=_name), refused)
+    return Plan(tuple(metrics), refused)
+
+
+def _name(planned: Planned) -> str:
+    return planned.metric
+
+
+def _planned(metric: str, row: Mapping[str, Any]) -> Planned:
+    series = str(row.get("dbName") or "")
+    if not SERIES_NAME.fullmatch(series):
+        raise PlanError(f"{series!r} is no series name: mend the metric's st:dbName")
+    if not metric or "\0" in metric:
+        raise PlanError(f"{metric!r} is no metric name: mend its st:samplerName")
+    return Planned(metric, series, _period_ms(row.get("period")))
+
+
+def _period_ms(seconds: Any) -> int:
+    try:
+        period = Decimal(str(seconds)) * 1000
+        if SHORTEST_MS <= period <= LONGEST_MS and period == int(period):
+            return int(period)
+    except InvalidOperation:
+        pass
+    raise PlanError(
+        f"a period of {seconds} s is not possible: give whole ms, 0.001 to 3600 s"
+    )
+
+
+def _without_collisions(
+    planned: Iterable[Planned], refused: dict[str, str]
+) -> list[Planned]:
+    by_series: dict[str, Planned] = {}
+    for one in planned:
+        other = by_series.setdefault(one.series, one)
+        if other is not one:
+            refused[one.metric] = (
+                f"its series name {one.series} is already that of {other.metric}"
+            )
+    return list(by_series.values())
+
+
+def save_plan(path: Path, plan: Plan) -> None:
+    """Keep a plan for the next start; raises OSError."""
+    rows = [asdict(planned) for planned in plan.metrics]
+    document = {
+        "format": CACHE_FORMAT,
+        "metrics": rows,
+        "refused": dict(plan.refused),
+    }
+    write_whole(path, json.dumps(document, indent=1))
+
+
+def load_plan(path: Path) -> Plan | None:
+    """The plan that was kept, None where there is none that can be read."""
+    try:
+        document = json.loads(path.read_text())
+        if document["format"] != CACHE_FORMAT:
+            return None
+        metrics = tuple(Planned(**row) for row in document["metrics"])
+        return Plan(metrics, dict(document["refused"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

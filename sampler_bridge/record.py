@@ -1,0 +1,93 @@
+"""One record of the log: a tick's lines behind a header with two checksums.
+
+The header's own checksum tells whether its length can be trusted, so that a damaged
+payload costs one record and a damaged header is passed by looking for the next one.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from mmap import mmap
+from typing import NamedTuple
+
+MAGIC = b"STR1"
+_FIELDS = struct.Struct("<4sB3xqIII")  # magic, packed, tick, points, length, payload
+_SUM = struct.Struct("<I")
+HEADER_BYTES = _FIELDS.size + _SUM.size
+
+Buffer = bytes | mmap
+
+
+class Header(NamedTuple):
+    """What a record says about itself; ``length`` is that of the payload as kept."""
+
+    packed: bool
+    tick_ms: int
+    points: int
+    length: int
+    payload_sum: int
+
+    @property
+    def record_bytes(self) -> int:
+        """Length of the whole record."""
+        return HEADER_BYTES + self.length
+
+
+def write_record(tick_ms: int, points: int, payload: bytes, packed: bool) -> bytes:
+    """A record as bytes; ``packed`` compresses the payload (fast, about tenfold)."""
+    body = zlib.compress(payload, 1) if packed else payload
+    fields = _FIELDS.pack(MAGIC, packed, tick_ms, points, len(body), zlib.crc32(body))
+    return fields + _SUM.pack(zlib.crc32(fields)) + body
+
+
+def read_header(buffer: Buffer, at: int = 0) -> Header | None:
+    """The header at an offset; None where it is cut short or damaged."""
+    end = at + _FIELDS.size
+    if len(buffer) < end + _SUM.size:
+        return None
+    (header_sum,) = _SUM.unpack_from(buffer, end)
+    if zlib.crc32(buffer[at:end]) != header_sum:
+        return None
+    magic, packed, *numbers = _FIELDS.unpack_from(buffer, at)
+    return Header(bool(packed), *numbers) if magic == MAGIC else None
+
+
+def read_payload(header: Header, body: bytes) -> bytes | None:
+    """The lines of a record; None where they are damaged or cut short."""
+    if len(body) != header.length or zlib.crc32(body) != header.payload_sum:
+        return None
+    return zlib.decompress(body) if header.packed else body
+
+
+def find_header(buffer: Buffer, at: int) -> int:
+    """The next offset from ``at`` on with a sound header, or the buffer's end."""
+    while (at := buffer.find(MAGIC, at)) >= 0:
+        if read_header(buffer, at):
+            return at
+        at += 1
+    return len(buffer)
+
+
+class Scan(NamedTuple):
+    """One step through a segment: a record, or a damaged stretch (header is None)."""
+
+    start: int
+    end: int
+    header: Header | None
+
+
+def scan(buffer: Buffer) -> Iterator[Scan]:
+    """Walk a segment from record to record by the headers alone.
+
+    A last record that is cut short comes as a stretch without a header.
+    """
+    at = 0
+    while at < len(buffer):
+        header = read_header(buffer, at)
+        if header is None or at + header.record_bytes > len(buffer):
+            end = find_header(buffer, at + 1)
+            yield Scan(at, end, None)
+        else:
+            end = at + header.record_bytes
+            yield Scan(at, end, header)
+        at = end

@@ -1,0 +1,62 @@
+"""What the bridge says about itself: the document of its status file."""
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+from ontology.iris import Iris
+from sampler_bridge.account import Account
+from sampler_bridge.graph_plan import Reading
+from sampler_bridge.log import Log
+from sampler_bridge.samplers import Samplers
+from sampler_bridge.writer import StoreState
+
+
+def status_document(
+    *,
+    host: str,
+    base: str,
+    pcp: str,
+    started: float,
+    stopped: float | None,
+    reading: Reading,
+    samplers: Samplers,
+    account: Account,
+    log: Log,
+    store: StoreState,
+) -> dict[str, Any]:
+    """The status as JSON; counts are points, ``*_ms`` Unix milliseconds."""
+    reason = samplers.reason
+    return {
+        "pid": os.getpid(),
+        "started": _iso(started),
+        "stopped": None if stopped is None else _iso(stopped),
+        "host": host,
+        "pcp": {"address": pcp, "connected": reason is None, "reason": reason},
+        "plan": _plan(reading, Iris(base).plans_graph(host)),
+        **account.figures(),
+        "queue": {"points": log.waiting, "bytes": log.size_bytes},
+        "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
+        "store": store._asdict(),
+        "metrics": _without_values(reading, samplers),
+    }
+
+
+def _plan(reading: Reading, graph: str) -> dict[str, Any]:
+    return {
+        "graph": graph,
+        "read_at": None if reading.read_at is None else _iso(reading.read_at),
+        "metrics": len(reading.plan.metrics),
+        "source": reading.source,
+        "reason": reading.reason,
+    }
+
+
+def _without_values(reading: Reading, samplers: Samplers) -> dict[str, dict[str, str]]:
+    reasons = {metric: gap.reason for metric, gap in samplers.gaps.items()}
+    reasons |= reading.plan.refused
+    return {metric: {"reason": reasons[metric]} for metric in sorted(reasons)}
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

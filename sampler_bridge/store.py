@@ -1,0 +1,81 @@
+"""VictoriaMetrics over HTTP: take points, show them, say since when it runs."""
+
+import re
+from typing import NamedTuple
+
+import httpx
+
+from sampler_bridge.errors import StoreDownError
+
+_WRITE = "/api/v1/import/prometheus"
+_SHOW = "/internal/force_flush"
+_METRICS = "/metrics"
+_STARTED = re.compile(rb"^(?:vm_app|process)_start_time(?:stamp|_seconds) (\S+)$", re.M)
+_TRY_AGAIN = frozenset({408, 425, 429})  # refusals of the moment, not of the points
+_TIMEOUT = httpx.Timeout(10.0, connect=2.0)
+
+
+class Refusal(NamedTuple):
+    """Why the store will never take a batch."""
+
+    reason: str
+
+
+class Store:
+    """One store by its base URL, over a kept-alive connection, for one thread."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self._client = httpx.Client(timeout=_TIMEOUT, trust_env=False)
+        self._can_show = True
+
+    def write(self, lines: bytes) -> Refusal | None:
+        """Hand lines over; a refusal where they are at fault.
+
+        Raises StoreDownError where another try may succeed.
+        """
+        response = self._send("POST", _WRITE, lines)
+        if response.is_success:
+            return None
+        reason = f"HTTP {response.status_code}: {_line(response)}"
+        if response.is_client_error and response.status_code not in _TRY_AGAIN:
+            return Refusal(reason)
+        raise self._down(reason)
+
+    def show(self) -> None:
+        """Make what was written visible to queries now, where the store can.
+
+        VictoriaMetrics shows new points every two seconds on its own, too late for
+        a page that follows the second. Raises StoreDownError.
+        """
+        if self._can_show:
+            response = self._send("GET", _SHOW)
+            self._can_show = not response.is_client_error
+
+    def started(self) -> str | None:
+        """Which run of the store this is: its start time, as text; None: unknown.
+
+        Raises StoreDownError.
+        """
+        response = self._send("GET", _METRICS)
+        found = _STARTED.findall(response.content) if response.is_success else []
+        return b" ".join(found).decode(errors="replace") or None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _send(self, method: str, path: str, body: bytes = b"") -> httpx.Response:
+        try:
+            return self._client.request(method, self.url + path, content=body)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._down(str(error) or type(error).__name__) from error
+
+    def _down(self, reason: str) -> StoreDownError:
+        return StoreDownError(
+            f"store {self.url} does not take points ({reason}): is it running?"
+        )
+
+
+def _line(response: httpx.Response) -> str:
+    return " ".join(response.text.split())[:200] or response.reason_phrase
