@@ -1,5 +1,6 @@
 """Places in the log, and the records read from there."""
 
+import os
 from typing import NamedTuple
 
 from sampler_bridge.record import HEADER_BYTES, read_payload

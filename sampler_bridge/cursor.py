@@ -5,8 +5,8 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler_bridge.files import write_whole
 from sampler_bridge.batch import START, Position
+from sampler_bridge.files import write_whole
 
 SEND_AGAIN_SECONDS = 60.0
 

@@ -12,9 +12,9 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from sampler_bridge.account import REFUSED, UNREADABLE, Account
+from sampler_bridge.batch import Batch
 from sampler_bridge.cursor import Cursor, Sent, save_cursor
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.batch import Batch
 from sampler_bridge.log import Log
 from sampler_bridge.store import Refusal, Store
 
@@ -74,7 +74,7 @@ class Writer:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Send what waits while the store takes it, for ``seconds`` at most, and end."""
+        """Send what waits while the store takes it, ``seconds`` at most, and end."""
         self._drain_until = time.monotonic() + seconds
         self._stop.set()
         self._log.end_waiting()
