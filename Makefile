@@ -36,7 +36,7 @@ lock:  ## pin the Python packages again (needs uv)
 	    --no-emit-index-url --custom-compile-command "make lock"
 
 docs: install  ## write the pages that are generated from the code
-	@.venv/bin/supertwin settings --markdown > docs/settings.md
+	@.venv/bin/supertwin docs
 
 clean: down  ## remove what was installed here; the state in .state stays
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis

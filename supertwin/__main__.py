@@ -1,0 +1,6 @@
+"""``python -m supertwin`` is the command ``supertwin``."""
+
+from supertwin.cli import main
+
+if __name__ == "__main__":
+    main(prog_name="supertwin")

@@ -1,0 +1,167 @@
+"""What each child of the supervisor is: its command, its folder, its health check."""
+
+import getpass
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from supertwin import tools
+from supertwin.errors import MendableError
+from supertwin.health import Check, answers_http, greets, is_fresh
+from supertwin.ports import free_port
+from supertwin.settings import LOOPBACK, Settings
+
+_HERE = Path(__file__).parent
+# sockaddr_un holds 108 bytes, one of them for the end.
+_LONGEST_SOCKET = 107
+_TICK_FRESH = 15.0
+
+
+@dataclass(frozen=True)
+class ChildSpec:
+    """One child; times in seconds.
+
+    ``ready_within``: longest start. ``hang_after``: how long the check may fail before
+    the child is killed and started again. ``stop_within``: longest clean stop.
+    ``stale``: files of a dead predecessor that would stop a start.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    check: Check
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    stale: tuple[Path, ...] = ()
+    ready_within: float = 60.0
+    hang_after: float = 30.0
+    stop_within: float = 15.0
+
+
+def fuseki(settings: Settings) -> ChildSpec:
+    """Fuseki on loopback, with its configuration written anew."""
+    home = settings.home / "fuseki"
+    for dataset in ("twin", "history"):
+        (home / dataset).mkdir(parents=True, exist_ok=True)
+    config = home / "fuseki.ttl"
+    config.write_text(_fuseki_config(home), encoding="utf-8")
+    command = (
+        str(tools.java()),
+        f"-Xmx{settings.fuseki_heap}",
+        # After an exhausted heap no thread can be trusted: start again.
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Djava.awt.headless=true",
+        f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
+        *("-cp", str(tools.fuseki_jar())),
+        "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
+        *("--config", str(config), "--port", str(settings.fuseki_port)),
+        *("--localhost", "--no-cors", "--ping", "--compact", "--modules=false"),
+        f"--timeout={int(settings.query_timeout * 1000)}",
+    )
+    check = answers_http(settings.fuseki_port, "/$/ping", (200,))
+    return ChildSpec("fuseki", command, check, home, stop_within=30.0)
+
+
+def _fuseki_config(home: Path) -> str:
+    """Fill in the folders; JSON's escapes are Turtle's."""
+    text = (_HERE / "fuseki.ttl").read_text(encoding="utf-8")
+    for dataset in ("twin", "history"):
+        place = json.dumps(str(home / dataset), ensure_ascii=False)
+        text = text.replace(f'"@{dataset.upper()}@"', place)
+    return text
+
+
+def store(settings: Settings) -> ChildSpec:
+    """VictoriaMetrics on loopback."""
+    command = (
+        str(tools.store()),
+        f"-storageDataPath={settings.home / 'store'}",
+        f"-retentionPeriod={settings.retention}",
+        f"-httpListenAddr={LOOPBACK}:{settings.store_port}",
+        # Else a point stays invisible for 30 s.
+        "-search.latencyOffset=0s",
+        "-dedup.minScrapeInterval=1ms",
+        f"-memory.allowedPercent={settings.store_memory_percent:g}",
+        f"-search.maxQueryDuration={settings.query_timeout:g}s",
+        "-search.maxUniqueTimeseries=300000",
+        "-storage.minFreeDiskSpaceBytes=100MB",
+        "-loggerLevel=WARN",
+    )
+    check = answers_http(settings.store_port, "/health", (200,))
+    return ChildSpec("victoria-metrics", command, check, settings.home)
+
+
+def pmcd(settings: Settings) -> ChildSpec:
+    """A PMCD of our own, on loopback and a Unix socket."""
+    home = settings.home / "pmcd"
+    for name in ("run", "tmp", "log"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    socket = pmcd_socket(settings)
+    port = free_port(LOOPBACK, settings.pmcd_port)
+    env = {
+        "PCP_RUN_DIR": str(home / "run"),
+        "PCP_TMP_DIR": str(home / "tmp"),
+        "PCP_LOG_DIR": str(home / "log"),
+    }
+    command = (
+        *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
+        *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
+        *("-U", getpass.getuser()),
+    )
+    # The agents write their logs where PMCD stands.
+    return ChildSpec("pmcd", command, greets(socket), home / "log", env, (socket,))
+
+
+def pmcd_socket(settings: Settings) -> Path:
+    """Return our own PMCD's Unix socket; MendableError when its path is too long."""
+    path = settings.home / "pmcd" / "run" / "pmcd.socket"
+    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+        raise MendableError(
+            f"the path of PMCD's socket has more than {_LONGEST_SOCKET} bytes "
+            f"({path}): set SUPERTWIN_HOME to a folder with a shorter name"
+        )
+    return path
+
+
+def api(settings: Settings, pmcd_address: str) -> ChildSpec:
+    """The HTTP API; a degraded answer (503) is still an answer."""
+    env = settings.environment() | {"SUPERTWIN_PMCD": pmcd_address}
+    command = (sys.executable, "-m", "api")
+    check = answers_http(settings.api_port, "/health", (200, 503))
+    return ChildSpec("api", command, check, tools.CHECKOUT, env)
+
+
+def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
+    """The bridge from PCP to the store."""
+    state = settings.home / "bridge"
+    state.mkdir(parents=True, exist_ok=True)
+    command = (
+        *(sys.executable, "-m", "sampler_bridge", "--host", settings.host),
+        *("--pcp", pmcd_address, "--fuseki", settings.fuseki),
+        *("--base", settings.base, "--store", settings.store_write),
+        *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
+    )
+    check = is_fresh(state / "status.json", _TICK_FRESH)
+    return ChildSpec("bridge", command, check, tools.CHECKOUT)
+
+
+Maker = Callable[[Settings], ChildSpec]
+
+
+def servers(settings: Settings, own_pmcd: bool) -> list[ChildSpec]:
+    """Return what must run first; a service that is elsewhere is left out."""
+    makers: list[Maker] = []
+    if not settings.fuseki_url:
+        makers.append(fuseki)
+    if not (settings.store_read_url and settings.store_write_url):
+        makers.append(store)
+    if own_pmcd:
+        makers.append(pmcd)
+    return [make(settings) for make in makers]
+
+
+def clients(settings: Settings, pmcd_address: str) -> list[ChildSpec]:
+    """Return what uses the servers."""
+    return [api(settings, pmcd_address), bridge(settings, pmcd_address)]

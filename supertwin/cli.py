@@ -1,0 +1,128 @@
+"""The command line: `supertwin up`, `down`, `status`, and what others add to it.
+
+Errors are one line on stderr that names the thing and the cure; exit 2 for what the
+user can mend, 1 for a failure.
+"""
+
+import importlib
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from supertwin import report, stack, summary
+from supertwin.settings import Settings
+from supertwin.state import StackState, read_json, write_json
+from supertwin.tools import CHECKOUT
+
+if TYPE_CHECKING:
+    from supertwin.loading import Loaded
+
+_INTERRUPTED = 130
+
+# Imported when they are called: `status` must not wait for pySHACL.
+_LATER = {
+    "ingest": "supertwin.cli_ingest:ingest_command",
+    "probe": "supertwin.cli_ingest:probe_command",
+    "query": "supertwin.cli_queries:query",
+}
+
+
+class Root(click.Group):
+    """A group whose commands never end in a traceback; some are imported when used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), *_LATER])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None when there is none of that name."""
+        if cmd_name not in _LATER:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = _LATER[cmd_name].partition(":")
+        found: click.Command = getattr(importlib.import_module(module), name)
+        return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; turn what it raises into one line and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("supertwin: interrupted", err=True)
+            ctx.exit(_INTERRUPTED)
+        except report.KNOWN as error:
+            for line in report.error_lines(error):
+                click.echo(f"supertwin: {line}", err=True)
+            ctx.exit(report.exit_code(error))
+
+
+@click.group(cls=Root)
+@click.version_option(package_name="supertwin")
+def main() -> None:
+    """A semantic digital twin of HPC machines."""
+
+
+@main.command()
+def up() -> None:
+    """Start the stack, load this machine's twin, start monitoring; once is enough."""
+    settings = Settings()
+    began = time.monotonic()
+    with stack.started(settings, _progress) as state:
+        loaded = _load(settings, state)
+    _progress(f"up after {time.monotonic() - began:.1f} s")
+    for line in summary.up_lines(settings, loaded):
+        click.echo(line)
+
+
+@main.command()
+def down() -> None:
+    """Stop what `up` started, and nothing else."""
+    ran = stack.stop(Settings(), _progress)
+    click.echo("stopped" if ran else "nothing is running")
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the state as JSON.")
+@click.pass_context
+def status(ctx: click.Context, as_json: bool) -> None:
+    """What runs, since when, restarted how often; exit 0 when all is healthy."""
+    state = stack.status(Settings())
+    if as_json:
+        click.echo(json.dumps(asdict(state) if state else None, indent=1))
+    else:
+        lines = summary.status_lines(state) if state else ["nothing is running"]
+        click.echo("\n".join(lines))
+    ctx.exit(0 if state and state.healthy else 1)
+
+
+@main.command()
+def docs() -> None:
+    """Write the pages under docs/ that come from the code."""
+    from supertwin.pages import write_pages
+
+    for path in write_pages(CHECKOUT / "docs", main):
+        click.echo(path)
+
+
+def _load(settings: Settings, state: StackState) -> "Loaded":
+    """Load this machine's twin, unless this very stack has done so."""
+    from supertwin.loading import Loaded, load_host
+
+    done = _record(settings)
+    content = read_json(done)
+    if content and content.pop("stack") == state.started:
+        return Loaded(**content)
+    loaded = load_host(settings, state.pmcd, _progress)
+    write_json(done, {"stack": state.started, **loaded.to_json()})
+    return loaded
+
+
+def _record(settings: Settings) -> Path:
+    return settings.home / "loaded.json"
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

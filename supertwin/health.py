@@ -1,0 +1,69 @@
+"""Whether a child does its job: each check returns why not, or None."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+Check = Callable[[], Awaitable[str | None]]
+
+TIMEOUT = 5.0
+_WRONG = (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError)
+
+
+def answers_http(port: int, path: str, accept: tuple[int, ...]) -> Check:
+    """Check that a GET on the loopback port is answered with one of the codes."""
+    return _bounded(lambda: _get(port, path, accept))
+
+
+async def _get(port: int, path: str, accept: tuple[int, ...]) -> str | None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        status = int((await reader.readline()).split()[1])
+    except IndexError:
+        return f"no HTTP answer to {path}"
+    finally:
+        writer.close()
+    return None if status in accept else f"{path} answered {status}"
+
+
+def greets(socket: Path) -> Check:
+    """Check that PMCD greets a client: it speaks first, so a hung one is found out."""
+    return _bounded(lambda: _greeting(socket))
+
+
+async def _greeting(socket: Path) -> str | None:
+    reader, writer = await asyncio.open_unix_connection(str(socket))
+    try:
+        await reader.readexactly(4)
+    finally:
+        writer.close()
+    return None
+
+
+def is_fresh(path: Path, seconds: float) -> Check:
+    """Check that a file was written in the last ``seconds``."""
+
+    async def check() -> str | None:
+        try:
+            age = time.time() - path.stat().st_mtime
+        except FileNotFoundError:
+            return f"no {path.name} yet"
+        return None if age < seconds else f"{path.name} is {age:.0f} s old"
+
+    return check
+
+
+def _bounded(check: Check) -> Check:
+    """Turn a refused, broken or late answer into a reason."""
+
+    async def bounded() -> str | None:
+        try:
+            return await asyncio.wait_for(check(), TIMEOUT)
+        except TimeoutError:
+            return f"no answer in {TIMEOUT:.0f} s"
+        except _WRONG as error:
+            return str(error) or type(error).__name__
+
+    return bounded

@@ -1,0 +1,43 @@
+"""Whether a supervisor lives: a record lock that the kernel drops when it dies."""
+
+import fcntl
+import os
+import struct
+from pathlib import Path
+from typing import IO
+
+_FLOCK = "@hhqqi"
+
+
+def _path(home: Path) -> Path:
+    return home / "supervisor.lock"
+
+
+def acquire(home: Path) -> IO[str] | None:
+    """Take the lock for as long as the file stays open; None when it is taken.
+
+    Nothing else in the process may open and close that file: POSIX drops the lock
+    with the first close.
+    """
+    file = _path(home).open("a", encoding="utf-8")
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        file.close()
+        return None
+    return file
+
+
+def holder(home: Path) -> int | None:
+    """Return the process id of the supervisor that holds ``home``, as the kernel knows.
+
+    A stale process id cannot come out of this: a dead process holds no lock.
+    """
+    try:
+        with _path(home).open("rb") as file:
+            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            answer = fcntl.fcntl(file, fcntl.F_GETLK, asked)
+    except FileNotFoundError:
+        return None
+    kind, _, _, _, pid = struct.unpack(_FLOCK, answer)
+    return None if kind == fcntl.F_UNLCK else pid

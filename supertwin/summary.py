@@ -1,0 +1,64 @@
+"""What `supertwin up` and `supertwin status` print."""
+
+import shlex
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from supertwin.settings import Settings
+from supertwin.state import StackState
+
+if TYPE_CHECKING:
+    from supertwin.loading import Loaded
+
+_QUERY = (
+    "PREFIX st: <https://w3id.org/supertwin/ns#> "
+    "SELECT ?cpu ?level ?cache WHERE { "
+    "?thread a st:HardwareThread ; st:osIndex ?cpu ; st:usesCache ?cache . "
+    "?cache st:cacheLevel ?level } ORDER BY ?cpu ?level"
+)
+
+
+def up_lines(settings: Settings, loaded: "Loaded") -> list[str]:
+    """Return what was found, where it answers, and a query to try."""
+    return [
+        f"{loaded.host}: {loaded.sockets} sockets, {loaded.cores} cores, "
+        f"{loaded.threads} threads, {loaded.metrics} metrics "
+        f"({loaded.monitored} sampled), {loaded.triples} triples",
+        *(f"  not learnt from {name}: {why}" for name, why in loaded.gaps.items()),
+        f"API              {settings.api}",
+        f"Fuseki           {settings.fuseki}",
+        f"VictoriaMetrics  {settings.store_read}",
+        "Which caches does each thread use? Try:",
+        f"  {_curl(settings)}",
+    ]
+
+
+def _curl(settings: Settings) -> str:
+    words = ["curl", "-s", f"{settings.api}/sparql", "-H", "Accept: text/csv"]
+    return shlex.join([*words, "--data-urlencode", f"query={_QUERY}"])
+
+
+def status_lines(state: StackState) -> list[str]:
+    """Return a table of the services: state, process, restarts, age, last trouble."""
+    rows = [("service", "state", "pid", "restarts", "since", "last trouble")]
+    now = time.time()
+    for name, child in state.children.items():
+        pid, age = str(child.pid or "-"), _age(now - child.since)
+        rows.append((name, child.state, pid, str(child.restarts), age, child.reason))
+    return [*_table(rows), f"stack {state.phase}, PMCD at {state.pmcd}"]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows with their columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = [[c.ljust(w) for c, w in zip(r, widths, strict=True)] for r in rows]
+    return ["  ".join(row).rstrip() for row in padded]
+
+
+def _age(seconds: float) -> str:
+    """Return a length of time in its largest unit."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

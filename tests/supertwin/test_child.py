@@ -1,0 +1,114 @@
+"""One child: hung, dying at once, and writing without end."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from supertwin.child import Child
+from supertwin.childlog import ChildLog
+from supertwin.children import ChildSpec
+from supertwin.errors import StartError
+from supertwin.health import answers_http, is_fresh
+from tests.stack import free_ports
+
+
+def web_server(folder: Path, **times: float) -> ChildSpec:
+    (port,) = free_ports(1)
+    words = ("-m", "http.server", "--bind", "127.0.0.1", str(port))
+    check = answers_http(port, "/", (200,))
+    return ChildSpec("web", (sys.executable, *words), check, folder, **times)  # type: ignore[arg-type]
+
+
+def dying(folder: Path, text: str) -> ChildSpec:
+    command = (sys.executable, "-c", text)
+    return ChildSpec("dying", command, is_fresh(folder / "never", 1), folder)
+
+
+async def until(child: Child, state: str, restarts: int) -> None:
+    async with asyncio.timeout(20):
+        while (child.state.state, child.state.restarts) != (state, restarts):
+            await asyncio.sleep(0.05)
+
+
+def test_a_hung_child_is_started_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        spec = web_server(tmp_path, hang_after=0.5)
+        child = Child(spec, ChildLog(tmp_path, "web"), lambda: None)
+        task = asyncio.create_task(child.run())
+        await child.ready
+        first = child.state.pid
+        assert first is not None
+        os.kill(first, signal.SIGSTOP)
+        await until(child, "healthy", 1)
+        assert child.state.pid != first
+        assert child.state.reason.startswith("hung for ")
+        task.cancel()
+        await child.stop()
+        assert child.state.state == "stopped"
+
+    asyncio.run(scenario())
+
+
+def test_a_child_that_always_dies_gives_its_last_words(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        spec = dying(tmp_path, "raise SystemExit('no such luck')")
+        child = Child(spec, ChildLog(tmp_path, "dying"), lambda: None)
+        task = asyncio.create_task(child.run())
+        with pytest.raises(StartError, match="dying ended with status 1: no such luck"):
+            await child.ready
+        task.cancel()
+        await child.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_child_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        check = is_fresh(tmp_path / "never", 1)
+        command = (sys.executable, "-c", "import time; time.sleep(60)")
+        spec = ChildSpec("late", command, check, tmp_path, ready_within=0.3)
+        child = Child(spec, ChildLog(tmp_path, "late"), lambda: None)
+        task = asyncio.create_task(child.run())
+        with pytest.raises(StartError, match="late not ready after .* no never yet"):
+            await child.ready
+        task.cancel()
+        await child.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        spec = ChildSpec("none", ("/no/such",), is_fresh(tmp_path, 1), tmp_path)
+        child = Child(spec, ChildLog(tmp_path, "none"), lambda: None)
+        task = asyncio.create_task(child.run())
+        with pytest.raises(StartError, match="/no/such"):
+            await child.ready
+        task.cancel()
+        await child.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_log_keeps_its_bound_while_it_is_written(tmp_path: Path) -> None:
+    log = ChildLog(tmp_path, "talker", max_bytes=100)
+    with log.open() as out:
+        out.write(b"x" * 200)
+        out.flush()
+        log.bound()
+        out.write(b"last\n")
+        out.flush()
+    assert log.path.read_bytes() == b"last\n"
+    assert (tmp_path / "talker.log.1").stat().st_size == 200
+    assert log.last_words() == ": last"
+
+
+def test_last_words_leave_out_the_trace(tmp_path: Path) -> None:
+    log = ChildLog(tmp_path, "java")
+    with log.open() as out:
+        out.write(b"Exception: no memory\n\tat a.b.C(D.java:1)\n  ... 3 more\n")
+    assert log.last_words() == ": Exception: no memory"

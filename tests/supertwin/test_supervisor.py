@@ -1,0 +1,130 @@
+"""The supervisor with real servers: what dies comes back, what is stopped is gone."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.stack import wait_until
+from tests.supertwin.conftest import Servers, processes_of, running_servers
+
+NAMES = ["fuseki", "victoria-metrics", "pmcd"]
+
+
+def test_all_are_healthy_and_say_how_long_they_took(servers: Servers) -> None:
+    for name in NAMES:
+        child = servers.child(name)
+        assert child["state"] == "healthy"
+        assert child["seconds"] >= 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_killed_child_is_back(servers: Servers, name: str) -> None:
+    before = servers.child(name)
+    os.kill(before["pid"], signal.SIGKILL)
+
+    def back() -> bool:
+        child = servers.child(name)
+        return child["state"] == "healthy" and child["pid"] != before["pid"]
+
+    wait_until(f"{name} back", back, 60)
+    child = servers.child(name)
+    assert child["restarts"] == before["restarts"] + 1
+    assert child["reason"] == "was killed by SIGKILL"
+
+
+def test_fuseki_keeps_its_graphs_when_it_is_killed(servers: Servers) -> None:
+    twin = f"{servers.url('FUSEKI')}/twin"
+    text = "INSERT DATA { GRAPH <urn:g> { <urn:kept> <urn:p> 1 } }"
+    assert httpx.post(f"{twin}/update", data={"update": text}).status_code < 300
+    os.kill(servers.child("fuseki")["pid"], signal.SIGKILL)
+    ask = {"query": "ASK { <urn:kept> <urn:p> 1 }"}
+
+    def answers() -> bool:
+        try:
+            return bool(httpx.post(f"{twin}/sparql", data=ask).json()["boolean"])
+        except httpx.TransportError:
+            return False
+
+    wait_until("the twin is there", answers, 60)
+
+
+def test_status_prints_the_table(servers: Servers) -> None:
+    wait_until(
+        "all healthy",
+        lambda: all(servers.child(n)["state"] == "healthy" for n in NAMES),
+    )
+    done = servers.run("status")
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in NAMES)
+    assert '"healthy"' in servers.run("status", "--json").stdout
+
+
+def test_fuseki_calls_no_other_address(servers: Servers) -> None:
+    fuseki = servers.url("FUSEKI")
+    query = f"SELECT * {{ SERVICE <{fuseki}/history/sparql> {{ ?s ?p ?o }} }}"
+    answer = httpx.post(f"{fuseki}/twin/sparql", data={"query": query})
+    assert answer.status_code >= 400
+    assert "SERVICE execution disabled" in answer.text
+
+
+def test_fuseki_validates_with_shacl(servers: Servers) -> None:
+    fuseki = servers.url("FUSEKI")
+    text = "INSERT DATA { GRAPH <urn:s> { <urn:s> <urn:count> 1 } }"
+    httpx.post(f"{fuseki}/twin/update", data={"update": text})
+    shapes = """@prefix sh: <http://www.w3.org/ns/shacl#> .
+        [] a sh:NodeShape ; sh:targetSubjectsOf <urn:count> ;
+           sh:property [ sh:path <urn:count> ; sh:minCount 2 ] ."""
+    for graph in ("urn:s", "union"):
+        answer = httpx.post(
+            f"{fuseki}/twin/shacl",
+            params={"graph": graph},
+            content=shapes,
+            headers={"Content-Type": "text/turtle"},
+        )
+        assert "sh:conforms" in answer.text
+        assert "false" in answer.text
+
+
+def test_fuseki_compacts(servers: Servers) -> None:
+    fuseki = servers.url("FUSEKI")
+    answer = httpx.post(f"{fuseki}/$/compact/twin", params={"deleteOld": "true"})
+    assert answer.status_code == 200
+
+
+def test_servers_listen_on_loopback_only(servers: Servers) -> None:
+    pids = {servers.child(name)["pid"] for name in NAMES}
+    lines = subprocess.run(
+        ["ss", "-Hltnp"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    own = [line for line in lines if any(f"pid={pid}," in line for pid in pids)]
+    assert len(own) >= len(NAMES)
+    assert all("127.0.0.1" in line.split()[3] for line in own)
+
+
+def test_a_killed_supervisor_leaves_nothing(tmp_path: Path) -> None:
+    with running_servers(tmp_path) as servers:
+        servers.process.kill()
+        servers.process.wait()
+        wait_until("all gone", lambda: not processes_of(tmp_path), 20)
+        assert "nothing" in servers.run("down").stdout
+        assert servers.run("status").returncode == 1
+
+
+def test_down_stops_the_servers_and_nothing_else(tmp_path: Path) -> None:
+    with (
+        subprocess.Popen(["sleep", "600"]) as bystander,
+        running_servers(tmp_path) as servers,
+    ):
+        started = time.monotonic()
+        done = servers.run("down")
+        assert (done.returncode, done.stdout) == (0, "stopped\n")
+        assert time.monotonic() - started < 30
+        wait_until("all gone", lambda: not processes_of(tmp_path), 5)
+        assert servers.state["phase"] == "stopped"
+        assert bystander.poll() is None
+        bystander.kill()
