@@ -2,19 +2,30 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import problems, sparql, telemetry, twin
+from api import (
+    health,
+    index,
+    problems,
+    saved_queries,
+    sparql,
+    telemetry,
+    twin,
+    why,
+)
 from api.services import make_services
+from api.version import supertwin_version
 from supertwin.settings import Settings
 
 _DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
 of every component, and the IRIs of all of them, down to the last value of a series.
 
 Errors are RFC 9457 problem documents (`application/problem+json`)."""
+
+_PARTS = (index, sparql, saved_queries, telemetry, twin, why, health)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -36,19 +47,10 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.services = services
     problems.install(app)
-    app.include_router(sparql.router)
-    app.include_router(telemetry.router)
-    app.include_router(twin.router)
+    for part in _PARTS:
+        app.include_router(part.router)
     app.add_middleware(HeadAsGet)
     return app
-
-
-def supertwin_version() -> str:
-    """The version of the installed package, ``unknown`` in a bare checkout."""
-    try:
-        return version("supertwin")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 class HeadAsGet:

@@ -49,7 +49,7 @@ class GraphStore:
         """The rows of a SELECT; a column without value is absent from its row."""
         body = await self.query(sparql, "application/sparql-results+json")
         return [
-            {name: _binding(term) for name, term in row.items()}
+            {name: read_binding(term) for name, term in row.items()}
             for row in orjson.loads(body)["results"]["bindings"]
         ]
 
@@ -159,7 +159,8 @@ async def _collect(response: httpx.Response, limit: int) -> bytes | None:
     return bytes(body)
 
 
-def _binding(term: dict[str, Any]) -> Binding:
+def read_binding(term: dict[str, Any]) -> Binding:
+    """One term of a SPARQL JSON result."""
     return Binding(
         term["type"],
         term["value"],

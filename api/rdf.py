@@ -1,4 +1,4 @@
-"""RDF terms and documents: rows of the graph store in, JSON-LD and Turtle out."""
+"""RDF terms and documents: rows of the graph store in, JSON-LD out."""
 
 from typing import Any
 
@@ -37,12 +37,6 @@ def term(binding: Binding) -> Node:
         datatype=URIRef(binding.datatype) if binding.datatype else None,
         normalize=False,
     )
-
-
-def n_triples(graph: Graph) -> str:
-    """The graph as N-Triples, sorted."""
-    lines = graph.serialize(format="nt").splitlines(keepends=True)
-    return "".join(sorted(line for line in lines if line.strip()))
 
 
 def json_ld(graph: Graph, context_url: str, first: URIRef | None = None) -> bytes:

@@ -140,7 +140,7 @@ async def _read_body(request: Request) -> Asked:
     body = await _read_bounded(request)
     if media_type == _FORM:
         return _read_parameters(body)
-    return Asked(_decoded(body), _graphs(_pairs(request.scope["query_string"])))
+    return Asked(_decoded(body), _graphs(read_pairs(request.scope["query_string"])))
 
 
 async def _read_bounded(request: Request) -> bytes:
@@ -155,7 +155,7 @@ async def _read_bounded(request: Request) -> bytes:
 def _read_parameters(text: bytes) -> Asked:
     if len(text) > MAX_QUERY_BYTES:
         raise _too_large()
-    pairs = _pairs(text)
+    pairs = read_pairs(text)
     queries = [value for name, value in pairs if name == "query"]
     if any(name in ("update", "using-graph-uri") for name, _ in pairs):
         raise _update()
@@ -169,7 +169,7 @@ def _graphs(pairs: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(pair for pair in pairs if pair[0] in _GRAPHS)
 
 
-def _pairs(text: bytes) -> list[tuple[str, str]]:
+def read_pairs(text: bytes) -> list[tuple[str, str]]:
     """The name=value pairs of a form; raises BadQueryError."""
     try:
         return parse_qsl(

@@ -1,10 +1,10 @@
-"""Turtle, written so that every literal keeps the text it has in the store.
+"""Turtle and N-Triples, written so that every literal keeps its text.
 
 rdflib's own writer rounds doubles to six digits.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, XSD
@@ -13,6 +13,9 @@ from rdflib.term import Node
 from ontology.terms import PREFIXES
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_ESCAPES = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r"}
+_SPECIAL = re.compile(r'["\\\n\r]')
 _PLAIN = {
     str(XSD.integer): re.compile(r"[+-]?[0-9]+"),
     str(XSD.decimal): re.compile(r"[+-]?[0-9]*\.[0-9]+"),
@@ -54,12 +57,28 @@ def _objects(objects: Iterable[Node]) -> str:
     return " , ".join(sorted(_written(value) for value in objects))
 
 
+def n_triples(graph: Graph) -> str:
+    """The graph as N-Triples, sorted."""
+    lines = (f"{_full(s)} {_full(p)} {_full(o)} .\n" for s, p, o in graph)
+    return "".join(sorted(lines))
+
+
 def _written(term: Node) -> str:
     if isinstance(term, URIRef):
-        return _short(str(term)) or term.n3()
+        return _short(str(term)) or _iri(str(term))
     if isinstance(term, Literal):
-        return _literal(term)
-    return term.n3()  # type: ignore[attr-defined, no-any-return]
+        return _plain(term) or _quoted(term, _written)
+    return f"_:{term}"
+
+
+def _full(term: Node) -> str:
+    if isinstance(term, URIRef):
+        return _iri(str(term))
+    return _quoted(term, _full) if isinstance(term, Literal) else f"_:{term}"
+
+
+def _iri(iri: str) -> str:
+    return "<" + _NO_IRI.sub(lambda match: rf"\u{ord(match[0]):04X}", iri) + ">"
 
 
 def _short(iri: str) -> str:
@@ -70,14 +89,16 @@ def _short(iri: str) -> str:
     return ""
 
 
-def _literal(literal: Literal) -> str:
-    text, datatype = str(literal), literal.datatype
-    if datatype is not None and str(datatype) in _PLAIN:
-        if _PLAIN[str(datatype)].fullmatch(text):
-            return text
-    quoted = Literal(text).n3()
+def _plain(literal: Literal) -> str:
+    """A number or boolean that needs no quotes, else an empty text."""
+    pattern = _PLAIN.get(str(literal.datatype))
+    return str(literal) if pattern and pattern.fullmatch(str(literal)) else ""
+
+
+def _quoted(literal: Literal, name: Callable[[Node], str]) -> str:
+    text = _SPECIAL.sub(lambda match: _ESCAPES[match[0]], str(literal))
     if literal.language:
-        return f"{quoted}@{literal.language}"
-    if datatype is None or datatype == XSD.string:
-        return quoted
-    return f"{quoted}^^{_written(datatype)}"
+        return f'"{text}"@{literal.language}'
+    if literal.datatype is None or literal.datatype == XSD.string:
+        return f'"{text}"'
+    return f'"{text}"^^{name(literal.datatype)}'

@@ -15,7 +15,7 @@ from api.nodes import Node
 from api.problems import NotFoundError
 from api.services import Services, Use
 from api.sparql import response
-from api.turtle import turtle
+from api.turtle import n_triples, turtle
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from ontology.terms import ST
@@ -170,7 +170,7 @@ def _write(services: Services, node: Node, media_type: str) -> bytes | str:
         notes = "".join(f"# cut: {line}\n" for line in node.cut)
         return notes + turtle(node.graph, node.iri)
     if media_type == formats.N_TRIPLES:
-        return rdf.n_triples(node.graph)
+        return n_triples(node.graph)
     url = f"{services.settings.base.rstrip('/')}/context.jsonld"
     return rdf.json_ld(node.graph, url, node.iri)
 

@@ -1,0 +1,95 @@
+"""``/health``: what runs, and why something does not."""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+
+from anyio import to_thread
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from api.bridge import Bridge, read_bridge
+from api.problems import ApiError
+from api.services import Use
+from api.version import supertwin_version
+
+router = APIRouter(tags=["Health"])
+
+# The answer must come while a service hangs, and before the asker loses patience.
+_PATIENCE_S = 3.0
+
+
+class ServiceHealth(BaseModel):
+    """One service."""
+
+    ok: bool
+    ms: float | None = Field(default=None, description="How long it took to answer")
+    age_s: float | None = Field(
+        default=None, description="Seconds since its last sign of life"
+    )
+    reason: str | None = Field(default=None, description="Why it is not ok")
+
+
+class Health(BaseModel):
+    """All services."""
+
+    status: str = Field(description="ok or degraded")
+    host: str = Field(description="The host that this instance runs on")
+    version: str
+    services: dict[str, ServiceHealth]
+
+
+@router.get(
+    "/health",
+    summary="What runs",
+    responses={503: {"description": "Something does not run", "model": Health}},
+)
+async def health(response: Response, services: Use) -> Health:
+    """Asks each service; 503 when one is not ok."""
+    bridge, graph, store = await asyncio.gather(
+        to_thread.run_sync(read_bridge, services.bridge_status),
+        _timed(services.graph.query("ASK {}", "application/sparql-results+json")),
+        _timed(services.store.healthy()),
+    )
+    found = {
+        "fuseki": graph,
+        "store": store,
+        "bridge": _bridge(bridge),
+        "pmcd": _pmcd(bridge),
+    }
+    well = all(service.ok for service in found.values())
+    response.status_code = 200 if well else 503
+    response.headers["Cache-Control"] = "no-store"
+    return Health(
+        status="ok" if well else "degraded",
+        host=services.settings.host,
+        version=supertwin_version(),
+        services=found,
+    )
+
+
+async def _timed(work: Awaitable[object]) -> ServiceHealth:
+    start = time.monotonic()
+    try:
+        await asyncio.wait_for(work, _PATIENCE_S)
+    except TimeoutError:
+        return ServiceHealth(ok=False, reason=f"no answer in {_PATIENCE_S:g} s")
+    except ApiError as error:
+        return ServiceHealth(ok=False, reason=error.detail)
+    return ServiceHealth(ok=True, ms=round((time.monotonic() - start) * 1000, 1))
+
+
+def _bridge(bridge: Bridge) -> ServiceHealth:
+    if not bridge.up:
+        return ServiceHealth(ok=False, age_s=bridge.age, reason=bridge.reason)
+    return ServiceHealth(ok=True, age_s=bridge.age)
+
+
+def _pmcd(bridge: Bridge) -> ServiceHealth:
+    """PMCD as the bridge sees it, which is the one that needs it."""
+    if not bridge.up:
+        return ServiceHealth(ok=False, reason="the bridge, which asks it, is down")
+    reason = bridge.pcp_reason
+    return ServiceHealth(
+        ok=not reason, age_s=bridge.last_tick_age, reason=reason or None
+    )

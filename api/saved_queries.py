@@ -1,0 +1,181 @@
+"""``/queries``: the saved queries, each a URL with bound parameters."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import orjson
+from fastapi import APIRouter, Path, Request, Response
+from rdflib import Graph
+
+from api import formats, pages
+from api.fuseki import Row, read_binding
+from api.lexer import read_form
+from api.negotiation import negotiate
+from api.pages import Shown
+from api.problems import ApiError, NotFoundError
+from api.rdf import term
+from api.services import Services, Use
+from api.sparql import Asked, read_pairs, response, run
+from queries.binding import Param
+from queries.catalogue import SavedQuery, load_catalogue
+from queries.errors import ParameterError
+
+router = APIRouter(tags=["Saved queries"])
+
+_MAX_ROWS = 1000
+_LIST = (formats.JSON, formats.HTML)
+
+
+@router.get("/queries", summary="The saved queries", response_class=Response)
+async def saved_queries(request: Request, services: Use) -> Response:
+    """Name, title, parameters, columns and URL of every saved query."""
+    media_type = negotiate(
+        request.headers.getlist("accept"), _LIST, "the list is served as JSON and HTML"
+    )
+    found = load_catalogue()
+    base = services.settings.base
+    if media_type == formats.HTML:
+        return pages.page(
+            "queries.html",
+            request,
+            base,
+            title="Saved queries",
+            queries=list(found.values()),
+        )
+    return response(
+        orjson.dumps([_listed(query, base) for query in found.values()]), formats.JSON
+    )
+
+
+@router.get(
+    "/queries/{group}/{name}",
+    summary="Run a saved query",
+    response_class=Response,
+    responses={
+        200: {"description": "As for /sparql; also HTML, and the bound query's text"},
+        400: {"description": "An unknown parameter, or a value that does not fit"},
+        404: {"description": "No such query; the detail names similar ones"},
+    },
+)
+async def saved_query(
+    request: Request,
+    services: Use,
+    group: Annotated[str, Path(description="Folder of the query, such as `cache`")],
+    name: Annotated[str, Path(description="Name in the folder, such as `sharing`")],
+) -> Response:
+    """Run one saved query; its parameters are the parameters of the URL.
+
+    `Accept: application/sparql-query` gives the text that would run.
+    """
+    query = _find(f"{group}/{name}")
+    form = read_form(query.text)
+    extra = (formats.QUERY, *(() if form.gives_triples else (formats.HTML,)))
+    accept = request.headers.getlist("accept")
+    media_type = formats.answer_type(form, accept, extra=extra)
+    given = _given(query, read_pairs(request.scope["query_string"]))
+    text = _bind(query, given)
+    if media_type == formats.QUERY:
+        return response(text, media_type)
+    if media_type == formats.HTML:
+        return await _page(request, services, query, given, text)
+    return response(await run(request, services, Asked(text), media_type), media_type)
+
+
+def _find(name: str) -> SavedQuery:
+    found = load_catalogue()
+    if name in found:
+        return found[name]
+    near = difflib.get_close_matches(name[:100], found, n=5, cutoff=0.4)
+    hint = f"near: {', '.join(near)}" if near else "/queries lists them"
+    detail = f"no saved query {name[:100]!r}; {hint}"
+    raise NotFoundError("unknown-query", "Unknown query", detail, near=near)
+
+
+def _given(query: SavedQuery, pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """The parameters of the URL, each at most once; an empty one is as good as none."""
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        if name in given:
+            raise _bad_parameter(name, f"parameter {name!r} is given more than once")
+        given[name] = value
+    return {name: v for name, v in given.items() if v or name not in query.params}
+
+
+def _bind(query: SavedQuery, given: Mapping[str, str]) -> str:
+    try:
+        return query.bind(given)
+    except ParameterError:
+        raise _first_misfit(query, given) from None
+
+
+def _first_misfit(query: SavedQuery, given: Mapping[str, str]) -> ApiError:
+    for name, value in given.items():
+        try:
+            query.bind({name: value})
+        except ParameterError as error:
+            return _bad_parameter(name, str(error))
+    raise AssertionError("the values fit one by one, but not together")
+
+
+def _bad_parameter(name: str, detail: str) -> ApiError:
+    title = "A parameter does not fit"
+    return ApiError(400, "bad-parameter", title, detail, parameter=name[:100])
+
+
+def _listed(query: SavedQuery, base: str) -> dict[str, Any]:
+    return {
+        "name": query.name,
+        "title": query.title,
+        "description": query.description,
+        "params": {name: _param(param) for name, param in query.params.items()},
+        "returns": query.returns,
+        "url": f"{base.rstrip('/')}/queries/{quote(query.name)}",
+    }
+
+
+def _param(param: Param) -> dict[str, Any]:
+    listed: dict[str, Any] = {"type": param.type, "default": param.default}
+    if param.enum:
+        listed["enum"] = list(param.enum)
+    if param.description:
+        listed["description"] = param.description
+    return listed
+
+
+async def _page(
+    request: Request,
+    services: Services,
+    query: SavedQuery,
+    given: Mapping[str, str],
+    text: str,
+) -> Response:
+    body = await run(request, services, Asked(text), formats.RESULTS_JSON)
+    document = orjson.loads(body)
+    rows = document.get("results", {}).get("bindings", [])
+    made = pages.links(request, services.settings.base)
+    return pages.page(
+        "results.html",
+        request,
+        services.settings.base,
+        title=query.title,
+        description=query.description,
+        params=query.params,
+        given=given,
+        total=len(rows),
+        columns=query.returns,
+        rows=[_shown(row, query.returns, made) for row in rows[:_MAX_ROWS]],
+        text=text,
+    )
+
+
+def _shown(
+    row: Mapping[str, Any], columns: list[str], made: pages.Links
+) -> list[Shown | None]:
+    terms: Row = {name: read_binding(value) for name, value in row.items()}
+    empty = Graph()
+    return [
+        made.shown(term(terms[name]), empty) if name in terms else None
+        for name in columns
+    ]
