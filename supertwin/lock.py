@@ -37,7 +37,7 @@ def holder(home: Path) -> int | None:
         with _path(home).open("rb") as file:
             asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
             answer = fcntl.fcntl(file, fcntl.F_GETLK, asked)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     kind, _, _, _, pid = struct.unpack(_FLOCK, answer)
     return None if kind == fcntl.F_UNLCK else pid

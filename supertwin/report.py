@@ -23,6 +23,8 @@ def error_lines(error: Exception) -> list[str]:
         return ["; ".join(map(_setting, error.errors()))]
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return [f"the disk is full ({error.filename or 'no file named'}): free some"]
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return [f"{error.filename}: {error.strerror}"]
     return [_flat(error)]
 
 

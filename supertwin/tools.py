@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from supertwin.errors import MendableError
@@ -16,13 +16,21 @@ _MIN_JAVA = 17
 
 
 def java() -> Path:
-    """Return a Java that runs Fuseki, 17 or newer; else raise MendableError."""
-    found = {path: major for path in _javas() if (major := _major(path))}
-    for path, major in found.items():
-        if major >= _MIN_JAVA:
+    """Return a Java that runs Fuseki; MendableError when there is none."""
+    return find_java(_javas())
+
+
+def find_java(candidates: Iterable[Path]) -> Path:
+    """Return the first candidate that is Java 17 or newer; else MendableError."""
+    too_old: list[tuple[int, Path]] = []
+    for path in candidates:
+        major = _major(path)
+        if major and major >= _MIN_JAVA:
             return path
-    if found:
-        path, major = next(iter(found.items()))
+        if major:
+            too_old.append((major, path))
+    if too_old:
+        major, path = too_old[0]
         raise MendableError(
             f"Java {major} ({path}) is too old for Fuseki, {_MIN_JAVA} or newer is "
             f"needed: {_INSTALL}, or set JAVA_HOME"

@@ -1,0 +1,139 @@
+"""What stands in the way of a start: one line, exit 2, and nothing left."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supertwin import tools
+from supertwin.errors import MendableError
+from supertwin.preflight import preflight
+from supertwin.settings import Settings
+from tests.supertwin.conftest import run
+
+
+def refused(env: dict[str, str], *words: str) -> str:
+    """`supertwin up` exits 2 with one line, and leaves no state folder behind."""
+    done = run(env, "up")
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    for word in words:
+        assert word in line
+    assert not Path(env["SUPERTWIN_HOME"]).exists()
+    return line
+
+
+@pytest.mark.parametrize("name", ["API", "FUSEKI", "STORE"])
+def test_a_port_that_is_taken(env: dict[str, str], name: str) -> None:
+    port = env[f"SUPERTWIN_{name}_PORT"]
+    with socket.create_server(("127.0.0.1", int(port))):
+        refused(env, port, f"(pid {os.getpid()})", f"SUPERTWIN_{name}_PORT")
+
+
+def test_an_address_that_is_not_ours(env: dict[str, str]) -> None:
+    refused(env | {"SUPERTWIN_BIND": "192.0.2.1"}, "192.0.2.1", "SUPERTWIN_BIND")
+
+
+def test_a_full_disk(env: dict[str, str]) -> None:
+    wanted = {"SUPERTWIN_MIN_FREE_BYTES": str(2**60)}
+    refused(env | wanted, "disk is full", "SUPERTWIN_HOME")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RETENTION", "soon"),
+        ("RETENTION", "1h"),
+        ("API_PORT", "http"),
+        ("API_PORT", "70000"),
+        ("BIND", "localhost"),
+        ("BASE", "no address"),
+        ("FUSEKI_HEAP", "plenty"),
+        ("QUERY_TIMEOUT", "-1"),
+        ("HOST", ""),
+    ],
+)
+def test_a_setting_that_makes_no_sense(
+    env: dict[str, str], name: str, value: str
+) -> None:
+    refused(env | {f"SUPERTWIN_{name}": value}, f"SUPERTWIN_{name}={value}:")
+
+
+def test_a_home_that_is_a_file(tmp_path: Path, env: dict[str, str]) -> None:
+    home = tmp_path / "file"
+    home.touch()
+    done = run(env | {"SUPERTWIN_HOME": str(home)}, "up")
+    assert done.returncode == 2
+    assert f"{home} is no folder" in done.stderr
+
+
+def test_a_home_whose_socket_path_is_too_long(env: dict[str, str]) -> None:
+    home = f"{env['SUPERTWIN_HOME']}/{'long' * 30}"
+    refused(env | {"SUPERTWIN_HOME": home}, "107 bytes", "SUPERTWIN_HOME")
+
+
+@pytest.fixture
+def path_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, Path]]:
+    """A PATH of one empty folder; JAVA_HOME is another."""
+    places = {"path": tmp_path / "bin", "java": tmp_path / "java"}
+    places["path"].mkdir()
+    (places["java"] / "bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(places["path"]))
+    monkeypatch.setenv("JAVA_HOME", str(places["java"]))
+    return places
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    """A program that answers `-version` as a Java of that version does."""
+    java = folder / "bin" / "java"
+    java.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        f"sys.stderr.write('openjdk version \"{version}\"')\n"
+    )
+    java.chmod(0o755)
+    return java
+
+
+def test_a_java_that_is_new_enough(path_with: dict[str, Path]) -> None:
+    java = fake_java(path_with["java"], "21.0.4")
+    assert tools.java() == java
+
+
+def test_java_is_looked_for_beyond_the_path(
+    path_with: dict[str, Path], tmp_path: Path
+) -> None:
+    old = fake_java(path_with["java"], "1.8.0_392")
+    (tmp_path / "jvm" / "bin").mkdir(parents=True)
+    new = fake_java(tmp_path / "jvm", "17.0.1")
+    found = tools.find_java([old, tmp_path / "none", new])
+    assert found == new
+
+
+def test_no_java(tmp_path: Path) -> None:
+    with pytest.raises(MendableError, match=r"^no Java, .* 17 or newer.*make up"):
+        tools.find_java([tmp_path / "java"])
+
+
+def test_a_java_that_is_too_old(path_with: dict[str, Path]) -> None:
+    old = fake_java(path_with["java"], "11.0.2")
+    with pytest.raises(MendableError, match=r"^Java 11 .* too old.*JAVA_HOME"):
+        tools.find_java([old])
+
+
+def test_services_elsewhere_need_no_port_here(env: dict[str, str]) -> None:
+    taken = int(env["SUPERTWIN_FUSEKI_PORT"])
+    settings = Settings(
+        home=Path(env["SUPERTWIN_HOME"]),
+        fuseki_url="http://127.0.0.1:1",
+        fuseki_port=taken,
+        api_port=int(env["SUPERTWIN_API_PORT"]),
+        store_port=int(env["SUPERTWIN_STORE_PORT"]),
+    )
+    with socket.create_server(("127.0.0.1", taken)):
+        preflight(settings)
