@@ -1,0 +1,60 @@
+"""Files are read whole, bounded, and what fails is one line."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import (
+    MalformedSourceError,
+    SourceMissingError,
+    SourceRefusedError,
+)
+from ingest.files import parse_cpulist, read_file, read_number, read_value
+
+
+def test_a_file_up_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "topology.xml"
+    path.write_bytes(b"12345")
+    assert read_file(path, limit=5) == b"12345"
+    with pytest.raises(MalformedSourceError, match="larger than 4 bytes"):
+        read_file(path, limit=4)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissingError, match="none.xml does not exist"):
+        read_file(tmp_path / "none.xml")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(SourceRefusedError, match="check that it is a file"):
+        read_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("Samsung SSD \n", "Samsung SSD"), ("\n", None), ("a\0", "a"), ("  ", None)],
+)
+def test_values_are_stripped_and_empty_ones_are_none(
+    tmp_path: Path, text: str, value: str | None
+) -> None:
+    (tmp_path / "model").write_text(text)
+    assert read_value(tmp_path / "model") == value
+
+
+def test_what_is_no_number_is_none(tmp_path: Path) -> None:
+    (tmp_path / "speed").write_text("fast\n")
+    assert read_number(tmp_path / "speed") is None
+    assert read_number(tmp_path / "missing") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [("0-3,8\n", [0, 1, 2, 3, 8]), ("5", [5]), ("", []), ("8,0-1", [0, 1, 8])],
+)
+def test_lists_of_cpus(text: str, cpus: list[int]) -> None:
+    assert parse_cpulist(text) == cpus
+
+
+def test_what_is_no_list_of_cpus() -> None:
+    with pytest.raises(MalformedSourceError, match="no list of CPUs"):
+        parse_cpulist("0-x")
