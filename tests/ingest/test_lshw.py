@@ -1,0 +1,160 @@
+"""lshw's trees, in the forms of its versions."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ingest.errors import MalformedSourceError
+from ingest.lshw import parse_lshw, read_lshw
+
+BANK = {
+    "id": "bank:0",
+    "class": "memory",
+    "description": "DIMM DDR4 Synchronous Registered (Buffered) 3200 MHz (0.3 ns)",
+    "product": "M393A8G40AB2-CWE",
+    "vendor": "Samsung",
+    "serial": "H0MK000",
+    "slot": "P1-DIMMA1",
+    "size": 68719476736,
+    "clock": 3200000000,
+}
+EMPTY_BANK = {"id": "bank:1", "class": "memory", "description": "[empty]", "slot": "A2"}
+CARD = {
+    "id": "network",
+    "class": "network",
+    "product": "Ethernet Controller 10G X550T",
+    "vendor": "Intel Corporation",
+    "logicalname": ["eno1", "eno1np0"],
+    "serial": "3c:ec:ef:47:98:6e",
+    "businfo": "pci@0000:61:00.0",
+    "configuration": {"firmware": "0x800007f3, 1.1276.0", "driver": "ixgbe"},
+}
+SATA = {
+    "id": "disk",
+    "class": "disk",
+    "product": "SAMSUNG MZ7LH480",
+    "vendor": "Samsung",
+    "logicalname": "/dev/sda",
+    "version": "904Q",
+    "serial": "S45PNA0M",
+}
+NVME = {
+    "id": "nvme",
+    "class": "storage",
+    "product": "KINGSTON SKC2000M8500G",
+    "logicalname": "/dev/nvme0",
+    "version": "S2681101",
+    "serial": "50026B",
+    "children": [
+        {"id": "namespace:0", "class": "disk", "logicalname": "hwmon3"},
+        {"id": "namespace:1", "class": "disk", "logicalname": "/dev/ng0n1"},
+        {"id": "namespace:2", "class": "disk", "logicalname": "/dev/nvme0n1"},
+    ],
+}
+SYSTEM_MEMORY = {
+    "id": "memory",
+    "class": "memory",
+    "size": 549755813888,
+    "children": [BANK, EMPTY_BANK],
+}
+TREE = {
+    "id": "node1",
+    "class": "system",
+    "children": [
+        {
+            "id": "core",
+            "class": "bus",
+            "children": [
+                {"id": "firmware", "class": "memory", "size": 65536},
+                {"id": "cache:0", "class": "memory", "size": 1048576},
+                SYSTEM_MEMORY,
+                {"id": "pci", "class": "bridge", "children": [CARD, NVME]},
+                {"id": "sata", "class": "storage", "children": [SATA]},
+            ],
+        }
+    ],
+}
+
+
+def parse(document: Any) -> dict[str, Any]:
+    return parse_lshw(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize("form", [TREE, [TREE]], ids=["debian-12", "list"])
+def test_banks_cards_disks_and_memory(form: Any) -> None:
+    facts = parse(form)
+    assert facts["memory"] == 549755813888
+    assert facts["memory_banks"] == [
+        {
+            "slot": "P1-DIMMA1",
+            "size": 68719476736,
+            "clock": 3200000000,
+            "vendor": "Samsung",
+            "model": "M393A8G40AB2-CWE",
+            "serial": "H0MK000",
+            "description": BANK["description"],
+        }
+    ]
+    assert [nic["name"] for nic in facts["nics"]] == ["eno1", "eno1np0"]
+    assert facts["nics"][0] == {
+        "name": "eno1",
+        "model": "Ethernet Controller 10G X550T",
+        "vendor": "Intel Corporation",
+        "serial": "3c:ec:ef:47:98:6e",
+        "firmware": "0x800007f3, 1.1276.0",
+        "businfo": "pci@0000:61:00.0",
+    }
+    assert facts["disks"] == [
+        {
+            "name": "nvme0n1",
+            "model": "KINGSTON SKC2000M8500G",
+            "vendor": None,
+            "serial": "50026B",
+            "firmware": "S2681101",
+        },
+        {
+            "name": "sda",
+            "model": "SAMSUNG MZ7LH480",
+            "vendor": "Samsung",
+            "serial": "S45PNA0M",
+            "firmware": "904Q",
+        },
+    ]
+
+
+def test_a_machine_that_shows_nothing() -> None:
+    nothing = {"memory_banks": [], "nics": [], "disks": [], "memory": None}
+    assert parse({"id": "vm"}) == nothing
+    assert parse([]) == nothing
+
+
+def test_placeholders_are_no_facts() -> None:
+    bank = {**BANK, "serial": "Unknown", "product": "None"}
+    (found,) = parse(bank)["memory_banks"]
+    assert (found["serial"], found["model"]) == (None, None)
+
+
+def test_bytes_of_the_firmware_do_not_spoil_the_rest() -> None:
+    output = json.dumps(BANK).encode().replace(b"Samsung", b"S\xffm\x01")
+    assert parse_lshw(output)["memory_banks"][0]["vendor"] == "S\ufffdm\x01"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [b"", b"H/W path  Device\n", b'{"id": "cut', b"[" * 100_000],
+    ids=["empty", "table", "cut-short", "deep"],
+)
+def test_what_is_no_json(output: bytes) -> None:
+    with pytest.raises(MalformedSourceError, match="lshw printed no JSON"):
+        parse_lshw(output)
+
+
+@pytest.mark.parametrize("document", [3, "text", [[1]], {"children": [None]}])
+def test_what_is_no_tree(document: Any) -> None:
+    with pytest.raises(MalformedSourceError, match="no tree of devices"):
+        parse(document)
+
+
+def test_this_machine() -> None:
+    assert set(read_lshw()) == {"memory_banks", "nics", "disks", "memory"}

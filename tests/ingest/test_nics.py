@@ -1,0 +1,73 @@
+"""Network interfaces, from trees that stand in for /sys/class/net."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import SourceMissingError
+from ingest.nics import ipv4_address, read_nics
+from tests.ingest.tree import plant
+
+NET = "sys/class/net"
+
+
+def interface(root: Path, name: str, folder: str, files: dict[str, str]) -> None:
+    """An interface whose files lie below /sys/devices, as the kernel has it."""
+    plant(root, {f"sys/devices/{folder}/{path}": text for path, text in files.items()})
+    (root / NET).mkdir(parents=True, exist_ok=True)
+    (root / NET / name).symlink_to(root / "sys/devices" / folder)
+
+
+def test_a_card(tmp_path: Path) -> None:
+    device = tmp_path / "sys/devices/pci0000:60/0000:61:00.0"
+    interface(
+        tmp_path,
+        "eno1",
+        "pci0000:60/0000:61:00.0/net/eno1",
+        {"address": "3c:ec:ef:47:98:6e\n", "speed": "10000\n", "operstate": "up\n"},
+    )
+    for path in ("sys/bus/pci/drivers/ixgbe", "sys/bus/pci"):
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+    (device / "subsystem").symlink_to(tmp_path / "sys/bus/pci")
+    (device / "driver").symlink_to(tmp_path / "sys/bus/pci/drivers/ixgbe")
+    (device / "net/eno1/device").symlink_to(device)
+    assert read_nics(tmp_path, {"eno1": "172.23.120.104"}.get) == [
+        {
+            "name": "eno1",
+            "mac": "3c:ec:ef:47:98:6e",
+            "speed": 10_000_000_000,
+            "up": True,
+            "virtual": False,
+            "driver": "ixgbe",
+            "ipv4": "172.23.120.104",
+            "businfo": "pci@0000:61:00.0",
+        }
+    ]
+
+
+def test_virtual_ones_and_links_that_are_down(tmp_path: Path) -> None:
+    loopback = {
+        "address": "00:00:00:00:00:00\n",
+        "operstate": "unknown\n",
+        "carrier": "1\n",
+    }
+    interface(tmp_path, "lo", "virtual/net/lo", loopback)
+    down = {"operstate": "down\n", "speed": "-1\n"}
+    interface(tmp_path, "br0", "virtual/net/br0", down)
+    plant(tmp_path, {f"{NET}/bonding_masters": "bond0\n"})
+    bridge, loop = read_nics(tmp_path, lambda name: None)
+    assert (bridge["name"], bridge["up"], bridge["speed"]) == ("br0", False, None)
+    assert (loop["up"], loop["virtual"], loop["mac"]) == (True, True, None)
+    assert (loop["driver"], loop["businfo"]) == (None, None)
+
+
+def test_no_sysfs(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissingError, match="mount sysfs"):
+        read_nics(tmp_path)
+
+
+def test_this_machine() -> None:
+    interfaces = {nic["name"]: nic for nic in read_nics()}
+    assert interfaces["lo"]["virtual"]
+    assert interfaces["lo"]["ipv4"] in ("127.0.0.1", None)
+    assert ipv4_address("no-such-interface") is None

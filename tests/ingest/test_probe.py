@@ -1,0 +1,116 @@
+"""The probe asks everything and lives with what fails."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from ingest import probe as module
+from ingest.errors import HostNameError
+from ingest.probe import SOURCES, check_host, probe
+
+# These work on every machine that is set up for SuperTwin.
+NEEDED = {"hwloc", "os", "cpu", "disks", "nics", "lshw", "pfm", "pcp"}
+
+
+def test_this_machine(pmcd: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines: list[str] = []
+    document = probe("n1", pmcd, lines.append)
+    assert json.loads(json.dumps(document)) == document
+    assert (document["format"], document["host"]) == ("supertwin-probe/1", "n1")
+    started, ended = (datetime.fromisoformat(document[k]) for k in ("started", "ended"))
+    assert started.tzinfo
+    assert started <= ended
+    assert list(document["sources"]) == list(SOURCES)
+    for name, source in document["sources"].items():
+        assert source["ok"] == (source["reason"] is None) == (name in document["facts"])
+        with capsys.disabled():
+            print(f"\n  {name:15}{source['seconds']:8.4f} s", end="")
+    assert not {name for name in NEEDED if not document["sources"][name]["ok"]}
+    assert sorted(line.partition(":")[0] for line in lines) == sorted(SOURCES)
+
+
+def test_a_machine_without_dmi_says_so(pmcd: str) -> None:
+    board = probe("n1", pmcd)["sources"]["board"]
+    assert board["ok"] == Path("/sys/class/dmi/id").is_dir()
+    assert board["ok"] or "/sys/class/dmi/id does not exist" in board["reason"]
+
+
+def test_missing_tools_cost_only_their_own_facts(
+    monkeypatch: pytest.MonkeyPatch, pmcd: str
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    document = probe("n1", pmcd)
+    sources = document["sources"]
+    assert sources["lshw"]["reason"] == "lshw is not installed: apt-get install lshw"
+    assert "apt-get install hwloc-nox" in sources["hwloc"]["reason"]
+    assert NEEDED - document["facts"].keys() == {"lshw", "hwloc"}
+
+
+def test_a_tool_that_prints_garbage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("lshw", "lstopo-no-graphics"):
+        (tmp_path / name).write_text("#!/bin/sh\necho '<svg/>'\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sources = probe("n1", "unix:///nowhere")["sources"]
+    assert sources["lshw"]["reason"].startswith("lshw printed no JSON")
+    assert "no topology of hwloc" in sources["hwloc"]["reason"]
+    assert "no PMCD answers at unix:///nowhere" in sources["pcp"]["reason"]
+    assert sources["os"]["ok"]
+
+
+def test_a_defect_in_one_source_costs_only_its_own_facts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setitem(module.SOURCES, "disks", broken)
+    document = probe("n1", "unix:///nowhere")
+    reason = document["sources"]["disks"]["reason"]
+    assert reason == (
+        "disks failed unexpectedly (KeyError: 'surprise'): report this defect"
+    )
+    assert "disks" not in document["facts"]
+    assert document["sources"]["nics"]["ok"]
+    assert "source disks failed unexpectedly" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "name", ["n1", "node-1.example.org", "AS-4023S-TRT", "my_host", "1", "a" * 63]
+)
+def test_names_of_hosts(name: str) -> None:
+    assert check_host(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "a/b",
+        "two words",
+        'quo"te',
+        "quo'te",
+        "n1\n",
+        "-n1",
+        "n1-",
+        "a..b",
+        "n1.",
+        "knoten-ü",
+        "a" * 64,
+        ".".join(["abcdefgh"] * 29),
+        "<http://example.org>",
+    ],
+)
+def test_names_that_no_host_can_have(name: str) -> None:
+    with pytest.raises(HostNameError) as caught:
+        check_host(name)
+    assert "\n" not in str(caught.value)
+    assert "such as node1.example.org" in str(caught.value)
+    with pytest.raises(HostNameError):
+        probe(name)
