@@ -1,5 +1,7 @@
 """The monitor set: the metrics that every host is sampled for."""
 
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
@@ -22,6 +24,18 @@ def load_monitor(path: Path = MONITOR_FILE) -> list[str]:
     if not isinstance(groups, dict) or not groups:
         raise MonitorError(f"{path} holds no groups: write 'group: [metric, …]'")
     return _distinct(path, [name for names in groups.values() for name in names or []])
+
+
+def plan_names(monitor: Sequence[str], exposed_names: Iterable[str]) -> list[str]:
+    """What a monitor set gives for a host: the names it exposes, in the set's order.
+
+    A ``*`` in the set stands for any text.
+    """
+    exposed = sorted(set(exposed_names))
+    found: dict[str, None] = {}
+    for pattern in monitor:
+        found |= {name: None for name in exposed if fnmatchcase(name, pattern)}
+    return list(found)
 
 
 def _distinct(path: Path, names: list[object]) -> list[str]:

@@ -1,10 +1,9 @@
 """What to sample: read from the graph, kept in the state folder."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, InvalidOperation
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +41,6 @@ class Plan:
         for planned in self.metrics:
             groups.setdefault(planned.period_ms, {})[planned.metric] = planned.series
         return groups
-
-
-def plan_names(monitor: Sequence[str], exposed_names: Iterable[str]) -> list[str]:
-    """What a monitor set gives for a host: the names it exposes, in the set's order.
-
-    A ``*`` in the set stands for any text.
-    """
-    exposed = sorted(set(exposed_names))
-    found: dict[str, None] = {}
-    for pattern in monitor:
-        found |= {name: None for name in exposed if fnmatchcase(name, pattern)}
-    return list(found)
 
 
 def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:

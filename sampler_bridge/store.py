@@ -11,7 +11,8 @@ _WRITE = "/api/v1/import/prometheus"
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
 _STARTED = re.compile(rb"^(?:vm_app|process)_start_time(?:stamp|_seconds) (\S+)$", re.M)
-_TRY_AGAIN = frozenset({408, 425, 429})  # refusals of the moment, not of the points
+# Refusals of the caller or of the moment, not of the points.
+_TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 _TIMEOUT = httpx.Timeout(10.0, connect=2.0)
 
 
@@ -55,11 +56,14 @@ class Store:
     def started(self) -> str | None:
         """Which run of the store this is: its start time, as text; None: unknown.
 
-        Raises StoreDownError.
+        Raises StoreDownError, also where no store answers at this address: what it
+        says of points would tell nothing about them.
         """
         response = self._send("GET", _METRICS)
-        found = _STARTED.findall(response.content) if response.is_success else []
-        return b" ".join(found).decode(errors="replace") or None
+        if not response.is_success:
+            raise self._down(f"no {_METRICS}: HTTP {response.status_code}")
+        found = b" ".join(_STARTED.findall(response.content))
+        return found.decode(errors="replace") or None
 
     def close(self) -> None:
         """Close the connection."""
