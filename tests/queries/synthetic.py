@@ -1,0 +1,379 @@
+"""Writes the graphs of made-up hosts, of any size, in the shape of the vocabulary."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from rdflib import RDF, RDFS, Dataset, Graph, Literal, URIRef
+
+from ontology.iris import Iris, series_name
+from ontology.terms import PROV, QUDT, ST, UNIT
+
+IRIS = Iris("http://localhost:8000")
+PROBE_TIME = "20261121T000000Z"
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A regular machine: threads are numbered core by core, then by sibling."""
+
+    host: str
+    sockets: int = 2
+    domains_per_socket: int = 1
+    cores_per_socket: int = 2
+    siblings: int = 2
+    cores_per_l2: int = 1
+    cores_per_l3: int = 2
+    kernel: str = "6.1.0"
+    bios: str = "1.0"
+    microcode: str = "0x1"
+    model: str = "Model A"
+    disallowed: tuple[int, ...] = ()
+
+    @property
+    def cores(self) -> int:
+        return self.sockets * self.cores_per_socket
+
+    @property
+    def threads(self) -> int:
+        return self.cores * self.siblings
+
+    def threads_of(self, cores: range) -> list[int]:
+        """The threads of some cores: siblings are one whole machine apart."""
+        return [s * self.cores + c for s in range(self.siblings) for c in cores]
+
+
+def add_host(data: Dataset, shape: Shape) -> None:
+    """The graph of one host: identity, probe, topology, devices."""
+    graph = data.graph(IRIS.twin_graph(shape.host))
+    _add_identity(graph, shape)
+    _add_probe(graph, shape.host)
+    _add_sockets(graph, shape)
+    _add_caches(graph, shape)
+    _add_domains(graph, shape)
+    _add_devices(graph, shape.host)
+
+
+def add_metric(
+    data: Dataset,
+    name: str,
+    domain: str | None = None,
+    *,
+    semantics: str = "Counter",
+    units: tuple[str, str | None] = ("count", "NUM"),
+    hosts: tuple[str, ...] = (),
+) -> None:
+    """A metric of the shared catalogue, exposed by these hosts."""
+    metric = IRIS.metric(name)
+    graph = data.graph(IRIS.metrics_graph)
+    _add(
+        graph,
+        metric,
+        (RDF.type, ST.Metric),
+        (ST.samplerName, Literal(name)),
+        (ST.dbName, Literal(series_name(name))),
+        (ST.semantics, ST[semantics]),
+        (ST.valueType, Literal("u64")),
+        (ST.pcpUnits, Literal(units[0])),
+        (ST.pmdaName, Literal("linux")),
+        (RDFS.comment, Literal(f"What {name} counts")),
+    )
+    if units[1]:
+        graph.add((metric, QUDT.hasUnit, UNIT[units[1]]))
+    if domain:
+        indom = IRIS.instance_domain(domain)
+        graph.add((metric, ST.instanceDomain, indom))
+        _add(
+            graph, indom, (RDF.type, ST.InstanceDomain), (ST.domainId, Literal(domain))
+        )
+    for host in hosts:
+        data.graph(IRIS.twin_graph(host)).add((IRIS.host(host), ST.exposes, metric))
+
+
+def add_instance(
+    data: Dataset, host: str, domain: str, instance: str, component: URIRef
+) -> None:
+    """An instance of a host, with the component that it speaks of."""
+    _add(
+        data.graph(IRIS.twin_graph(host)),
+        IRIS.metric_instance(host, domain, instance),
+        (RDF.type, ST.MetricInstance),
+        (ST.inInstanceDomain, IRIS.instance_domain(domain)),
+        (ST.instname, Literal(instance)),
+        (ST.ofHost, IRIS.host(host)),
+        (ST.ofComponent, component),
+    )
+
+
+def add_plan(
+    data: Dataset,
+    host: str,
+    metric: str,
+    instances: dict[str | None, URIRef],
+    period: str = "1.0",
+) -> None:
+    """A plan that samples a metric, with one telemetry node per instance."""
+    graph = data.graph(IRIS.plans_graph(host))
+    plan = IRIS.component(host, "plan", f"monitor.{metric}")
+    _add(
+        graph,
+        plan,
+        (RDF.type, ST.SamplingPlan),
+        (ST.ofHost, IRIS.host(host)),
+        (ST.samples, IRIS.metric(metric)),
+        (ST.period, Literal(Decimal(period))),
+        (ST.planName, Literal("monitor")),
+    )
+    for instance, component in instances.items():
+        node = IRIS.telemetry(host, metric, instance)
+        _add(
+            graph,
+            node,
+            (RDF.type, ST.SWTelemetry),
+            (ST.ofMetric, IRIS.metric(metric)),
+            (ST.samplerName, Literal(metric)),
+            (ST.dbName, Literal(series_name(metric))),
+            (ST.ofComponent, component),
+            (ST.ofHost, IRIS.host(host)),
+            (ST.sampledBy, plan),
+        )
+        if instance is not None:
+            graph.add((node, ST.instname, Literal(instance)))
+
+
+def add_pmu(
+    data: Dataset, pmu: str, events: list[tuple[str, str]], hosts: tuple[str, ...]
+) -> None:
+    """A PMU with its events; the hosts have it on all their allowed threads."""
+    graph = data.graph(IRIS.pmu_graph(pmu))
+    model = IRIS.pmu(pmu)
+    _add(
+        graph,
+        model,
+        (RDF.type, ST.PmuModel),
+        (ST.pmuName, Literal(pmu)),
+        (RDFS.label, Literal(f"PMU {pmu}")),
+        (ST.counterCount, Literal(8)),
+        (ST.fixedCounterCount, Literal(4)),
+        (ST.pmuType, Literal("core")),
+    )
+    for name, description in events:
+        event = IRIS.pmu_event(pmu, name)
+        _add(
+            graph,
+            event,
+            (RDF.type, ST.PmuEvent),
+            (ST.ofPmu, model),
+            (ST.pmuName, Literal(name)),
+            (RDFS.comment, Literal(description)),
+            (ST.eventCode, Literal("0xc0")),
+        )
+        if ":" in name:
+            parent = IRIS.pmu_event(pmu, name.partition(":")[0])
+            graph.add((event, ST.umaskOf, parent))
+    for host in hosts:
+        _add_pmu_of_host(data.graph(IRIS.twin_graph(host)), host, pmu)
+
+
+def _add_pmu_of_host(graph: Graph, host: str, pmu: str) -> None:
+    node = IRIS.component(host, "pmu", pmu)
+    _add(
+        graph,
+        node,
+        (RDF.type, ST.Pmu),
+        (ST.pmuName, Literal(pmu)),
+        (ST.pmuModel, IRIS.pmu(pmu)),
+        (ST.isPartOf, IRIS.host(host)),
+    )
+    for thread in list(graph.subjects(ST.allowed, Literal(True))):
+        graph.add((node, ST.counts, thread))
+
+
+def _add(graph: Graph, node: URIRef, *pairs: tuple[URIRef, URIRef | Literal]) -> None:
+    for predicate, value in pairs:
+        graph.add((node, predicate, value))
+
+
+def _add_identity(graph: Graph, shape: Shape) -> None:
+    probe = IRIS.component(shape.host, "probe", PROBE_TIME)
+    _add(
+        graph,
+        IRIS.host(shape.host),
+        (RDF.type, ST.ComputeNode),
+        (RDFS.label, Literal(shape.host)),
+        (ST.hostname, Literal(shape.host)),
+        (ST.osName, Literal("Debian GNU/Linux 12 (bookworm)")),
+        (ST.kernelRelease, Literal(shape.kernel)),
+        (ST.architecture, Literal("x86_64")),
+        (ST.systemModel, Literal(shape.model)),
+        (ST.biosVersion, Literal(shape.bios)),
+        (ST.cpuModel, Literal("CPU of " + shape.model)),
+        (ST.memorySize, Literal(24 * 1024 * MIB)),
+        (ST.resolvesAtFetch, IRIS.instance_domain("3.9")),
+        (PROV.wasGeneratedBy, probe),
+    )
+
+
+def _add_probe(graph: Graph, host: str) -> None:
+    probe = IRIS.component(host, "probe", PROBE_TIME)
+    _add(graph, probe, (RDF.type, ST.Probe), (RDF.type, PROV.Activity))
+    for name, reason in (("hwloc", None), ("lshw", "lshw is not installed")):
+        source = IRIS.component(host, "source", f"{PROBE_TIME}.{name}")
+        _add(
+            graph,
+            source,
+            (RDF.type, ST.ProbeSource),
+            (ST.sourceName, Literal(name)),
+            (ST.succeeded, Literal(reason is None)),
+            (ST.seconds, Literal(Decimal("0.05"))),
+        )
+        if reason:
+            graph.add((source, ST.reason, Literal(reason)))
+        graph.add((probe, ST.consulted, source))
+
+
+def _add_sockets(graph: Graph, shape: Shape) -> None:
+    for number, cores in enumerate(_split(shape.cores, shape.cores_per_socket)):
+        socket = IRIS.component(shape.host, "socket", f"socket-{cores[0]}")
+        _add(
+            graph,
+            socket,
+            (RDF.type, ST.Socket),
+            (RDFS.label, Literal(f"socket {number}")),
+            (ST.osIndex, Literal(number)),
+            (ST.isPartOf, IRIS.host(shape.host)),
+            (ST.cpuModel, Literal("CPU of " + shape.model)),
+            (ST.cpuVendor, Literal("GenuineIntel")),
+            (ST.microcode, Literal(shape.microcode)),
+            (ST.baseFrequency, Literal(2_000_000_000)),
+            (ST.maxFrequency, Literal(3_500_000_000)),
+        )
+        for core in cores:
+            _add_core(graph, shape, core, socket)
+
+
+def _add_core(graph: Graph, shape: Shape, core: int, socket: URIRef) -> None:
+    node = IRIS.component(shape.host, "core", f"core-{core}")
+    _add(
+        graph,
+        node,
+        (RDF.type, ST.Core),
+        (ST.osIndex, Literal(core % shape.cores_per_socket)),
+        (ST.isPartOf, socket),
+    )
+    for cpu in shape.threads_of(range(core, core + 1)):
+        _add(
+            graph,
+            IRIS.component(shape.host, "thread", str(cpu)),
+            (RDF.type, ST.HardwareThread),
+            (RDFS.label, Literal(f"thread {cpu}")),
+            (ST.osIndex, Literal(cpu)),
+            (ST.allowed, Literal(cpu not in shape.disallowed)),
+            (ST.isPartOf, node),
+        )
+
+
+def _add_caches(graph: Graph, shape: Shape) -> None:
+    levels = (
+        ("l1d", 1, "DataCache", 32 * 1024, 1),
+        ("l1i", 1, "InstructionCache", 32 * 1024, 1),
+        ("l2", 2, "UnifiedCache", 2 * MIB, shape.cores_per_l2),
+        ("l3", 3, "UnifiedCache", 32 * MIB, shape.cores_per_l3),
+    )
+    for stem, level, type_, size, width in levels:
+        for cores in _split(shape.cores, width):
+            cache = IRIS.component(shape.host, "cache", f"{stem}-{cores[0]}")
+            _add(
+                graph,
+                cache,
+                (RDF.type, ST.Cache),
+                (ST.cacheLevel, Literal(level)),
+                (ST.cacheType, ST[type_]),
+                (ST.cacheSize, Literal(size)),
+                (ST.lineSize, Literal(64)),
+                (ST.isPartOf, IRIS.host(shape.host)),
+            )
+            for cpu in shape.threads_of(cores):
+                thread = IRIS.component(shape.host, "thread", str(cpu))
+                graph.add((thread, ST.usesCache, cache))
+
+
+def _add_domains(graph: Graph, shape: Shape) -> None:
+    width = shape.cores_per_socket // shape.domains_per_socket
+    count = shape.sockets * shape.domains_per_socket
+    for number, cores in enumerate(_split(shape.cores, width)):
+        domain = IRIS.component(shape.host, "numa", str(number))
+        socket = cores[0] // shape.cores_per_socket * shape.cores_per_socket
+        _add(
+            graph,
+            domain,
+            (RDF.type, ST.NumaDomain),
+            (ST.osIndex, Literal(number)),
+            (ST.memorySize, Literal(12 * 1024 * MIB)),
+            (ST.isPartOf, IRIS.component(shape.host, "socket", f"socket-{socket}")),
+        )
+        for cpu in shape.threads_of(cores):
+            thread = IRIS.component(shape.host, "thread", str(cpu))
+            graph.add((thread, ST.inNumaDomain, domain))
+        for other in range(count):
+            _add_distance(graph, shape.host, number, other)
+
+
+def _add_distance(graph: Graph, host: str, start: int, end: int) -> None:
+    _add(
+        graph,
+        IRIS.component(host, "distance", f"{start}-{end}"),
+        (RDF.type, ST.NumaDistance),
+        (ST.fromDomain, IRIS.component(host, "numa", str(start))),
+        (ST.toDomain, IRIS.component(host, "numa", str(end))),
+        (ST.distance, Literal(10 if start == end else 21)),
+    )
+
+
+def _add_devices(graph: Graph, host: str) -> None:
+    devices: list[tuple[str, str, list[tuple[URIRef, Literal]]]] = [
+        (
+            "memory",
+            "DIMM_A1",
+            [
+                (RDF.type, ST.MemoryBank),
+                (ST.slot, Literal("DIMM_A1")),
+                (ST.memorySize, Literal(24 * 1024 * MIB)),
+                (ST.clockRate, Literal(3_200_000_000)),
+                (ST.vendor, Literal("Samsung")),
+            ],
+        ),
+        (
+            "disk",
+            "vda",
+            [
+                (RDF.type, ST.Disk),
+                (ST.deviceName, Literal("vda")),
+                (ST.diskSize, Literal(480_000_000_000)),
+                (ST.isRotational, Literal(False)),
+            ],
+        ),
+        (
+            "nic",
+            "eth0",
+            [
+                (RDF.type, ST.NetworkInterface),
+                (ST.deviceName, Literal("eth0")),
+                (ST.macAddress, Literal("02:00:00:00:00:01")),
+                (ST.linkSpeed, Literal(10_000_000_000)),
+                (ST.linkUp, Literal(True)),
+                (ST.isVirtual, Literal(False)),
+                (ST.driver, Literal("virtio_net")),
+                (ST.ipv4Address, Literal("10.0.0.1")),
+            ],
+        ),
+    ]
+    for kind, id_, pairs in devices:
+        node = IRIS.component(host, kind, id_)
+        _add(graph, node, *pairs, (ST.isPartOf, IRIS.host(host)))
+
+
+def _split(count: int, width: int) -> Iterator[range]:
+    for start in range(0, count, width):
+        yield range(start, min(start + width, count))
