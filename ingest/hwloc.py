@@ -4,9 +4,12 @@ from collections import Counter
 from typing import Any
 
 from ingest.errors import TopologyError
+from ingest.files import read_file
 from ingest.hwloc_distances import find_distances
 from ingest.hwloc_xml import Thing, Topology, parse_topology, whole
 from ingest.tool import run_tool
+
+__all__ = ["parse_hwloc", "read_file", "read_hwloc"]
 
 _COMMAND = ("lstopo-no-graphics", "--disallowed", "--no-io", "--of", "xml")
 _TIMEOUT = 30.0

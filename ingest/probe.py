@@ -76,6 +76,22 @@ def probe(
     reads: dict[str, Read] = {**SOURCES, "pcp": partial(SOURCES["pcp"], pcp_address)}
     started = _now()
     outcomes, facts = _ask_all(reads, progress or (lambda line: None))
+    return _document(host, started, outcomes, facts)
+
+
+def hwloc_document(host: str, topology: dict[str, Any]) -> dict[str, Any]:
+    """The document of a machine of which only parse_hwloc's facts are known.
+
+    Raises HostNameError.
+    """
+    outcome = {"ok": True, "seconds": 0.0, "reason": None}
+    facts = {"hwloc": topology}
+    return _document(check_host(host), _now(), {"hwloc": outcome}, facts)
+
+
+def _document(
+    host: str, started: str, outcomes: dict[str, Any], facts: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "host": host,

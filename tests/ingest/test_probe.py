@@ -8,7 +8,7 @@ import pytest
 
 from ingest import probe as module
 from ingest.errors import HostNameError
-from ingest.probe import SOURCES, check_host, probe
+from ingest.probe import SOURCES, check_host, hwloc_document, probe
 
 # These work on every machine that is set up for SuperTwin.
 NEEDED = {"hwloc", "os", "cpu", "disks", "nics", "lshw", "pfm", "pcp"}
@@ -77,6 +77,18 @@ def test_a_defect_in_one_source_costs_only_its_own_facts(
     assert "disks" not in document["facts"]
     assert document["sources"]["nics"]["ok"]
     assert "source disks failed unexpectedly" in caplog.text
+
+
+def test_a_machine_known_by_its_topology_only() -> None:
+    document = hwloc_document("n2", {"threads": []})
+    assert document.keys() == probe("n1", "unix:///nowhere").keys()
+    assert document["host"] == "n2"
+    assert document["facts"] == {"hwloc": {"threads": []}}
+    assert document["sources"] == {
+        "hwloc": {"ok": True, "seconds": 0.0, "reason": None}
+    }
+    with pytest.raises(HostNameError):
+        hwloc_document("a/b", {})
 
 
 @pytest.mark.parametrize(
