@@ -26,7 +26,7 @@ class ChildSpec:
 
     ``ready_within``: longest start. ``hang_after``: how long the check may fail before
     the child is killed and started again. ``stop_within``: longest clean stop.
-    ``stale``: files of a dead predecessor that would stop a start.
+    ``stale``: files of a dead predecessor that would stop or belie a start.
     """
 
     name: str
@@ -143,8 +143,9 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         *("--base", settings.base, "--store", settings.store_write),
         *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
     )
-    check = is_fresh(state / "status.json", _TICK_FRESH)
-    return ChildSpec("bridge", command, check, tools.CHECKOUT)
+    status = state / "status.json"
+    check = is_fresh(status, _TICK_FRESH)
+    return ChildSpec("bridge", command, check, tools.CHECKOUT, stale=(status,))
 
 
 Maker = Callable[[Settings], ChildSpec]

@@ -6,6 +6,7 @@ user can mend, 1 for a failure.
 
 import importlib
 import json
+import signal
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -50,10 +51,14 @@ class Root(click.Group):
         """Run the command; turn what it raises into one line and an exit status."""
         try:
             return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
         except KeyboardInterrupt:
             click.echo("supertwin: interrupted", err=True)
             ctx.exit(_INTERRUPTED)
-        except report.KNOWN as error:
+        except Exception as error:
+            if ctx.params.get("traceback"):
+                raise
             for line in report.error_lines(error):
                 click.echo(f"supertwin: {line}", err=True)
             ctx.exit(report.exit_code(error))
@@ -61,7 +66,8 @@ class Root(click.Group):
 
 @click.group(cls=Root)
 @click.version_option(package_name="supertwin")
-def main() -> None:
+@click.option("--traceback", is_flag=True, help="Show where in the code it fails.")
+def main(traceback: bool) -> None:
     """A semantic digital twin of HPC machines."""
 
 
@@ -70,6 +76,9 @@ def up() -> None:
     """Start the stack, load this machine's twin, start monitoring; once is enough."""
     settings = Settings()
     began = time.monotonic()
+    # A terminal that closes, or a `make` that is ended, is an interruption too.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     with stack.started(settings, _progress) as state:
         loaded = _load(settings, state)
     _progress(f"up after {time.monotonic() - began:.1f} s")

@@ -12,7 +12,7 @@ from supertwin.errors import MendableError, SuperTwinError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-KNOWN = (SuperTwinError, IngestError, QueriesError, ValidationError, OSError)
+_KNOWN = (SuperTwinError, IngestError, QueriesError, OSError)
 
 
 def error_lines(error: Exception) -> list[str]:
@@ -25,6 +25,11 @@ def error_lines(error: Exception) -> list[str]:
         return [f"the disk is full ({error.filename or 'no file named'}): free some"]
     if isinstance(error, OSError) and error.strerror and error.filename:
         return [f"{error.filename}: {error.strerror}"]
+    if not isinstance(error, _KNOWN):
+        return [
+            f"{type(error).__name__}: {_flat(error)}: a fault in SuperTwin; "
+            "`supertwin --traceback COMMAND` shows where"
+        ]
     return [_flat(error)]
 
 
@@ -32,10 +37,12 @@ def exit_code(error: Exception) -> int:
     """Return 2 for what the user can mend, 1 for a failure."""
     if isinstance(error, SuperTwinError):
         return error.exit_code
-    failed = isinstance(error, EndpointError | OSError)
-    if failed and not isinstance(error, QuerySyntaxError | FileNotFoundError):
+    if isinstance(error, QuerySyntaxError | FileNotFoundError):
+        return MendableError.exit_code
+    if isinstance(error, EndpointError):
         return SuperTwinError.exit_code
-    return MendableError.exit_code
+    mendable = isinstance(error, IngestError | QueriesError | ValidationError)
+    return MendableError.exit_code if mendable else SuperTwinError.exit_code
 
 
 def _flat(error: Exception) -> str:

@@ -51,7 +51,7 @@ def started(settings: Settings, progress: Progress) -> Iterator[StackState]:
         yield _wait_until_healthy(settings, own, progress)
     except BaseException:
         if own is not None:
-            stop(settings, lambda _: None)
+            _end(own)
         raise
 
 
@@ -70,6 +70,16 @@ def _start(settings: Settings) -> subprocess.Popen[bytes]:
             env={**os.environ, **settings.environment()},
             start_new_session=True,
         )
+
+
+def _end(supervisor: subprocess.Popen[bytes]) -> None:
+    """End a supervisor, whether or not it holds the lock yet, and its children."""
+    supervisor.terminate()
+    try:
+        supervisor.wait(_DOWN_WITHIN)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()
 
 
 def _same_settings(settings: Settings) -> None:
