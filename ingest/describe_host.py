@@ -6,7 +6,7 @@ from typing import Any
 
 from rdflib import XSD, Literal, URIRef
 
-from ingest.sign import sign
+from ingest.sign import signs
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
@@ -27,7 +27,7 @@ def describe_host(
     triples.link(
         node,
         {
-            ST.sign: sign(facts),
+            ST.sign: [f"{kind}:{text}" for kind, text in signs(facts).items()],
             ST.cpuModel: _cpu_model(facts),
             ST.exposes: list(exposed),
         },

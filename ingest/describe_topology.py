@@ -9,6 +9,7 @@ from ontology.iris import Iris
 from ontology.terms import ST
 
 Components = dict[str, URIRef]
+Held = tuple[frozenset[int], URIRef]
 
 _CACHE_TYPES = {
     "data": (ST.DataCache, "d"),
@@ -45,7 +46,7 @@ class _Topology:
         self.facts, self.topology = facts, topology
         everything = frozenset(t["os_index"] for t in topology["threads"])
         # smallest container last: a parent is the last one that holds all threads
-        self.containers = [(everything, iris.host(host))]
+        self.containers: list[Held] = [(everything, iris.host(host))]
 
     def describe(self) -> Components:
         for kind, name, class_ in (
@@ -139,7 +140,7 @@ class _Topology:
                     label=f"group of {_span(threads)}",
                 )
 
-    def _caches(self) -> list[tuple[frozenset[int], URIRef]]:
+    def _caches(self) -> list[Held]:
         found = []
         for entry in self.topology["caches"]:
             threads = frozenset(entry["threads"])
@@ -167,7 +168,7 @@ class _Topology:
             label=f"{level} of {_span(threads)}",
         )
 
-    def _numa_domains(self) -> list[tuple[frozenset[int], URIRef]]:
+    def _numa_domains(self) -> list[Held]:
         found = []
         for entry in self.topology["numa"]:
             threads = frozenset(entry["threads"])
@@ -205,8 +206,8 @@ class _Topology:
 
     def _threads(
         self,
-        caches: list[tuple[frozenset[int], URIRef]],
-        domains: list[tuple[frozenset[int], URIRef]],
+        caches: list[Held],
+        domains: list[Held],
     ) -> None:
         for entry in self.topology["threads"]:
             index = entry["os_index"]

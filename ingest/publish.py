@@ -71,8 +71,9 @@ def publish(
     report = validate(description.union())
     if not report.conforms:
         raise NotConformingError(description.host, report.lines)
-    old_sign, old_digest = _known(store.twin, description.node)
-    _check_sign(description, old_sign, confirm)
+    old_signs, old_digest = _known(store.twin, description.node)
+    if not confirm:
+        _check_signs(description, old_signs)
     if old_digest == description.digest:
         return Published(len(description), changed=False)
     if old_digest:
@@ -81,25 +82,27 @@ def publish(
     return Published(len(description), changed=True)
 
 
-def _known(twin: Endpoint, node: URIRef) -> tuple[str | None, str | None]:
-    """Sign and digest of the twin that stands, None where there is none."""
+def _known(twin: Endpoint, node: URIRef) -> tuple[list[str], str | None]:
+    """Signs and digest of the twin that stands; none where there is no twin."""
     rows = twin.select(
         f"""PREFIX st: <{ST}>
         SELECT ?sign ?digest WHERE {{
           {node.n3()} st:digest ?digest . OPTIONAL {{ {node.n3()} st:sign ?sign }}
-        }} LIMIT 1"""
-    ).rows
-    if not rows:
-        return None, None
-    sign, digest = rows[0]
-    return (str(sign) if sign else None), str(digest)
+        }}"""
+    ).values()
+    return [sign for sign, _ in rows if sign], rows[0][1] if rows else None
 
 
-def _check_sign(description: Description, old: str | None, confirm: bool) -> None:
-    signs = [o for s, p, o in description.twin if p == ST.sign]
-    new = str(signs[0]) if signs else None
-    if old and new and old != new and not confirm:
-        raise OtherMachineError(description.host, old, new)
+def _check_signs(description: Description, old: list[str]) -> None:
+    """Two signs of one kind that differ are two machines.
+
+    Kinds that only one side has say nothing: reading a board's serial takes root.
+    """
+    known = dict(sign.split(":", 1) for sign in old)
+    for text in (str(o) for _, p, o in description.twin if p == ST.sign):
+        kind, value = text.split(":", 1)
+        if known.get(kind, value) != value:
+            raise OtherMachineError(description.host, f"{kind}:{known[kind]}", text)
 
 
 def _archive(store: Store, iris: Iris, host: str, digest: str) -> None:

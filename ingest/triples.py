@@ -71,7 +71,7 @@ def term(value: URIRef | Literal | str | int | float | bool) -> URIRef | Literal
     """A Python value as an RDF term; floats become decimals, as the shapes expect."""
     if isinstance(value, URIRef | Literal):
         return value
-    return _literal(type(value), value)
+    return _literal(type(value).__name__, value)
 
 
 def _each(values: Value | Iterable[Value]) -> Iterable[Value]:
@@ -81,9 +81,9 @@ def _each(values: Value | Iterable[Value]) -> Iterable[Value]:
 
 
 @lru_cache(maxsize=65536)
-def _literal(kind: type, value: str | int | float | bool) -> Literal:
-    # the type is part of the key: True, 1 and 1.0 are equal, their literals are not
-    return Literal(Decimal(repr(value)) if kind is float else value)
+def _literal(kind: str, value: str | int | float | bool) -> Literal:
+    # the kind is part of the key: True, 1 and 1.0 are equal, their literals are not
+    return Literal(Decimal(repr(value)) if kind == "float" else value)
 
 
 @lru_cache(maxsize=131072)
