@@ -1,0 +1,27 @@
+"""Reading the shapes that stand beside this file."""
+
+from functools import cache
+from pathlib import Path
+
+from rdflib import Graph
+
+from shapes.errors import EmptyFolderError
+
+FOLDER = Path(__file__).parent
+
+
+def shape_paths(folder: Path = FOLDER) -> list[Path]:
+    """The shape files, sorted; raises EmptyFolderError when there is none."""
+    found = sorted(folder.glob("*.ttl"))
+    if not found:
+        raise EmptyFolderError(f"{folder} holds no *.ttl: reinstall SuperTwin")
+    return found
+
+
+@cache
+def shapes_graph() -> Graph:
+    """All shapes in one graph; do not change it."""
+    graph = Graph()
+    for path in shape_paths():
+        graph.parse(path, format="turtle")
+    return graph

@@ -1,0 +1,28 @@
+"""Finding terms of ``st:`` that the ontology does not have.
+
+No shape looks at a misspelt property or class, so everything about it would conform.
+"""
+
+from collections.abc import Iterable
+
+from rdflib import RDF, Graph, URIRef
+from rdflib.term import Node
+
+from ontology.load import ontology_graph
+from ontology.terms import ST
+
+
+def unknown_terms(data: Graph) -> dict[URIRef, Node]:
+    """Every term of ``st:`` that is used but not defined, with a node that uses it."""
+    used = {term: subject for subject, term, _ in data.triples((None, None, None))}
+    used |= {term: subject for subject, term in data.subject_objects(RDF.type)}
+    return {term: used[term] for term in _unknown(used)}
+
+
+def _unknown(used: Iterable[Node]) -> list[URIRef]:
+    known = set(ontology_graph().subjects())
+    return sorted(
+        term
+        for term in used
+        if isinstance(term, URIRef) and term.startswith(str(ST)) and term not in known
+    )
