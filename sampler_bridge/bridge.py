@@ -79,6 +79,7 @@ class Bridge:
         """
         for part in (self._writer, self._plan):
             part.start()
+        self._write_status()
         while signal.sigtimedwait(STOP_SIGNALS, _STATUS_SECONDS) is None:
             self._write_status()
             self._check_parts()

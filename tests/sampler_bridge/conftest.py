@@ -1,0 +1,44 @@
+"""Servers that the tests share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.sampler_bridge.servers import BridgeProcess, Pmcd, VictoriaMetrics
+
+
+@pytest.fixture(scope="session")
+def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
+    """A PMCD for all tests that leave it running."""
+    server = Pmcd(tmp_path_factory.mktemp("pmcd"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.clean()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[VictoriaMetrics]:
+    """An empty VictoriaMetrics."""
+    server = VictoriaMetrics(tmp_path / "store")
+    try:
+        server.start()
+        yield server
+    finally:
+        server.clean()
+
+
+@pytest.fixture
+def new_bridge(tmp_path: Path) -> Iterator[Callable[..., BridgeProcess]]:
+    """Makes bridges, not yet started, that end with the test."""
+    with ExitStack() as stack:
+
+        def make(pmcd: str, store: str, **options: str) -> BridgeProcess:
+            bridge = BridgeProcess(tmp_path / "bridge", pmcd, store, **options)
+            stack.callback(bridge.clean)
+            return bridge
+
+        yield make

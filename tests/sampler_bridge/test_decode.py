@@ -1,0 +1,104 @@
+"""The numpy decode gives what PCP's own pmExtractValue gives, value by value."""
+
+import ctypes
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from sampler_bridge import pmapi
+from sampler_bridge.pcp_decode import decode
+from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from tests.sampler_bridge.servers import Pmcd
+
+ATOM_FORMATS = {0: "i", 1: "I", 2: "q", 3: "Q", 4: "f", 5: "d"}
+
+
+@pytest.fixture
+def context(pmcd: Pmcd) -> Iterator[pmapi.Context]:
+    context = pmapi.Context(pmcd.address)
+    yield context
+    context.close()
+
+
+def described(context: pmapi.Context, names: list[str]) -> list[Chosen]:
+    found = []
+    for name in names:
+        try:
+            desc = context.describe(name)
+        except pmapi.PmError:
+            continue
+        if desc.type in KINDS:
+            found.append(Chosen(name, desc))
+    return sorted(found, key=lambda metric: metric.desc.type)
+
+
+def extracted(address: int, metrics: list[Chosen]) -> Iterator[tuple[str, int, object]]:
+    """Metric, instance and value by pmExtractValue, one at a time."""
+    library = ctypes.CDLL(pmapi.LIBRARY)
+    library.pmExtractValue.argtypes = [
+        *(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+    ]
+    for at, metric in enumerate(metrics):
+        values = ctypes.c_uint64.from_address(address + 24 + 8 * at).value
+        _, count, kept = struct.unpack("Iii", ctypes.string_at(values, 12))
+        for start in range(values + 16, values + 16 + 16 * max(count, 0), 16):
+            atom = ctypes.create_string_buffer(8)
+            kind = metric.desc.type
+            library.pmExtractValue(kept, start, kind, atom, kind)
+            (value,) = struct.unpack_from(ATOM_FORMATS[kind], atom)
+            yield metric.name, ctypes.c_int.from_address(start).value, value
+
+
+def test_every_value_is_that_of_pm_extract_value(
+    pmcd: Pmcd, context: pmapi.Context
+) -> None:
+    metrics = described(context, pmcd.names())
+    names = InstanceNames(context.instances)
+    layout = Layout(metrics, names, {})
+    wide = np.array([KINDS[metric.desc.type].wide for metric in metrics])
+    with context.fetch(pmapi.pmid_array([m.desc.pmid for m in metrics])) as (at, _):
+        columns = layout.columns(decode(at, wide))
+        expected = list(extracted(at, metrics))
+    indoms = {metric.name: metric.desc.indom for metric in metrics}
+    ours = [
+        (series.metric, series.instance, value)
+        for column in columns
+        for series, value in zip(column.series, column.values.tolist(), strict=True)
+    ]
+    theirs = [
+        (metric, external(names, indoms[metric], instance), value)
+        for metric, instance, value in expected
+    ]
+    named = [row for row in theirs if row[1] != "?"]
+    assert len(named) >= len(theirs) - 20  # processes that ended meanwhile
+    np.testing.assert_equal(ours, named)
+    assert {metric.desc.type for metric in metrics} == set(KINDS)
+    assert len(ours) > 1000
+    assert any(value < 0 for *_, value in ours)
+    assert any(value > 2**53 for *_, value in ours)
+
+
+def external(names: InstanceNames, indom: int, instance: int) -> str | None:
+    if indom == pmapi.NO_INDOM:
+        return None
+    return names.of(indom, []).get(instance, "?")
+
+
+def test_errors_are_negative_counts_with_pcps_own_words(
+    context: pmapi.Context,
+) -> None:
+    desc = context.describe("swap.in")
+    with context.fetch(pmapi.pmid_array([desc.pmid])) as (address, _):
+        raw = decode(address, np.array([False]))
+    assert raw.counts[0] < 0
+    assert "not supported" in pmapi.error_text(int(raw.counts[0]))
+    assert len(raw.bits) == 0
+
+
+def test_an_unknown_name_and_an_absent_pmcd_say_so(context: pmapi.Context) -> None:
+    with pytest.raises(pmapi.PmError, match="Unknown metric name"):
+        context.describe("no.such.metric")
+    with pytest.raises(pmapi.PmError, match="No such file"):
+        pmapi.Context("unix:///nowhere/pmcd.socket")

@@ -1,0 +1,127 @@
+"""PCP as a source: what it gives, what it says of the rest, and after an outage."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.source import Sample, Series
+from tests.sampler_bridge.servers import Pmcd
+
+
+@pytest.fixture
+def source(pmcd: Pmcd) -> Iterator[PcpSource]:
+    source = PcpSource(pmcd.address)
+    source.connect()
+    yield source
+    source.close()
+
+
+def values(sample: Sample) -> dict[Series, float]:
+    return {
+        series: value
+        for column in sample.columns
+        for series, value in zip(column.series, column.values.tolist(), strict=True)
+    }
+
+
+def test_each_type_keeps_its_kind(source: PcpSource) -> None:
+    source.select(
+        [
+            "sample.negative.instant.m_32",
+            "sample.ulong.million",
+            "sample.negative.instant.m_64",
+            "sample.ulonglong.million",
+            "sample.float.million",
+            "sample.double.million",
+        ]
+    )
+    sample = source.fetch()
+    assert [column.values.dtype.name for column in sample.columns] == [
+        *("int64", "uint64", "float32", "float64")
+    ]
+    assert sample.points == sample.expected == 6
+    assert values(sample)[Series("sample.ulong.million", None)] == 1_000_000
+    assert values(sample)[Series("sample.negative.instant.m_32", None)] < 0
+
+
+def test_what_gives_no_number_is_a_gap_with_its_reason(source: PcpSource) -> None:
+    source.select(
+        [
+            "no.such.metric",
+            "sample.string.hullo",
+            "sample.aggregate.hullo",
+            "sample.event.records",
+            "sample.bad.novalues",
+            "swap.in",
+            "sample.long.one",
+        ]
+    )
+    sample = source.fetch()
+    reasons = {metric: gap.reason for metric, gap in sample.missing.items()}
+    assert reasons == {
+        "no.such.metric": "Unknown metric name",
+        "sample.string.hullo": "texts are not stored",
+        "sample.aggregate.hullo": "aggregates are not stored",
+        "sample.event.records": "events are not stored",
+        "sample.bad.novalues": "PCP has no value for it",
+        "swap.in": "Metric not supported by this version of monitored application",
+    }
+    assert values(sample) == {Series("sample.long.one", None): 1}
+    assert sample.expected == 7
+
+
+def test_instances_that_come_and_go_keep_their_names(
+    pmcd: Pmcd, source: PcpSource
+) -> None:
+    source.select(["sample.many.int", "sample.bin"])
+    for count in (3, 7, 2):
+        pmcd.store("sample.many.count", str(count))
+        found = values(source.fetch())
+        many = {s.instance: v for s, v in found.items() if s.metric.endswith("int")}
+        assert many == {f"i-{at}": at for at in range(count)}
+        assert len(found) == count + 9
+
+
+def test_series_stay_the_same_object_while_nothing_changes(
+    source: PcpSource,
+) -> None:
+    source.select(["kernel.all.load", "no.such.metric"])
+    first, second = source.fetch(), source.fetch()
+    assert first.columns[0].series is second.columns[0].series
+
+
+def test_a_metric_that_fails_now_misses_as_many_points_as_it_had(
+    pmcd: Pmcd, source: PcpSource
+) -> None:
+    source.select(["sample.many.int"])
+    pmcd.store("sample.many.count", "5")
+    assert source.fetch().points == 5
+    pmcd.store("sample.many.count", "0")
+    assert source.fetch().missing["sample.many.int"].points == 5
+
+
+def test_an_outage_is_an_error_until_connect_works_again(tmp_path: Path) -> None:
+    pmcd = Pmcd(tmp_path / "own")
+    source = PcpSource(pmcd.address)
+    source.select(["sample.long.one"])
+    with pytest.raises(SourceDownError, match="is it running"):
+        source.connect()
+    try:
+        pmcd.start()
+        source.connect()
+        assert source.fetch().points == 1
+        pmcd.end(9)
+        with pytest.raises(SourceDownError):
+            source.fetch()
+        assert not source.connected
+        with pytest.raises(SourceDownError):
+            source.fetch()
+        pmcd.start()
+        source.connect()
+        assert source.fetch().points == 1
+    finally:
+        source.close()
+        pmcd.clean()

@@ -1,0 +1,105 @@
+"""Plans from rows, kept in a file; the monitor set on a real PMCD."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.errors import MonitorError
+from sampler_bridge.monitor import MONITOR_FILE, load_monitor, plan_names
+from sampler_bridge.plan import Plan, Planned, load_plan, make_plan, save_plan
+from tests.sampler_bridge.servers import Pmcd
+
+
+def row(
+    name: str, period: object = 1.0, series: str | None = None
+) -> dict[str, object]:
+    series = name.replace(".", "_") if series is None else series
+    return {"samplerName": name, "dbName": series, "period": period}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "milliseconds"),
+    [(1, 1000), (1.0, 1000), (Decimal("0.057"), 57), ("0.001", 1), (3600, 3_600_000)],
+)
+def test_periods_are_seconds_in_any_form(seconds: object, milliseconds: int) -> None:
+    assert make_plan([row("a.b", seconds)]).metrics == (
+        Planned("a.b", "a_b", milliseconds),
+    )
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "x", None, 0.0001, 3601, "NaN", "Infinity"])
+def test_an_impossible_period_refuses_that_metric_alone(seconds: object) -> None:
+    plan = make_plan([row("a.b", seconds), row("c.d")])
+    assert [planned.metric for planned in plan.metrics] == ["c.d"]
+    assert "period" in plan.refused["a.b"]
+
+
+@pytest.mark.parametrize("series", ["", "1a", 'a"}', "a b", "a\n", "ä"])
+def test_a_bad_series_name_is_refused(series: str) -> None:
+    plan = make_plan([row("a.b", series=series)])
+    assert plan.metrics == ()
+    assert "series name" in plan.refused["a.b"]
+
+
+def test_the_finest_of_several_plans_holds() -> None:
+    plan = make_plan([row("a", 5), row("a", 1), row("a", 2), row("b", 5)])
+    assert plan.periods() == {1000: {"a": "a"}, 5000: {"b": "b"}}
+
+
+def test_two_metrics_of_one_series_name_are_not_mixed() -> None:
+    plan = make_plan([row("a.b"), row("a_b")])
+    assert [planned.metric for planned in plan.metrics] == ["a.b"]
+    assert plan.refused == {"a_b": "its series name a_b is already that of a.b"}
+
+
+def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
+    plan = make_plan([row("a"), row("b", 0)])
+    save_plan(tmp_path / "plan.json", plan)
+    assert load_plan(tmp_path / "plan.json") == plan
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"format": "x"}', '{"format": "supertwin-plan/1"}']
+)
+def test_a_file_that_is_no_plan_is_no_plan(tmp_path: Path, text: str) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    assert load_plan(tmp_path / "plan.json") is None
+    assert load_plan(tmp_path / "none.json") is None
+
+
+def test_no_rows_are_an_empty_plan() -> None:
+    assert make_plan([]) == Plan()
+
+
+def test_the_monitor_set_chooses_what_a_host_exposes() -> None:
+    exposed = ["z", "lm.b.temp", "lm.a.temp", "k.load"]
+    assert plan_names(["k.load", "k.none", "lm.*", "lm.a.*"], exposed) == [
+        *("k.load", "lm.a.temp", "lm.b.temp")
+    ]
+
+
+def test_the_monitor_set_finds_its_metrics_on_a_real_pmcd(pmcd: Pmcd) -> None:
+    monitor, exposed = load_monitor(), pmcd.names()
+    found = plan_names(monitor, exposed)
+    assert len(found) >= 35
+    elsewhere = {
+        *("kernel.percpu.interrupts.PMI", "kernel.percpu.interrupts.TRM"),
+        *("kernel.all.pressure.cpu.full.total", "kernel.all.pressure.irq.full.total"),
+        *("lmsensors.*", "denki.rapl.*"),
+    }
+    assert {name for name in monitor if not plan_names([name], exposed)} <= elsewhere
+    assert not [name for name in found if name.startswith(("proc.", "hotproc."))]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- a\n", "g: [a, a]\n", "g: [1]\n", "g: []\n", "{"]
+)
+def test_a_broken_monitor_set_is_an_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "monitor.yaml"
+    path.write_text(text)
+    with pytest.raises(MonitorError, match="monitor.yaml"):
+        load_monitor(path)
+    with pytest.raises(MonitorError, match="cannot be read"):
+        load_monitor(tmp_path / "none.yaml")
+    assert load_monitor(MONITOR_FILE)

@@ -1,0 +1,43 @@
+"""Ticks are multiples of the period, in order, none twice, each one accounted for."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampler_bridge.ticks import first_tick, next_tick
+
+PERIODS = st.integers(1, 3_600_000)
+TIMES = st.integers(1_700_000_000_000, 1_900_000_000_000)
+
+
+@given(TIMES, PERIODS)
+def test_the_first_tick_is_the_next_multiple(now: int, period: int) -> None:
+    tick = first_tick(now, period)
+    assert tick % period == 0
+    assert now < tick <= now + period
+
+
+@given(TIMES, PERIODS, st.integers(0, 10**9))
+def test_no_tick_is_passed_over_in_silence(start: int, period: int, later: int) -> None:
+    tick = first_tick(start, period)
+    following, skipped = next_tick(tick, tick + later, period)
+    assert following == tick + (skipped + 1) * period
+    assert skipped >= 0
+    assert tick + later - following <= period // 2
+    assert skipped == 0 or tick + later - (following - period) > period // 2
+
+
+def test_on_time_nothing_is_skipped() -> None:
+    assert next_tick(10_000, 10_020, 1000) == (11_000, 0)
+
+
+def test_half_a_period_late_still_is_the_nearest_tick() -> None:
+    assert next_tick(10_000, 11_500, 1000) == (11_000, 0)
+    assert next_tick(10_000, 11_501, 1000) == (12_000, 1)
+
+
+def test_a_clock_set_back_a_little_is_waited_for() -> None:
+    assert next_tick(100_000, 95_000, 1000) == (101_000, 0)
+
+
+def test_a_clock_set_back_far_is_followed() -> None:
+    assert next_tick(10_000_000, 5_000_500, 1000) == (5_001_000, 0)
