@@ -91,6 +91,7 @@ missing_packages() {
     "$PYTHON" -c 'import ensurepip' 2>/dev/null || echo python3-venv
     has_java || echo default-jre-headless
     command -v setpriv >/dev/null || echo util-linux
+    command -v curl >/dev/null || echo curl
     fuseki_is_there || command -v mvn >/dev/null || echo maven
 }
 
