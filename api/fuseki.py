@@ -20,6 +20,12 @@ _ENDS = {
     "application/sparql-results+xml": b"</sparql>",
 }
 _FORM = "application/x-www-form-urlencoded"
+# Fuseki 5.6 fails so when its reason for refusing a query is not plain ASCII.
+_LOST_REASON = "Insufficient content written"
+_REASON_LOST = (
+    "Fuseki cannot read the query, and its reason is lost since it quotes characters "
+    "beyond ASCII; look for undeclared prefixes and stray characters"
+)
 _REASON_BYTES = 64 * 1024
 
 
@@ -90,7 +96,9 @@ class GraphStore:
             raise _cut_short() from None
 
     async def _send(self, content: bytes, media_type: str) -> bytes:
-        headers = {"Accept": media_type, "Content-Type": _FORM}
+        # Plain text is for its reasons: without it, some of them come empty.
+        accept = f"{media_type}, text/plain;q=0.01"
+        headers = {"Accept": accept, "Content-Type": _FORM}
         try:
             async with self.client.stream(
                 "POST", f"{self.url}/sparql", content=content, headers=headers
@@ -172,6 +180,8 @@ def read_binding(term: dict[str, Any]) -> Binding:
 def _refusal(status: int, text: str, too_slow: GraphStoreError) -> ApiError:
     if status == 400:
         return BadQueryError("syntax-error", "SPARQL syntax error", one_line(text))
+    if status == 500 and _LOST_REASON in text:
+        return BadQueryError("syntax-error", "SPARQL syntax error", _REASON_LOST)
     if status == 503 and "timed out" in text:
         return too_slow
     return _unexpected(f"answered with status {status}: {one_line(text)}")
@@ -182,6 +192,8 @@ def one_line(text: str) -> str:
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     if not lines:
         return "no reason given"
+    if lines[0] == "StackOverflowError":
+        return "the query is nested too deeply"
     reason = lines[-1] if lines[0] == "Error:" else " ".join(lines)
     return reason if len(reason) <= 500 else f"{reason[:500]} …"
 

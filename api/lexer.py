@@ -97,8 +97,8 @@ def _form(word: str, text: str, position: int) -> Form:
         raise BadQueryError(
             "update-refused",
             "Updates are not taken here",
-            f"{word} {_place(text, position)}: this address runs queries only; the "
-            "twin is changed by `supertwin probe` and `supertwin load`",
+            f"{word} {_place(text, position)}: only queries are run here; "
+            "`supertwin ingest` changes the twin",
         )
     raise BadQueryError(
         "syntax-error",

@@ -8,7 +8,8 @@ from api.problems import NotAcceptableError
 
 _PART = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
 _RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+)/([!#$%&'*+.^_`|~0-9a-z-]+)")
-_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
+# Old clients write "*" for "*/*" and ".2" for "0.2".
+_QUALITY = re.compile(r"0?(\.[0-9]{0,3})|0|1(\.0{0,3})?")
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,11 @@ def parse_accept(header: str) -> list[MediaRange]:
 
 def _media_range(part: str) -> MediaRange | None:
     name, *parameters = (piece.strip().lower() for piece in part.split(";"))
-    match = _RANGE.fullmatch(name)
+    match = _RANGE.fullmatch("*/*" if name == "*" else name)
     quality = next((p[2:].strip() for p in parameters if p.startswith("q=")), "1")
     if match is None or not _QUALITY.fullmatch(quality):
         return None
-    return MediaRange(match[1], match[2], float(quality))
+    return MediaRange(match[1], match[2], float(f"0{quality}"))
 
 
 def choose(accept: Iterable[str], offers: Sequence[str]) -> str | None:
@@ -49,7 +50,7 @@ def choose(accept: Iterable[str], offers: Sequence[str]) -> str | None:
 
     No header, or an empty one, accepts everything.
     """
-    header = ",".join(accept).strip()
+    header = ",".join(accept).strip(" \t,")
     if not header:
         return offers[0]
     ranges = parse_accept(header)

@@ -7,14 +7,17 @@ ApiError is the root of all errors of this folder; whatever the framework itself
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "https://w3id.org/supertwin/problem/"
+_PATH = "/~:@!$&'()*+,;="
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
@@ -91,7 +94,7 @@ def _document(
         "title": title,
         "status": status,
         "detail": detail,
-        "instance": request.url.path,
+        "instance": quote(request.url.path, safe=_PATH),
         **(members or {}),
     }
     return JSONResponse(
@@ -118,10 +121,22 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
     detail = str(error.detail)
     if error.status_code == 404:
         detail = "nothing is served here; / lists what is"
+    headers = dict(error.headers or {})
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("allow", "")
-        detail = f"{request.method} is not taken here; taken: {allowed or 'GET'}"
-    return _document(request, error.status_code, title, detail, headers=error.headers)
+        headers = {"Allow": ", ".join(_allowed(request))}
+        detail = f"{request.method} is not taken here; taken: {headers['Allow']}"
+    return _document(request, error.status_code, title, detail, headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods that this path takes: the router names those of one route only."""
+    taken = [m for m in ("GET", "POST") if _takes(request, m)]
+    return ["HEAD", *taken] if "GET" in taken else taken
+
+
+def _takes(request: Request, method: str) -> bool:
+    scope = {**request.scope, "method": method}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -198,10 +198,7 @@ def _not_utf8() -> BadQueryError:
 
 
 def _update() -> BadQueryError:
-    detail = (
-        "this address runs queries only; the twin is changed by `supertwin probe` and "
-        "`supertwin load`"
-    )
+    detail = "only queries are run here; `supertwin ingest` changes the twin"
     return BadQueryError("update-refused", "Updates are not taken here", detail)
 
 

@@ -211,7 +211,7 @@ def unknown_host(host: str, known: Graph) -> NotFoundError:
     """404 for a host that is not in the twin, with those that are."""
     names = sorted(str(name) for name in known.objects(None, ST.hostname))
     shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
-    detail = f"no host {host!r}; known: {shown or 'none, run `supertwin probe`'}"
+    detail = f"no host {host!r}; known: {shown or 'none, run `supertwin ingest`'}"
     return NotFoundError("unknown-host", "Unknown host", detail)
 
 
@@ -225,4 +225,5 @@ def _id_hint(segment: str) -> str:
     except (IdError, UnicodeError):
         meant = ""
     hint = f"; did you mean {meant!r}?" if 0 < len(meant) <= 200 else ""
-    return f"{segment[:200]!r} is no id of the twin, which write ~HH{hint}"
+    rule = "ids write characters outside [A-Za-z0-9_.-] as ~HH"
+    return f"{segment[:200]!r} is no id: {rule}{hint}"
