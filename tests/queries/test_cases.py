@@ -1,0 +1,46 @@
+"""Every saved query against its worked examples, on rdflib and on Fuseki."""
+
+import pytest
+
+from queries.catalogue import load_catalogue
+from queries.endpoint import Endpoint
+from tests.queries.cases import Case, all_cases, case_file, load_data, plain
+
+CASES = all_cases()
+
+
+@pytest.mark.parametrize("name", load_catalogue())
+def test_every_query_has_cases_with_a_default_and_an_empty_answer(name):
+    assert case_file(name).exists(), f"{name} needs {case_file(name)}"
+    cases = [case for case in CASES if case.query == name]
+    assert any(not case.rows for case in cases) or name in NEVER_EMPTY
+    assert any(not case.params for case in cases)
+    if load_catalogue()[name].params:
+        assert any(case.params for case in cases)
+
+
+# These answer one row whatever is asked, or take no parameters.
+NEVER_EMPTY = {"why/no-data"}
+
+
+def test_no_case_is_left_without_its_query():
+    assert {case.query for case in CASES} == set(load_catalogue())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_rdflib_answers_the_case(case: Case):
+    query = load_catalogue()[case.query]
+    result = load_data(case.data).query(query.bind(case.params))
+    assert [str(name) for name in result.vars] == query.returns
+    assert [[plain(term) for term in row] for row in result] == case.rows
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_fuseki_answers_the_case(case: Case, endpoint: Endpoint):
+    query = load_catalogue()[case.query]
+    for graph in load_data(case.data).graphs():
+        if len(graph):
+            endpoint.put_graph(str(graph.identifier), graph)
+    result = endpoint.select(query.bind(case.params))
+    assert result.columns == query.returns
+    assert [[plain(term) for term in row] for row in result.rows] == case.rows
