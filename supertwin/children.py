@@ -2,21 +2,18 @@
 
 import getpass
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from supertwin import tools
-from supertwin.errors import MendableError
 from supertwin.health import Check, answers_http, greets, is_fresh
+from supertwin.pmcd import own_socket, write_config
 from supertwin.ports import free_port
 from supertwin.settings import LOOPBACK, Settings
 
 _HERE = Path(__file__).parent
-# sockaddr_un holds 108 bytes, one of them for the end.
-_LONGEST_SOCKET = 107
 _TICK_FRESH = 15.0
 
 
@@ -98,7 +95,7 @@ def pmcd(settings: Settings) -> ChildSpec:
     home = settings.home / "pmcd"
     for name in ("run", "tmp", "log"):
         (home / name).mkdir(parents=True, exist_ok=True)
-    socket = pmcd_socket(settings)
+    socket = own_socket(settings)
     port = free_port(LOOPBACK, settings.pmcd_port)
     env = {
         "PCP_RUN_DIR": str(home / "run"),
@@ -108,21 +105,10 @@ def pmcd(settings: Settings) -> ChildSpec:
     command = (
         *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
-        *("-U", getpass.getuser()),
+        *("-c", str(write_config(home)), "-U", getpass.getuser()),
     )
     # The agents write their logs where PMCD stands.
     return ChildSpec("pmcd", command, greets(socket), home / "log", env, (socket,))
-
-
-def pmcd_socket(settings: Settings) -> Path:
-    """Return our own PMCD's Unix socket; MendableError when its path is too long."""
-    path = settings.home / "pmcd" / "run" / "pmcd.socket"
-    if len(os.fsencode(path)) > _LONGEST_SOCKET:
-        raise MendableError(
-            f"the path of PMCD's socket has more than {_LONGEST_SOCKET} bytes "
-            f"({path}): set SUPERTWIN_HOME to a folder with a shorter name"
-        )
-    return path
 
 
 def api(settings: Settings, pmcd_address: str) -> ChildSpec:

@@ -1,15 +1,24 @@
 """Which PMCD the stack uses: the one that runs, or one of our own."""
 
+import getpass
+import os
+import re
 import socket
 from pathlib import Path
 
-from supertwin.children import pmcd_socket
+from supertwin.errors import MendableError
 from supertwin.settings import LOOPBACK, Settings
 
 # The system's own place; a Unix socket comes first because TCP hides `proc.*`.
 SYSTEM_SOCKET = Path("/run/pcp/pmcd.socket")
 _SYSTEM_PORT = 44321
+_SYSTEM_CONFIG = Path("/etc/pcp/pmcd/pmcd.conf")
 _TIMEOUT = 2.0
+# sockaddr_un holds 108 bytes, one of them for the end.
+_LONGEST_SOCKET = 107
+# Agents that change to root unless they are told who to be.
+_CHANGES_USER = re.compile(r"^((?:linux|proc)\s+\d+\s+pipe\b.*)$", re.MULTILINE)
+_NEEDS_ROOT = re.compile(r"^root\s+\d+\s.*\n", re.MULTILINE)
 
 
 def choose(settings: Settings) -> tuple[str, bool]:
@@ -23,14 +32,14 @@ def choose(settings: Settings) -> tuple[str, bool]:
 
 
 def _own(settings: Settings) -> str:
-    return f"unix://{pmcd_socket(settings)}"
+    return f"unix://{own_socket(settings)}"
 
 
-def running_address() -> str | None:
+def running_address(unix: Path = SYSTEM_SOCKET, port: int = _SYSTEM_PORT) -> str | None:
     """Return the address of the machine's running PMCD; None when there is none."""
-    if _greets(socket.AF_UNIX, str(SYSTEM_SOCKET)):
-        return f"unix://{SYSTEM_SOCKET}"
-    if _greets(socket.AF_INET, (LOOPBACK, _SYSTEM_PORT)):
+    if _greets(socket.AF_UNIX, str(unix)):
+        return f"unix://{unix}"
+    if _greets(socket.AF_INET, (LOOPBACK, port)):
         return LOOPBACK
     return None
 
@@ -44,3 +53,29 @@ def _greets(family: int, address: str | tuple[str, int]) -> bool:
             return len(client.recv(4)) == 4
         except OSError:
             return False
+
+
+def own_socket(settings: Settings) -> Path:
+    """Return our own PMCD's Unix socket; MendableError when its path is too long."""
+    path = settings.home / "pmcd" / "run" / "pmcd.socket"
+    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+        raise MendableError(
+            f"the path of PMCD's socket has more than {_LONGEST_SOCKET} bytes "
+            f"({path}): set SUPERTWIN_HOME to a folder with a shorter name"
+        )
+    return path
+
+
+def write_config(home: Path) -> Path:
+    """Write our own PMCD's configuration: the system's, as far as we may run it."""
+    path = home / "pmcd.conf"
+    text = _SYSTEM_CONFIG.read_text(encoding="utf-8")
+    if os.geteuid() != 0:
+        text = without_root(text, getpass.getuser())
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def without_root(config: str, user: str) -> str:
+    """Return a PMCD configuration whose agents run as ``user``, who is not root."""
+    return _CHANGES_USER.sub(rf"\1 -U {user}", _NEEDS_ROOT.sub("", config))
