@@ -1,0 +1,56 @@
+"""Each shape file against its cases: what conforms, and what is said of the rest."""
+
+from pathlib import Path
+
+import pytest
+from rdflib import SH, Graph
+
+from shapes.load import shape_paths
+from shapes.validate import validate
+
+FOLDER = Path(__file__).parent
+STEMS = [path.stem for path in shape_paths()]
+CASES = sorted(FOLDER.glob("*/*.ttl"))
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def _approved(case: Path) -> list[str]:
+    """What the report must say; nothing where the case is valid."""
+    text = case.with_suffix(".txt")
+    return text.read_text("utf-8").splitlines() if text.exists() else []
+
+
+@pytest.mark.parametrize("case", CASES, ids=_name)
+def test_case_is_reported_as_approved(case: Path) -> None:
+    report = validate(Graph().parse(case))
+    assert report.lines == _approved(case)
+    assert report.conforms == case.stem.startswith(("valid", "warning"))
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_shape_file_has_cases(stem: str) -> None:
+    assert (FOLDER / stem / "valid.ttl").exists()
+    assert list((FOLDER / stem).glob("invalid*.ttl"))
+
+
+def test_every_case_belongs_to_a_shape_file() -> None:
+    assert {case.parent.name for case in CASES} == set(STEMS)
+
+
+def test_every_report_belongs_to_a_case() -> None:
+    cases = {case.with_suffix("") for case in CASES}
+    assert {text.with_suffix("") for text in FOLDER.glob("*/*.txt")} <= cases
+
+
+def test_every_shape_is_broken_by_a_case() -> None:
+    """A shape that no case breaks may check nothing."""
+    approved = "\n".join("\n".join(_approved(case)) for case in CASES)
+    messages = {
+        str(message)
+        for path in shape_paths()
+        for message in Graph().parse(path).objects(None, SH.message)
+    }
+    assert not [message for message in messages if message not in approved]
