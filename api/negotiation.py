@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from api.problems import NotAcceptableError
 
+_PIECE = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*")+')
 _PART = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
 _RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+)/([!#$%&'*+.^_`|~0-9a-z-]+)")
 # Old clients write "*" for "*/*" and ".2" for "0.2".
@@ -37,7 +38,7 @@ def parse_accept(header: str) -> list[MediaRange]:
 
 
 def _media_range(part: str) -> MediaRange | None:
-    name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    name, *parameters = [p.strip().lower() for p in _PIECE.findall(part)] or [""]
     match = _RANGE.fullmatch("*/*" if name == "*" else name)
     quality = next((p[2:].strip() for p in parameters if p.startswith("q=")), "1")
     if match is None or not _QUALITY.fullmatch(quality):

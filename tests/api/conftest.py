@@ -1,26 +1,13 @@
 """Fuseki with a small twin, a store with a few points, and the API before them."""
 
-import importlib.util
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import httpx
 import pytest
 
-
-def _beside(name: str) -> ModuleType:
-    path = Path(__file__).parent / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"tests_api_{name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-servers = _beside("servers")
-graph = _beside("graph")
+from tests.api import graph, servers
 
 
 @pytest.fixture(scope="session")

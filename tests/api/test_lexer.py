@@ -1,0 +1,124 @@
+"""The form of a query is read from its tokens, never from its text."""
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.lexer import Form, read_form
+from api.problems import BadQueryError
+
+SERVICE = "SERVICE <http://127.0.0.1:9/> {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("SELECT * {}", Form.SELECT),
+        ("select*{}", Form.SELECT),
+        ("ASK{}", Form.ASK),
+        ("# SELECT\nASK {}", Form.ASK),
+        ("# INSERT DATA {}\rCONSTRUCT {} {}", Form.CONSTRUCT),
+        ("PREFIX select: <http://x/ask> DESCRIBE select:ask", Form.DESCRIBE),
+        ("BASE <http://x/DELETE>\nPREFIX : <#INSERT> ASK {}", Form.ASK),
+        ("BASE<http://x/>SELECT*{}", Form.SELECT),
+        ('VERSION "1.2" SELECT * {}', Form.SELECT),
+        ("\ufeffSELECT * {}", Form.SELECT),
+        ('ASK { ?s ?p "INSERT DATA {}" }', Form.ASK),
+        ("SELECT ?service $service { ?service ?insert ?delete }", Form.SELECT),
+        (f'ASK {{ ?s ?p "{SERVICE}" }}', Form.ASK),
+        (f"ASK {{ ?s ?p '''a'' {SERVICE}''' }}", Form.ASK),
+        (f'ASK {{ ?s ?p """a"" \\""" {SERVICE}""" }}', Form.ASK),
+        (f'ASK {{ ?s ?p "\\"{SERVICE}" }}', Form.ASK),
+        (f"ASK {{ ?s ?p 1 }} # {SERVICE}", Form.ASK),
+        ("ASK { ?s <http://x/service> ?o }", Form.ASK),
+        ("ASK { ?s service:x ?o . ?s x:service ?o }", Form.ASK),
+        ("ASK { ?s ?p x:a\\#service }", Form.ASK),
+        ("ASK { _:service ?p 'a'@service }", Form.ASK),
+        (f'ASK {{ ?s ?p """a""""{SERVICE}" }}', Form.ASK),
+        ("ASK { FILTER (1 < 2 && 3 > 2) }", Form.ASK),
+    ],
+)
+def test_form(text: str, form: Form) -> None:
+    assert read_form(text) is form
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT * {{ {SERVICE} }}",
+        "SELECT * { service silent ?x {} }",
+        f"SELECT * {{ ?s ?p 1{SERVICE} }}",
+        f"SELECT * {{ ?s ?p 1e5{SERVICE} }}",
+        f"SELECT * {{ ?s ?p true{SERVICE} }}",
+        f"SELECT * {{ ?s ?p x:.{SERVICE} }}",
+        f"SELECT * {{ ?s ?p x:-{SERVICE} }}",
+        f"SELECT * {{ # \r{SERVICE} }}",
+        f"SELECT * {{ ?s ?p 'a\\\\'{SERVICE}#' }}",
+        f'SELECT * {{ ?s ?p """a"""" "{SERVICE}#" }}',
+        f'SELECT * {{ <a"b> {SERVICE} }}',
+        f"SELECT * {{ FILTER (1 <?a) {SERVICE} }}",
+        f"SELECT * {{ ?s ?p 'a\n {SERVICE} }}",
+        f"SELECT * {{ {{ SELECT * {{ {SERVICE} }} }} }}",
+        f"PREFIX x: <http://x/> {SERVICE} SELECT * {{}}",
+    ],
+)
+def test_service_is_refused_however_it_is_hidden(text: str) -> None:
+    with pytest.raises(BadQueryError, match="SERVICE") as refused:
+        read_form(text)
+    assert refused.value.kind == "service-refused"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT DATA { <a:a> <a:b> 1 }",
+        "prefix x: <http://x/> delete where { ?s ?p ?o }",
+        "# SELECT * {}\nCLEAR ALL",
+        "LOAD <http://x/>",
+        "WITH <http://g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "DROP SILENT GRAPH <http://g>",
+    ],
+)
+def test_updates_are_refused(text: str) -> None:
+    with pytest.raises(BadQueryError, match="only queries are run here") as refused:
+        read_form(text)
+    assert refused.value.kind == "update-refused"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "none of SELECT"),
+        ("# SELECT * {}", "none of SELECT"),
+        ("SELEKT * {}", "'SELEKT' at line 1, column 1"),
+        ("PREFIX x: <http://x/>\n  JSON {}", "'JSON' at line 2, column 3"),
+        ("'SELECT'", "none of SELECT"),
+    ],
+)
+def test_anything_else_is_a_syntax_error_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(BadQueryError, match=said) as refused:
+        read_form(text)
+    assert refused.value.kind == "syntax-error"
+
+
+@given(st.text(st.sampled_from(string.printable + "é\u200d\ufeff\0"), max_size=60))
+def test_every_text_has_an_answer(text: str) -> None:
+    try:
+        read_form(text)
+    except BadQueryError as refused:
+        assert "\n" not in refused.detail
+
+
+@given(st.text(st.sampled_from("\"'\\\n#<>ab: .?@"), max_size=30))
+def test_quoted_text_never_changes_the_form(text: str) -> None:
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    query = f'ASK {{ ?s ?p "{quoted} {SERVICE}" }}'
+    assert read_form(query) is Form.ASK
+
+
+@pytest.mark.parametrize("bit", ["a.", "'''", '"', "<a", "x:", "((", "1e", "_:a", "#"])
+def test_long_texts_take_linear_time(bit: str) -> None:
+    with pytest.raises(BadQueryError, match="SERVICE"):
+        read_form(f"SELECT * {{ {bit * 300_000}\n' ''' \" \n {SERVICE} }}\nSERVICE")

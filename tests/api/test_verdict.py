@@ -1,0 +1,124 @@
+"""Every verdict of /why, from evidence alone."""
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.bridge import Bridge, read_bridge
+from api.store import Sample
+from api.verdict import Evidence, Known, judge
+
+STATUS: dict[str, Any] = {
+    "host": "n1",
+    "pcp": {"address": "local:", "connected": True, "reason": None},
+    "store": {"up": True, "reason": None},
+    "metrics": {},
+}
+KNOWN = Known(
+    host=True, metric=True, exposed=True, plans=("monitor",), period=1.0, instances=1
+)
+GOOD = Evidence("n1", "a.b", None, KNOWN, Bridge(STATUS))
+
+
+def sample(age: float) -> Sample:
+    return Sample("1", int((time.time() - age) * 1000))
+
+
+def bridge(**changes: Any) -> Bridge:
+    return Bridge(STATUS | changes)
+
+
+def known(**changes: Any) -> Known:
+    return replace(KNOWN, **changes)
+
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("data", {"sample": sample(1)}),
+    ("data", {"sample": sample(20), "known": known(period=10.0)}),
+    ("data", {"sample": sample(1), "known": known(plans=())}),
+    ("stale", {"sample": sample(20)}),
+    ("unknown host", {"known": Known()}),
+    ("unknown metric", {"known": known(metric=False, exposed=False)}),
+    ("not exposed by host", {"known": known(exposed=False)}),
+    ("PCP error", {"known": known(exposed=False, probe_reason="no pmcd")}),
+    (
+        "no permission",
+        {"known": known(exposed=False, probe_reason="No permission to …")},
+    ),
+    ("unknown instance", {"instance": "x"}),
+    (
+        "unknown instance",
+        {"instance": "x", "known": known(has_instances=True, instances=0)},
+    ),
+    (
+        "not yet sampled",
+        {
+            "instance": "1 init",
+            "known": known(has_instances=True, instances=0, resolved_at_fetch=True),
+        },
+    ),
+    ("not planned", {"known": known(plans=())}),
+    ("not planned", {"known": known(plans=()), "sample": sample(99)}),
+    ("bridge down", {"bridge": Bridge({}, "no status")}),
+    ("bridge down", {"bridge": Bridge(STATUS, "old"), "sample": sample(99)}),
+    ("PMCD down", {"bridge": bridge(pcp={"connected": False, "reason": "refused"})}),
+    ("PCP error", {"bridge": bridge(metrics={"a.b": {"reason": "Unknown metric"}})}),
+    (
+        "no permission",
+        {"bridge": bridge(metrics={"a.b": {"reason": "No permission to perform"}})},
+    ),
+    ("store down", {"store_reason": "nothing answers"}),
+    ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
+    ("not yet sampled", {}),
+    ("not yet sampled", {"bridge": bridge(metrics={"other": {"reason": "x"}})}),
+    ("not yet sampled", {"bridge": Bridge(STATUS | {"host": "n9"}, "old")}),
+]
+
+
+@pytest.mark.parametrize(("verdict", "changes"), CASES)
+def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
+    judged = judge(replace(GOOD, **changes))
+    assert judged.verdict == verdict
+    assert judged.reason and "\n" not in judged.reason
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", '"x"', "\x00", "{}"], ids=repr)
+def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "status.json"
+    path.write_text(text)
+    found = read_bridge(path)
+    assert found.up is (text == "{}")
+    assert found.pcp_reason == found.store_reason == found.metric_reason("a") == ""
+    assert found.last_tick_age is None
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"pcp": 1, "store": [], "metrics": "x", "last_tick_ms": "soon"},
+        {"pcp": {}, "store": {}, "metrics": {"a": None}},
+    ],
+)
+def test_a_strange_status_is_read_as_far_as_it_goes(
+    tmp_path: Path, status: dict[str, Any]
+) -> None:
+    path = tmp_path / "status.json"
+    path.write_text(json.dumps(status))
+    found = read_bridge(path)
+    assert found.up and not found.pcp_reason and not found.metric_reason("a")
+
+
+def test_an_old_or_absent_status_file_means_that_the_bridge_is_down(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "status.json"
+    assert "never wrote" in read_bridge(path).reason
+    path.write_text(json.dumps(STATUS))
+    assert read_bridge(path).up
+    os.utime(path, (time.time() - 60,) * 2)
+    assert "60 s ago" in read_bridge(path).reason
