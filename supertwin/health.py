@@ -5,6 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from supertwin.loopback import request
+
 Check = Callable[[], Awaitable[str | None]]
 
 TIMEOUT = 5.0
@@ -17,14 +19,7 @@ def answers_http(port: int, path: str, accept: tuple[int, ...]) -> Check:
 
 
 async def _get(port: int, path: str, accept: tuple[int, ...]) -> str | None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        writer.write(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode())
-        status = int((await reader.readline()).split()[1])
-    except IndexError:
-        return f"no HTTP answer to {path}"
-    finally:
-        writer.close()
+    status, _ = await request(port, "GET", path)
     return None if status in accept else f"{path} answered {status}"
 
 

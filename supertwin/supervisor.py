@@ -11,15 +11,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
 
 from supertwin import children, lock, pmcd
 from supertwin.child import Child
 from supertwin.childlog import ChildLog
 from supertwin.children import ChildSpec
+from supertwin.compaction import keep_small
 from supertwin.errors import StartError, SuperTwinError
 from supertwin.settings import Settings
 from supertwin.state import StackState, write_state
+
+Chore = Callable[[], Coroutine[Any, Any, None]]
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +42,15 @@ class Supervisor:
         )
         self._running: list[tuple[Child, asyncio.Task[None]]] = []
 
-    async def run(self, groups: Sequence[Sequence[ChildSpec]]) -> None:
-        """Run until a signal asks to stop; StartError when a child does not come up."""
+    async def run(
+        self,
+        groups: Sequence[Sequence[ChildSpec]],
+        chore: Chore | None = None,
+    ) -> None:
+        """Run until a signal asks to stop; StartError when a child does not come up.
+
+        ``chore`` runs beside the children once all are up.
+        """
         stop = _stop_signal()
         self._publish()
         try:
@@ -47,12 +59,22 @@ class Supervisor:
             if not stop.done():
                 await starting
                 self._enter("running")
-                await stop
+                await self._until(stop, chore)
             starting.cancel()
         except SuperTwinError as error:
             await self._stop("failed", str(error))
             raise
         await self._stop("stopped", "")
+
+    async def _until(
+        self,
+        stop: asyncio.Future[None],
+        chore: Chore | None,
+    ) -> None:
+        task = asyncio.create_task(chore()) if chore else None
+        await stop
+        if task:
+            task.cancel()
 
     async def _start(self, groups: Sequence[Sequence[ChildSpec]]) -> None:
         for group in groups:
@@ -111,7 +133,8 @@ def supervise(settings: Settings) -> None:
     """Run the whole stack in this process; SuperTwinError when it does not come up."""
     address, own = pmcd.choose(settings)
     groups = [children.servers(settings, own), children.clients(settings, address)]
-    asyncio.run(Supervisor(settings, address).run(groups))
+    chore = None if settings.fuseki_url else partial(keep_small, settings)
+    asyncio.run(Supervisor(settings, address).run(groups, chore))
 
 
 def main() -> int:

@@ -1,0 +1,25 @@
+"""The little HTTP that the supervisor speaks, to its own children only."""
+
+import asyncio
+
+from supertwin.settings import LOOPBACK
+
+
+async def request(port: int, method: str, path: str) -> tuple[int, bytes]:
+    """Send a request without a body; return status and body.
+
+    OSError: nobody answers. ValueError: the answer is no HTTP.
+    """
+    reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    try:
+        head = (
+            f"{method} {path} HTTP/1.0\r\nHost: {LOOPBACK}\r\nContent-Length: 0\r\n\r\n"
+        )
+        writer.write(head.encode())
+        answer = await reader.read()
+    finally:
+        writer.close()
+    words = answer.split(b" ", 2)
+    if len(words) < 3 or not words[0].startswith(b"HTTP/"):
+        raise ValueError(f"no HTTP answer to {path}")
+    return int(words[1]), answer.partition(b"\r\n\r\n")[2]
