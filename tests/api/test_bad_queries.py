@@ -1,0 +1,159 @@
+"""Whatever is sent to /sparql gets one clear problem, and changes nothing."""
+
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from api.lexer import read_form
+from api.problems import BadQueryError
+
+COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }"
+SERVICE = "SERVICE <http://127.0.0.1:9/> {}"
+
+
+def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    document: dict[str, Any] = answer.json()
+    assert document["status"] == status
+    assert "\n" not in document["detail"] and "Traceback" not in answer.text
+    return document
+
+
+def post(api: httpx.Client, content: bytes | str, kind: str) -> httpx.Response:
+    return api.post("/sparql", content=content, headers={"Content-Type": kind})
+
+
+def count(api: httpx.Client) -> str:
+    rows = api.get("/sparql", params={"query": COUNT}).json()["results"]["bindings"]
+    return str(rows[0]["n"]["value"])
+
+
+UPDATES = ["INSERT DATA { <a:a> <a:b> 1 }", "DELETE WHERE { ?s ?p ?o }", "DROP ALL"]
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_an_update_is_refused_however_it_is_sent(
+    api: httpx.Client, update: str
+) -> None:
+    before = count(api)
+    answers = [
+        api.get("/sparql", params={"query": update}),
+        api.get("/sparql", params={"update": update}),
+        api.post("/sparql", data={"query": update}),
+        api.post("/sparql", data={"update": update}),
+        post(api, update, "application/sparql-query"),
+        post(api, update, "application/sparql-update"),
+    ]
+    for answer in answers:
+        assert "only queries are run here" in problem(answer, 400)["detail"]
+    followed = f"ASK {{}} ; {update}"
+    problem(api.get("/sparql", params={"query": followed}), 400)
+    assert count(api) == before
+
+
+@pytest.mark.parametrize("silent", ["", "SILENT "])
+def test_no_other_endpoint_is_asked(api: httpx.Client, silent: str) -> None:
+    query = f"SELECT * {{ {SERVICE.replace(' ', f' {silent}', 1)} }}"
+    assert (
+        "SERVICE" in problem(api.get("/sparql", params={"query": query}), 400)["title"]
+    )
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"query": ["ASK {}", "ASK {}"]}, {"q": "ASK {}"}]
+)
+def test_exactly_one_query(api: httpx.Client, params: dict[str, Any]) -> None:
+    found = problem(api.get("/sparql", params=params), 400)
+    assert "send exactly one" in found["detail"]
+    problem(api.post("/sparql", data=params), 415 if not params else 400)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT * { ?s ?p }", "line 1, column 18"),
+        ("SELECT *\n{ ?s x:p 1 }", "x:p"),
+        ('SELECT * { ?s ?p "', "line 1"),
+        ("SELECT ?x (1 AS ?x) {}", "?x"),
+        ("SELECT * { x:é ?p ?o }", "beyond ASCII"),
+        ("ASK \0 {}", "line 1"),
+        ("SELECT * " + "{" * 20_000 + "}" * 20_000, "nested too deeply"),
+        ("", "none of SELECT"),
+        ("EXPLAIN SELECT * {}", "'EXPLAIN' at line 1"),
+    ],
+    ids=lambda text: text[:20].replace("\0", "0"),
+)
+def test_a_syntax_error_says_where(api: httpx.Client, query: str, said: str) -> None:
+    found = problem(api.post("/sparql", data={"query": query}), 400)
+    assert found["type"].endswith("/syntax-error")
+    assert said in found["detail"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "", "x"])
+def test_other_bodies_are_415(api: httpx.Client, kind: str) -> None:
+    answer = post(api, "ASK {}", kind)
+    assert kind in problem(answer, 415)["detail"]
+    assert "application/sparql-query" in answer.headers["accept-post"]
+
+
+@pytest.mark.parametrize("path", ["/sparql?query=%ff", "/sparql?query=ASK{}%C3"])
+def test_what_is_not_utf_8_is_refused(api: httpx.Client, path: str) -> None:
+    assert "UTF-8" in problem(api.get(path), 400)["detail"]
+    for kind in ("application/sparql-query", "application/x-www-form-urlencoded"):
+        assert "UTF-8" in problem(post(api, b"query=ASK{} \xff", kind), 400)["detail"]
+
+
+def test_a_huge_query_is_refused(api: httpx.Client) -> None:
+    huge = "ASK {} #" + "x" * 1024 * 1024
+    for kind in ("application/sparql-query", "application/x-www-form-urlencoded"):
+        found = problem(post(api, huge, kind), 413)
+        assert "1048576 bytes" in found["detail"]
+    chunks = (b"x" * 65536 for _ in range(17))
+    kind = {"Content-Type": "application/sparql-query"}
+    problem(api.post("/sparql", content=chunks, headers=kind), 413)
+
+
+def test_too_many_parameters_are_refused(api: httpx.Client) -> None:
+    path = "/sparql?query=ASK{}" + "&default-graph-uri=a:a" * 300
+    assert "parameters" in problem(api.get(path), 400)["detail"]
+
+
+FRAGMENTS = [
+    *("'", '"', "'''", '"""', "\\", "\\'", "\n", "\r", "#", "<", ">", "<http://x/"),
+    *("?x", "@en", "x:a", "x:", "x:a\\#", ":", "_:b", "1", "1e5", ".5", "true", "a"),
+    *(".", ";", "{", "}", "(", ")", "^^", "<<", "·", "é", "\ufeff", "\\u0022", "ſ"),
+    *(" ", SERVICE, "OPTIONAL {", "FILTER(", "?s ?p ?o", "SERVICE", "%41"),
+]
+SHAPES = [
+    "SELECT * {{ {0} }}",
+    "PREFIX x: <http://x/> ASK {{ ?s ?p {0}{1} }}",
+    'ASK {{ ?s ?p "{0}{1}" }}',
+    "ASK {{ ?s ?p <{0}> . {1} }}",
+    "ASK {{ }} #{0}{1}",
+]
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.sampled_from(SHAPES),
+    st.lists(st.sampled_from(FRAGMENTS), max_size=6).map("".join),
+    st.lists(st.sampled_from(FRAGMENTS), max_size=3).map("".join),
+)
+def test_no_service_gets_past_the_lexer(
+    fuseki: str, shape: str, first: str, second: str
+) -> None:
+    query = shape.format(first + SERVICE, second)
+    try:
+        read_form(query)
+    except BadQueryError:
+        return
+    answer = httpx.post(f"{fuseki}/twin/sparql", data={"query": query}, timeout=10)
+    assert "SERVICE execution disabled" not in answer.text

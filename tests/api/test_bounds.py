@@ -1,0 +1,168 @@
+"""Time and size of answers are bounded, and a cut answer is never a success."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from api import fuseki as graph_store
+from api.fuseki import GraphStore
+from api.problems import ApiError
+
+PATTERNS = " . ".join(f"?s{n} ?p{n} ?o{n}" for n in range(8))
+XML = "application/sparql-results+xml"
+ENDLESS = [
+    (f"SELECT (COUNT(*) AS ?n) {{ {PATTERNS} }}", "application/json"),
+    (f"SELECT ?s0 {{ {PATTERNS} FILTER (?s0 = ?s7 && ?s0 < 1) }}", "text/csv"),
+    (f"CONSTRUCT {{ ?s0 ?p1 ?o2 }} {{ {PATTERNS} }}", "application/ld+json"),
+    (f"ASK {{ {PATTERNS} FILTER (?s0 = CONCAT(STR(?s7), STR(?s3))) }}", XML),
+]
+
+
+@pytest.mark.parametrize(("query", "accept"), ENDLESS)
+def test_an_endless_query_is_stopped(
+    api: httpx.Client, query: str, accept: str
+) -> None:
+    start = time.monotonic()
+    answer = api.post("/sparql", data={"query": query}, headers={"Accept": accept})
+    assert time.monotonic() - start < 6
+    assert answer.status_code == 504
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "stopped after 2 s" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("accept", ["text/csv", "application/json"])
+def test_a_huge_answer_is_stopped(api: httpx.Client, accept: str) -> None:
+    query = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+    answer = api.get("/sparql", params={"query": query}, headers={"Accept": accept})
+    assert answer.status_code == 413
+    assert "stopped at 200000 bytes" in answer.json()["detail"]
+
+
+def test_others_are_served_meanwhile(api: httpx.Client) -> None:
+    def endless() -> None:
+        api.post("/sparql", data={"query": ENDLESS[0][0]})
+
+    threads = [threading.Thread(target=endless) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    start = time.monotonic()
+    assert api.get("/twin/n1").status_code == 200
+    assert time.monotonic() - start < 1.5
+    for thread in threads:
+        thread.join()
+
+
+def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
+    """The connection to Fuseki is closed as soon as the work is cancelled."""
+
+    async def cancelled() -> int:
+        client = graph_store.client()
+        store = GraphStore(client, f"{fuseki}/twin", 30, 2**30)
+        work = asyncio.create_task(store.query(ENDLESS[2][0], "text/turtle"))
+        await asyncio.sleep(0.3)
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+        open_ = len(client._transport._pool.connections)  # type: ignore[attr-defined]
+        await client.aclose()
+        return open_
+
+    assert asyncio.run(cancelled()) == 0
+
+
+Answer = tuple[bytes, ...]
+HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
+BODY = b'{"head":{"vars":[]},"results":{"bindings":[]}}'
+WHOLE = b"%x\r\n%s\r\n" % (len(BODY), BODY)
+
+
+@contextlib.contextmanager
+def answering(*answers: Answer, pause: float = 0) -> Iterator[str]:
+    """A server that gives these bytes, one answer a connection, and hangs up."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for answer in answers:
+            with contextlib.suppress(OSError), listener.accept()[0] as connection:
+                connection.recv(65536)
+                for part in answer:
+                    connection.sendall(part)
+                    time.sleep(pause)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/twin"
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def ask(url: str, timeout: float = 2.0, media_type: str = "") -> bytes:
+    async def asked() -> bytes:
+        async with graph_store.client() as client:
+            store = GraphStore(client, url, timeout, 10_000)
+            kind = media_type or "application/sparql-results+json"
+            return await store.query("SELECT * {}", kind)
+
+    return asyncio.run(asked())
+
+
+def refused(call: Callable[[], bytes]) -> ApiError:
+    with pytest.raises(ApiError) as error:
+        call()
+    return error.value
+
+
+def test_a_whole_answer_is_passed_on() -> None:
+    with answering((HEAD, WHOLE, b"0\r\n\r\n")) as url:
+        assert ask(url).endswith(b"}}")
+
+
+def test_a_closed_idle_connection_is_tried_again() -> None:
+    with answering((), (HEAD, WHOLE, b"0\r\n\r\n")) as url:
+        assert ask(url).endswith(b"}}")
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        (HEAD, b'5\r\n{"hea\r\n'),
+        (HEAD, b'5\r\n{"hea\r\n0\r\n\r\n'),
+        (HEAD, WHOLE),
+        (HEAD[:30],),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n",),
+        (b"HTTP/1.1 500 Oops\r\nContent-Length: 3\r\n\r\nbad",),
+        (b"nonsense\r\n\r\n",),
+    ],
+)
+def test_a_cut_or_strange_answer_is_no_success(cut: Answer) -> None:
+    with answering(cut, cut) as url:
+        assert refused(lambda: ask(url)).status == 502
+
+
+def test_a_cut_that_the_store_marks_is_a_timeout() -> None:
+    head = HEAD.replace(b"application/sparql-results+json", b"text/csv")
+    mark = b"\n##  Query cancelled due to timeout during execution   ##\n##  ****  ##\n"
+    body = b"s\r\na:a" + mark
+    chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    with answering((head, chunk)) as url:
+        assert refused(lambda: ask(url, media_type="text/csv")).status == 504
+
+
+def test_an_answer_that_comes_too_late_is_a_timeout() -> None:
+    with answering((HEAD, WHOLE, b"0\r\n\r\n"), pause=0.3) as url:
+        assert refused(lambda: ask(url, timeout=0.2)).status == 504
+
+
+def test_a_store_that_is_away_is_503() -> None:
+    found = refused(lambda: ask("http://127.0.0.1:9/twin"))
+    assert found.status == 503 and "127.0.0.1:9" in found.detail
