@@ -69,8 +69,10 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     settings = Settings()
     if "host" in saved.params and "host" not in given:
         given["host"] = settings.host
-    endpoint = Endpoint(f"{settings.fuseki}/twin", timeout=settings.query_timeout)
-    rows = endpoint.select(saved.bind(given))
+    text = saved.bind(given)
+    url, timeout = f"{settings.fuseki}/twin", settings.query_timeout
+    with Endpoint(url, timeout=timeout) as endpoint:
+        rows = endpoint.select(text)
     return {"table": as_table, "csv": as_csv, "json": as_json}[output](rows)
 
 

@@ -1,7 +1,8 @@
 """This machine → its twin: probe, describe, validate, publish."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,7 +52,25 @@ def load_document(
 ) -> Loaded:
     """Make a probe document the twin of its host."""
     iris = Iris(settings.base)
-    store = open_store(settings)
+    with open_store(settings) as store:
+        return _load(iris, store, document, progress, confirm)
+
+
+@contextmanager
+def open_store(settings: Settings) -> Iterator[Store]:
+    """The two Fuseki datasets of this installation."""
+    url = settings.fuseki
+    with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
+        yield Store(twin, history)
+
+
+def _load(
+    iris: Iris,
+    store: Store,
+    document: dict[str, Any],
+    progress: Progress,
+    confirm: bool,
+) -> Loaded:
     catalogue = read_catalogue(store.twin, iris)
     exposed = [
         m["name"] for m in (document["facts"].get("pcp") or {}).get("metrics", [])
@@ -66,13 +85,6 @@ def load_document(
     verb = "loaded" if published.changed else "unchanged, nothing loaded"
     progress(f"validated and {verb} ({_since(started)})")
     return _loaded(document, description, published.changed)
-
-
-def open_store(settings: Settings) -> Store:
-    """The two Fuseki datasets of this installation."""
-    return Store(
-        Endpoint(f"{settings.fuseki}/twin"), Endpoint(f"{settings.fuseki}/history")
-    )
 
 
 def _loaded(

@@ -4,7 +4,8 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import httpx
@@ -55,7 +56,7 @@ def probe_figures(stack: Stack) -> list[Figure]:
 
 def big_host_figures(stack: Stack) -> list[Figure]:
     """A 128-thread host with this machine's PCP catalogue, instances scaled to it."""
-    iris, store = Iris(stack.base), _store(stack)
+    iris = Iris(stack.base)
     facts = probe("big", _pcp_address(stack))
     xml = subprocess.run(
         ["lstopo-no-graphics", "--input", BIG, "--of", "xml"],
@@ -67,7 +68,8 @@ def big_host_figures(stack: Stack) -> list[Figure]:
     monitored = plan_names(load_monitor(), names)
     description, describing = _timed(lambda: describe(document, iris, monitored))
     _, validating = _timed(lambda: validate(description.union()))
-    _, publishing = _timed(lambda: publish(description, store, iris))
+    with _store(stack) as store:
+        _, publishing = _timed(lambda: publish(description, store, iris))
     total = parse + describing + publishing
     return [
         Figure(
@@ -133,8 +135,11 @@ def _bare_load(stack: Stack, description: Description) -> float:
     return seconds
 
 
-def _store(stack: Stack) -> Store:
-    return Store(Endpoint(f"{stack.fuseki}/twin"), Endpoint(f"{stack.fuseki}/history"))
+@contextmanager
+def _store(stack: Stack) -> Iterator[Store]:
+    url = stack.fuseki
+    with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
+        yield Store(twin, history)
 
 
 def _pcp_address(stack: Stack) -> str:

@@ -1,5 +1,6 @@
 """Publishing on the real store: one update, catalogues that merge, a kept history."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,9 +16,14 @@ from tests.stack import Stack
 pytestmark = pytest.mark.e2e
 
 
+MACHINES = [f"{number}d1219c7c4c5404aaa1f6d2a48adfda4" for number in range(4)]
+
+
 @pytest.fixture
-def store(stack: Stack) -> Store:
-    return Store(Endpoint(f"{stack.fuseki}/twin"), Endpoint(f"{stack.fuseki}/history"))
+def store(stack: Stack) -> Iterator[Store]:
+    url = stack.fuseki
+    with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
+        yield Store(twin, history)
 
 
 @pytest.fixture
@@ -60,7 +66,8 @@ def load(store: Store, iris: Iris, document: dict[str, Any], **more: Any) -> boo
 
 def test_the_same_facts_change_nothing(store: Store, iris: Iris) -> None:
     assert load(store, iris, facts("same"))
-    later = facts("same") | {"started": "2027-01-01T00:00:00Z"}
+    times = {"started": "2027-01-01T00:00:00Z", "ended": "2027-01-01T00:00:01Z"}
+    later = facts("same") | times
     assert not load(store, iris, later)
 
 
@@ -112,12 +119,12 @@ def test_a_differing_descriptor_does_not_touch_the_known_one(
 
 
 def test_another_machine_is_refused_until_confirmed(store: Store, iris: Iris) -> None:
-    load(store, iris, facts("signed", machine="1" * 32))
+    load(store, iris, facts("signed", machine=MACHINES[0]))
     with pytest.raises(OtherMachineError, match="--confirm"):
-        load(store, iris, facts("signed", machine="2" * 32))
+        load(store, iris, facts("signed", machine=MACHINES[1]))
     load(store, iris, facts("signed", machine=None))
-    load(store, iris, facts("signed", machine="3" * 32))
-    assert load(store, iris, facts("signed", machine="4" * 32), confirm=True)
+    load(store, iris, facts("signed", machine=MACHINES[2]))
+    assert load(store, iris, facts("signed", machine=MACHINES[3]), confirm=True)
 
 
 def test_what_does_not_conform_changes_nothing(store: Store, iris: Iris) -> None:

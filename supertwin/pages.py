@@ -1,0 +1,88 @@
+"""The pages under docs/ that are written from the code: settings, queries, commands."""
+
+import io
+from pathlib import Path
+
+import click
+
+from queries.catalogue import SavedQuery, load_catalogue
+from supertwin.settings import Settings
+
+GENERATED = "<!-- written by `make docs` -->\n"
+
+
+def pages(root: click.Group) -> dict[str, str]:
+    """File name → text of every generated page."""
+    return {
+        "settings.md": _settings(),
+        "queries.md": _queries(),
+        "commands.md": _commands(root),
+    }
+
+
+def write_pages(folder: Path, root: click.Group) -> list[Path]:
+    """Write every generated page; the answer lists the files."""
+    written = []
+    for name, text in pages(root).items():
+        path = folder / name
+        path.write_text(text, "utf-8")
+        written.append(path)
+    return written
+
+
+def _settings() -> str:
+    out = io.StringIO()
+    out.write(
+        f"{GENERATED}# Settings\n\nEnvironment variables; each has a default.\n\n"
+    )
+    out.write("| variable | default | what it sets |\n|---|---|---|\n")
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default_factory else str(field.default)
+        shown = (
+            f"`{default}`" if default else "this machine's" if name == "host" else ""
+        )
+        out.write(f"| `SUPERTWIN_{name.upper()}` | {shown} | {field.description} |\n")
+    return out.getvalue()
+
+
+def _queries() -> str:
+    out = io.StringIO()
+    out.write(f"{GENERATED}# Saved queries\n\n{_INTRODUCTION}")
+    for saved in load_catalogue().values():
+        out.write(_query(saved))
+    return out.getvalue()
+
+
+_INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL (`/queries/NAME`) and a
+file (`queries/NAME.rq`) that any SPARQL client runs as it is. Parameters are bound as RDF
+terms, never spliced into the text. The command line fills in this host; elsewhere a host
+that is not given means every host.
+
+"""
+
+
+def _query(saved: SavedQuery) -> str:
+    lines = [f"## `{saved.name}`", "", f"**{saved.title}.** {saved.description}", ""]
+    if saved.params:
+        lines += ["| parameter | type | default | |", "|---|---|---|---|"]
+        for param in saved.params.values():
+            default = "" if param.default is None else f"`{param.default}`"
+            about = " ".join(param.description.split())
+            if param.enum:
+                about = f"{about} One of {', '.join(map(str, param.enum))}.".strip()
+            lines.append(f"| `{param.name}` | {param.type} | {default} | {about} |")
+        lines.append("")
+    columns = ", ".join(f"`{name}`" for name in saved.returns)
+    return "\n".join([*lines, f"Answers: {columns}.", "", ""])
+
+
+def _commands(root: click.Group) -> str:
+    parts = [f"{GENERATED}# Commands\n"]
+    for name in root.list_commands(click.Context(root)):
+        command = root.commands[name]
+        context = click.Context(command, info_name=f"supertwin {name}")
+        shown = command.get_help(context)
+        if name == "query":
+            shown = shown.partition("\nCommands:")[0].rstrip()
+        parts.append(f"## `supertwin {name}`\n\n```\n{shown}\n```\n")
+    return "\n".join(parts)
