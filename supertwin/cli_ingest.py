@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ingest.errors import DocumentError
+from ingest.errors import DocumentError, TopologyError
 from ingest.hwloc import parse_hwloc, read_file
 from ingest.probe import check_host, hwloc_document, probe
 from supertwin.loading import Loaded, load_document
@@ -71,14 +71,19 @@ def _document(
     host: str | None,
 ) -> dict[str, Any]:
     if hwloc_file:
-        return hwloc_document(
-            check_host(host or ""), parse_hwloc(read_file(hwloc_file))
-        )
+        return hwloc_document(check_host(host or ""), _read_topology(hwloc_file))
     if probe_file:
         document = _read_document(probe_file)
         return document | {"host": check_host(host or document["host"])}
     name = check_host(host or settings.host)
     return probe(name, pmcd_address(settings), _progress)
+
+
+def _read_topology(path: Path) -> dict[str, Any]:
+    try:
+        return parse_hwloc(read_file(path))
+    except TopologyError as error:
+        raise TopologyError(f"{path}: {error}") from error
 
 
 def _read_document(path: Path) -> dict[str, Any]:
