@@ -1,0 +1,98 @@
+"""HermiT over the ontology as it stands, and over faults planted in it."""
+
+import owlready2
+import pytest
+from rdflib import Graph
+
+from ontology.consistency import check
+from ontology.errors import InconsistentOntologyError, ReasonerError
+from ontology.load import alignment_graph, ontology_graph
+
+PREFIXES = """
+@prefix st: <https://w3id.org/supertwin/ns#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix prov: <http://www.w3.org/ns/prov#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+
+
+def _with(planted: str) -> Graph:
+    return ontology_graph() + Graph().parse(data=PREFIXES + planted, format="turtle")
+
+
+def test_the_ontology_is_consistent() -> None:
+    check(ontology_graph())
+
+
+def test_it_is_consistent_with_all_alignments() -> None:
+    check(ontology_graph() + alignment_graph())
+
+
+def test_a_host_as_the_twin_describes_it_is_consistent() -> None:
+    check(
+        _with(
+            """
+            <urn:n1> a st:ComputeNode ; st:hostname "n1" ; st:memorySize 1024 .
+            <urn:s> a st:Socket ; st:isPartOf <urn:n1> ; st:osIndex 0 .
+            <urn:c> a st:Core ; st:isPartOf <urn:s> ; st:osIndex 0 .
+            <urn:t> a st:HardwareThread ; st:isPartOf <urn:c> ; st:osIndex 0 ;
+                st:allowed true ; st:usesCache <urn:l2> .
+            <urn:l2> a st:Cache ; st:cacheType st:UnifiedCache ; st:cacheLevel 2 ;
+                st:isPartOf <urn:c> .
+            <urn:p> a st:SamplingPlan ; st:period 1.0 ; st:ofHost <urn:n1> .
+            """
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("planted", "named"),
+    [
+        ("st:Odd a owl:Class ; rdfs:subClassOf st:Core, st:Cache .", "ns#Odd"),
+        ("st:Core rdfs:subClassOf st:PmuEvent .", "ns#Core"),
+    ],
+)
+def test_a_class_that_nothing_can_belong_to_is_named(planted: str, named: str) -> None:
+    with pytest.raises(InconsistentOntologyError, match=named) as caught:
+        check(_with(planted))
+    assert "owl#Nothing" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "<urn:x> a st:Core, st:Cache .",
+        "<urn:t> a st:HardwareThread ; st:isPartOf <urn:c> . <urn:c> a st:Cache .",
+        "<urn:a> st:isPartOf <urn:b> . <urn:b> st:isPartOf <urn:a> .",
+        "<urn:t> a st:HardwareThread ; st:osIndex 3, 4 .",
+        "<urn:h> a st:ComputeNode ; st:isPartOf <urn:other> .",
+        "<urn:m> a st:Metric ; st:semantics st:Counter, st:Instant .",
+        "<urn:t> a st:Core ; st:usesCache <urn:l2> .",
+    ],
+)
+def test_a_contradiction_is_caught(planted: str) -> None:
+    with pytest.raises(InconsistentOntologyError, match="contradicts itself"):
+        check(_with(planted))
+
+
+def test_what_is_not_owl_2_dl_is_refused_in_one_line() -> None:
+    with pytest.raises(ReasonerError, match="Non-simple property") as caught:
+        check(_with("st:isWithin a owl:FunctionalProperty ."))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_one_check_leaves_nothing_to_the_next() -> None:
+    with pytest.raises(InconsistentOntologyError):
+        check(_with("st:Odd a owl:Class ; rdfs:subClassOf st:Core, st:Cache ."))
+    check(ontology_graph())
+
+
+def test_imports_are_not_fetched() -> None:
+    check(_with("<urn:o> a owl:Ontology ; owl:imports <http://127.0.0.1:1/none> ."))
+
+
+def test_without_java_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owlready2, "JAVA_EXE", "/nonexistent/java")
+    with pytest.raises(ReasonerError, match="install Java"):
+        check(ontology_graph())

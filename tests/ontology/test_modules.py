@@ -1,0 +1,171 @@
+"""What every module of the ontology must state, and what keeps it OWL 2 DL."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rdflib import OWL, RDF, RDFS, SKOS, BNode, Graph, URIRef
+from rdflib.term import Node
+
+from ontology.load import (
+    alignment_graph,
+    alignment_paths,
+    module_paths,
+    ontology_graph,
+)
+from ontology.terms import PROV, QUDT, ST, UNIT
+
+ROOT = "https://w3id.org/supertwin/ns/"
+MODULES = module_paths() + alignment_paths()
+PROPERTY_KINDS = {OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty}
+
+# The classes and properties that the design names; more may follow, none may go.
+# fmt: off
+DESIGNED = {
+    "ComputeNode", "Group", "Socket", "Die", "Core", "HardwareThread", "Cache",
+    "NumaDomain", "MemoryBank", "Disk", "NetworkInterface", "Gpu", "Pmu", "PmuEvent",
+    "Pmda", "Process", "Metric", "InstanceDomain", "MetricInstance", "SWTelemetry",
+    "HWTelemetry", "SamplingPlan", "ObservationInterface", "BenchmarkInterface",
+    "BenchmarkResult", "Interface", "Claim", "DataCache", "InstructionCache",
+    "UnifiedCache", "Counter", "Instant", "Discrete", "hostname", "isPartOf", "osIndex",
+    "allowed", "usesCache", "cacheLevel", "cacheType", "cacheSize", "lineSize",
+    "associativity", "inNumaDomain", "exposes", "instanceDomain", "inInstanceDomain",
+    "instname", "ofComponent", "samplerName", "dbName", "pmuName", "semantics",
+    "counts", "kernelRelease", "biosVersion", "cpuModel", "fromDomain", "toDomain",
+    "distance",
+}
+# fmt: on
+
+
+def _stem(path: Path) -> str:
+    return path.stem
+
+
+def _own_terms(graph: Graph) -> set[Node]:
+    return {s for s in graph.subjects(RDF.type) if str(s).startswith(str(ST))}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_stem)
+def test_a_module_has_a_name_a_version_and_a_description(path: Path) -> None:
+    graph = Graph().parse(path)
+    (module,) = graph.subjects(RDF.type, OWL.Ontology)
+    assert str(module) == f"{ROOT}{path.stem}"
+    version = str(graph.value(module, OWL.versionInfo))
+    assert str(graph.value(module, OWL.versionIRI)) == f"{ROOT}{version}/{path.stem}"
+    assert {"title", "description"} <= {
+        re.split("[/#]", str(p))[-1] for p in graph.predicates(module)
+    }
+
+
+def test_all_modules_are_of_one_version() -> None:
+    graph = ontology_graph() + alignment_graph()
+    assert len(set(graph.objects(None, OWL.versionInfo))) == 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_stem)
+def test_imports_are_modules_that_exist(path: Path) -> None:
+    known = {f"{ROOT}{module.stem}" for module in module_paths()}
+    assert {str(i) for i in Graph().parse(path).objects(None, OWL.imports)} <= known
+
+
+@pytest.mark.parametrize("path", module_paths(), ids=_stem)
+def test_every_term_is_labelled_defined_and_placed(path: Path) -> None:
+    graph = Graph().parse(path)
+    for term in _own_terms(graph):
+        assert [label.language for label in graph[term : RDFS.label]] == ["en"], term
+        (definition,) = graph[term : SKOS.definition]
+        assert str(definition).endswith("."), term
+        assert str(graph.value(term, RDFS.isDefinedBy)) == f"{ROOT}{path.stem}", term
+
+
+def test_no_two_terms_share_a_label_and_a_kind() -> None:
+    graph = ontology_graph()
+    seen = [
+        (graph.value(term, RDFS.label), (term, RDF.type, OWL.Class) in graph)
+        for term in _own_terms(graph)
+    ]
+    assert len(seen) == len(set(seen))
+
+
+def test_the_design_is_covered() -> None:
+    assert {ST[name] for name in DESIGNED} <= _own_terms(ontology_graph())
+
+
+def test_every_term_that_is_used_is_declared() -> None:
+    """A misspelt superclass or domain would be a new, empty thing to a reasoner."""
+    graph = ontology_graph() + alignment_graph()
+    declared = set(graph.subjects(RDF.type))
+    used = {
+        node
+        for triple in graph
+        for node in triple
+        if isinstance(node, URIRef)
+        and node.startswith((str(ST), str(QUDT), str(UNIT), str(PROV)))
+    }
+    matched = set(graph.objects(None, SKOS.closeMatch))
+    assert used - declared - matched == set()
+
+
+def test_a_property_is_of_one_kind() -> None:
+    """OWL 2 DL has no property that takes both nodes and literals."""
+    graph = ontology_graph() + alignment_graph()
+    for term in set(graph.subjects(RDF.type)):
+        kinds = PROPERTY_KINDS & set(graph.objects(term, RDF.type))
+        assert len(kinds) <= 1, term
+
+
+def test_every_property_is_declared_as_one() -> None:
+    graph = ontology_graph()
+    for term in graph.subjects(RDF.type, OWL.FunctionalProperty):
+        assert PROPERTY_KINDS & set(graph.objects(term, RDF.type)), term
+
+
+def test_data_properties_range_over_datatypes_and_object_properties_do_not() -> None:
+    graph = ontology_graph()
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    for term, kind in graph.subject_objects(RDF.type):
+        for range_ in graph.objects(term, RDFS.range):
+            is_datatype = str(range_).startswith(xsd)
+            if kind in (OWL.DatatypeProperty, OWL.ObjectProperty):
+                assert is_datatype == (kind == OWL.DatatypeProperty), term
+
+
+def test_every_component_class_is_an_interface_and_excludes_the_others() -> None:
+    graph = ontology_graph()
+    components = set(graph.subjects(RDFS.subClassOf, ST.Interface))
+    lists = [
+        set(graph.items(members))
+        for members in graph.objects(None, OWL.members)
+        if isinstance(members, BNode)
+    ]
+    assert ST.Core in components
+    assert components in lists
+
+
+def test_a_component_has_one_container_and_cycles_are_impossible() -> None:
+    graph = ontology_graph()
+    kinds = set(graph.objects(ST.isPartOf, RDF.type))
+    assert {OWL.FunctionalProperty, OWL.AsymmetricProperty} <= kinds
+    # A transitive property may be in no cardinality axiom, so another one is.
+    assert OWL.TransitiveProperty not in kinds
+    assert (ST.isWithin, RDF.type, OWL.TransitiveProperty) in graph
+    assert (ST.isPartOf, RDFS.subPropertyOf, ST.isWithin) in graph
+
+
+def test_alignments_are_not_loaded_with_the_core() -> None:
+    assert not [
+        s for s in ontology_graph().subjects(RDF.type, OWL.Ontology) if "align" in s
+    ]
+
+
+@pytest.mark.parametrize("path", alignment_paths(), ids=_stem)
+def test_alignments_define_no_term_of_ours(path: Path) -> None:
+    assert _own_terms(Graph().parse(path)) == set()
+
+
+def test_units_have_a_symbol_and_ucum_codes_are_unique() -> None:
+    graph = ontology_graph()
+    units = set(graph.subjects(RDF.type, QUDT.Unit))
+    codes = [str(code) for code in graph.objects(None, QUDT.ucumCode)]
+    assert all(graph.value(unit, QUDT.symbol) for unit in units)
+    assert len(codes) == len(set(codes)) > 15
