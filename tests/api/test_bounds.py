@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
+from starlette.types import Message
 
 from api import fuseki as graph_store
+from api.app import create_app
 from api.fuseki import GraphStore
 from api.problems import ApiError
+from supertwin.settings import Settings
 
 PATTERNS = " . ".join(f"?s{n} ?p{n} ?o{n}" for n in range(8))
 XML = "application/sparql-results+xml"
@@ -59,22 +62,45 @@ def test_others_are_served_meanwhile(api: httpx.Client) -> None:
 
 
 def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
-    """The connection to Fuseki is closed as soon as the work is cancelled."""
+    app = create_app(Settings.model_validate({"fuseki_url": fuseki}))
+    pool = app.state.services.sparql.client._transport._pool
+    messages = [{"type": "http.request", "body": f"query={ENDLESS[2][0]}".encode()}]
+    sent: list[Message] = []
+    open_: list[int] = []
 
-    async def cancelled() -> int:
-        client = graph_store.client()
-        store = GraphStore(client, f"{fuseki}/twin", 30, 2**30)
-        work = asyncio.create_task(store.query(ENDLESS[2][0], "text/turtle"))
-        await asyncio.sleep(0.3)
-        work.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await work
-        open_ = len(client._transport._pool.connections)  # type: ignore[attr-defined]
-        await client.aclose()
-        return open_
+    async def receive() -> Message:
+        if messages:
+            return messages.pop()
+        await asyncio.sleep(0.5)
+        open_.append(len(pool.connections))
+        return {"type": "http.disconnect"}
 
-    assert asyncio.run(cancelled()) == 0
+    async def send(message: Message) -> None:
+        sent.append(message)
 
+    async def asked() -> None:
+        async with asyncio.timeout(3):
+            await app(SCOPE, receive, send)
+        open_.append(len(pool.connections))
+        await app.state.services.aclose()
+
+    asyncio.run(asked())
+    assert open_ == [1, 0]
+    assert sent[0]["status"] == 499
+
+
+SCOPE = {
+    "type": "http",
+    "http_version": "1.1",
+    "method": "POST",
+    "scheme": "http",
+    "path": "/sparql",
+    "raw_path": b"/sparql",
+    "query_string": b"",
+    "root_path": "",
+    "headers": [(b"content-type", b"application/x-www-form-urlencoded")],
+    "server": ("127.0.0.1", 8000),
+}
 
 Answer = tuple[bytes, ...]
 HEAD = (

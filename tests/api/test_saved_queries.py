@@ -1,0 +1,142 @@
+"""Saved queries are URLs whose parameters are bound, never spliced."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from queries.catalogue import load_catalogue
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+SHARING = "/queries/cache/sharing"
+
+
+def rows(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["results"]["bindings"]
+    return found
+
+
+def test_the_list_has_every_query(api: httpx.Client, base: str) -> None:
+    listed = {query["name"]: query for query in api.get("/queries").json()}
+    assert listed.keys() == load_catalogue().keys()
+    sharing = listed["cache/sharing"]
+    assert sharing["url"] == f"{base}{SHARING}"
+    assert sharing["params"]["cpu"]["type"] == "integer"
+    assert sharing["params"]["cpu"]["default"] == 0
+    assert "thread" in sharing["returns"] and sharing["title"]
+    page = api.get("/queries", headers=BROWSER)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert f'href="{SHARING}"' in page.text
+
+
+def test_every_query_runs_with_its_defaults(api: httpx.Client) -> None:
+    for name, query in load_catalogue().items():
+        answer = api.get(f"/queries/{name}")
+        assert answer.status_code == 200, f"{name}: {answer.text}"
+        assert answer.json()["head"]["vars"] == query.returns
+
+
+def test_parameters_are_bound(api: httpx.Client) -> None:
+    found = rows(api.get(SHARING, params={"host": "n1", "cpu": "1", "level": "2"}))
+    assert [row["cpu"]["value"] for row in found] == ["0"]
+    assert rows(api.get(SHARING, params={"host": "n2"})) == []
+    assert rows(api.get(SHARING, params={"host": ""})) == rows(api.get(SHARING))
+
+
+def test_every_form_of_table(api: httpx.Client) -> None:
+    csv = api.get(SHARING, headers={"Accept": "text/csv"})
+    assert csv.text.splitlines()[0] == "host,thread,cpu,cache"
+    bound = api.get(
+        SHARING, params={"cpu": "1"}, headers={"Accept": "application/sparql-query"}
+    )
+    assert bound.headers["content-type"] == "application/sparql-query"
+    assert "(UNDEF 1 2" in bound.text
+    refused = api.get(SHARING, headers={"Accept": "text/turtle"})
+    assert refused.status_code == 406
+
+
+def test_the_page_escapes_what_it_shows(api: httpx.Client) -> None:
+    page = api.get(SHARING, params={"host": '"><b>n1'}, headers=BROWSER)
+    assert page.status_code == 200
+    assert "<b>n1" not in page.text and "&#34;&gt;&lt;b&gt;n1" in page.text
+    page = api.get(SHARING, params={"cpu": "1"}, headers=BROWSER)
+    assert 'href="/twin/n1/thread/0"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("params", "name"),
+    [
+        ({"cpu": "x"}, "cpu"),
+        ({"cpu": "0 } UNION { ?s ?p ?o"}, "cpu"),
+        ({"cpu": "1", "level": "2.5"}, "level"),
+        ({"type": "both"}, "type"),
+        ({"colour": "red"}, "colour"),
+        ({"cpu": ["1", "2"]}, "cpu"),
+        ({"colour": ""}, "colour"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_named(
+    api: httpx.Client, params: dict[str, Any], name: str
+) -> None:
+    answer = api.get(SHARING, params=params)
+    assert answer.status_code == 400
+    assert answer.json()["parameter"] == name
+    assert name in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '" } INSERT DATA { <a:a> <a:b> 1 } #',
+        '") } SELECT * { ?s ?p ?o } #',
+        '"\\',
+        "\\u0022) } #",
+        '"""',
+        "n1\n\r\t",
+        "\0",
+        "SERVICE <http://127.0.0.1:9/> {}",
+        "<script>alert(1)</script>",
+        "é😀\u202e",
+        "x" * 5000,
+    ],
+    ids=lambda text: repr(text)[:20],
+)
+def test_a_text_that_tries_to_close_a_string_stays_a_text(
+    api: httpx.Client, text: str
+) -> None:
+    assert rows(api.get(SHARING, params={"host": text})) == []
+
+
+def test_an_iri_that_tries_to_close_itself_is_refused(api: httpx.Client) -> None:
+    taking = {
+        (name, param.name)
+        for name, query in load_catalogue().items()
+        for param in query.params.values()
+        if param.type == "iri"
+    }
+    for query, param in taking:
+        for text in ("a:b> } #", "no iri", "a:b\n", 'a:"', "a:{}"):
+            answer = api.get(f"/queries/{query}", params={param: text})
+            assert answer.status_code == 400, (query, text)
+            assert answer.json()["parameter"] == param
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("cache/sharring", "cache/sharing"),
+        ("cahce/groups", "cache/groups"),
+        ("qqqq/zzzz", "/queries"),
+    ],
+)
+def test_an_unknown_query_names_near_ones(
+    api: httpx.Client, path: str, near: str
+) -> None:
+    answer = api.get(f"/queries/{path}")
+    assert answer.status_code == 404
+    assert near in answer.json()["detail"]
+
+
+def test_invalid_utf_8_is_refused(api: httpx.Client) -> None:
+    assert api.get(f"{SHARING}?host=%ff").status_code == 400

@@ -1,0 +1,147 @@
+"""Telemetry IRIs answer whether or not they stand in the graph."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from rdflib import Graph, URIRef
+from rdflib.namespace import XSD
+
+from api.app import create_app
+from api.store import selector
+from ontology.terms import ST, UNIT
+from supertwin.settings import Settings
+
+CPU = "/twin/n1/telemetry/kernel.percpu.cpu.user"
+
+
+def described(api: httpx.Client, base: str, path: str) -> dict[str, Any]:
+    """Values by the local name of their property."""
+    answer = api.get(path, headers={"Accept": "text/turtle"})
+    assert answer.status_code == 200, answer.text
+    graph = Graph().parse(data=answer.text, format="turtle")
+    found = graph.predicate_objects(URIRef(base + path))
+    return {str(link).rpartition("#")[2].rpartition("/")[2]: o for link, o in found}
+
+
+def test_a_sampled_series(api: httpx.Client, base: str) -> None:
+    found = described(api, base, f"{CPU}/cpu0")
+    assert str(found["selector"]) == (
+        'kernel_percpu_cpu_user{hostname="n1",instname="cpu0"}'
+    )
+    assert found["hasUnit"] == UNIT.MilliSEC and found["semantics"] == ST.Counter
+    assert str(found["ofComponent"]).endswith("/twin/n1/thread/0")
+    assert str(found["sampledBy"]).endswith("/plan/monitor.kernel.percpu.cpu.user")
+    assert float(found["period"]) == 1.0
+    assert found["lastValue"].datatype == XSD.integer
+    assert 0 <= float(found["age"]) < 300
+    assert found["lastTime"].datatype == XSD.dateTime
+    assert "storeReason" not in found
+
+
+def test_the_value_is_what_the_store_has(
+    api: httpx.Client, base: str, store: str
+) -> None:
+    exported = httpx.get(
+        f"{store}/api/v1/export",
+        params={"match[]": 'kernel_percpu_cpu_user{instname="cpu0"}'},
+    ).json()
+    found = described(api, base, f"{CPU}/cpu0")
+    assert int(str(found["lastValue"])) == exported["values"][-1]
+    fraction = described(api, base, "/twin/n1/telemetry/mem.util.free/~")
+    assert str(fraction["lastValue"]) == "0.1"
+    assert fraction["lastValue"].datatype == XSD.double
+
+
+def test_an_old_value_is_found(api: httpx.Client, base: str) -> None:
+    found = described(api, base, f"{CPU}/cpu1")
+    assert str(found["lastValue"]) == "7"
+    assert 3500 < float(found["age"]) < 4500
+    assert str(found["ofComponent"]).endswith("/twin/n1/thread/1")
+
+
+def test_a_metric_without_instances(api: httpx.Client, base: str) -> None:
+    found = described(api, base, "/twin/n1/telemetry/mem.util.free/~")
+    assert str(found["selector"]) == 'mem_util_free{hostname="n1"}'
+    assert "instname" not in found and "sampledBy" not in found
+    assert str(found["ofComponent"]) == f"{base}/twin/n1"
+
+
+def test_a_series_without_any_value(api: httpx.Client, base: str) -> None:
+    found = described(api, base, "/twin/n1/telemetry/kernel.all.load/1~20minute")
+    assert "lastValue" not in found
+    assert "no value" in str(found["storeReason"])
+    assert str(found["instname"]) == "1 minute"
+
+
+def test_an_instance_resolved_at_fetch_is_known_by_the_store(
+    api: httpx.Client, base: str
+) -> None:
+    found = described(api, base, "/twin/n1/telemetry/proc.psinfo.utime/1~20init")
+    assert str(found["lastValue"]) == "3" and "ofComponent" not in found
+
+
+def test_json_ld_and_html(api: httpx.Client) -> None:
+    answer = api.get(f"{CPU}/cpu0", headers={"Accept": "application/ld+json"})
+    text = answer.text
+    assert '"@context"' in text and "kernel_percpu_cpu_user" in text
+    assert "lastValue" in text and "age" in text
+    page = api.get(f"{CPU}/cpu0", headers={"Accept": "text/html"})
+    assert "instname=&#34;cpu0&#34;" in page.text
+    assert 'href="/twin/n1/thread/0"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "said"),
+    [
+        ("n9/telemetry/mem.util.free/~", "unknown-host", "known: n1, n2"),
+        ("n1/telemetry/no.such/~", "unknown-metric", "no.such"),
+        ("n1/telemetry/other.metric/~", "not-exposed", "does not expose"),
+        ("n1/telemetry/mem.util.free/cpu0", "unknown-instance", "write '~'"),
+        ("n1/telemetry/kernel.percpu.cpu.user/~", "unknown-instance", "cpu0, cpu1"),
+        ("n1/telemetry/kernel.percpu.cpu.user/cpu9", "unknown-instance", "cpu0, cpu1"),
+        ("n1/telemetry/proc.psinfo.utime/9~20x", "unknown-instance", "the store"),
+        ("n1/telemetry/mem.util.free/%22%7D", "no-such-id", "~22~7D"),
+        ("n1/telemetry/a%22%7D%20UNION/~", "no-such-id", "is no id"),
+        ("n1/telemetry/a~22~7D~20UNION/~", "unknown-metric", "UNION"),
+    ],
+)
+def test_what_is_not_there_is_404(
+    api: httpx.Client, path: str, kind: str, said: str
+) -> None:
+    answer = api.get(f"/twin/{path}")
+    assert answer.status_code == 404
+    assert answer.json()["type"].endswith(f"/{kind}")
+    assert said in answer.json()["detail"]
+
+
+def test_a_store_that_is_away_is_a_reason(fuseki: str, base: str) -> None:
+    away = {"fuseki_url": fuseki, "base": base, "store_read_url": "http://127.0.0.1:9"}
+    app = create_app(Settings.model_validate(away))
+
+    async def asked() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+            paths = (f"{CPU}/cpu0", "/twin/n1/telemetry/proc.psinfo.utime/7~20x")
+            found = [await client.get(path) for path in paths]
+        await app.state.services.aclose()
+        return found
+
+    for answer in asyncio.run(asked()):
+        assert answer.status_code == 200
+        assert "nothing answers at http://127.0.0.1:9" in answer.text
+        assert "storeReason" in answer.text and "lastValue" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("instance", "expected"),
+    [
+        (None, 'a{hostname="n1"}'),
+        ("cpu0", 'a{hostname="n1",instname="cpu0"}'),
+        ('"}\\\n', 'a{hostname="n1",instname="\\"}\\\\\\n"}'),
+        ("é", 'a{hostname="n1",instname="é"}'),
+    ],
+)
+def test_selectors_quote_what_they_hold(instance: str | None, expected: str) -> None:
+    assert selector("a", "n1", instance) == expected

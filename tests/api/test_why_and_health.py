@@ -1,0 +1,145 @@
+"""/why and /health join the graph, the bridge's status file and the store."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+STATUS: dict[str, Any] = {
+    "pid": 1,
+    "started": "2026-11-21T00:00:00Z",
+    "host": "n1",
+    "pcp": {"address": "local:", "connected": True, "reason": None},
+    "last_tick_ms": 0,
+    "store": {"up": True, "reason": None},
+    "metrics": {
+        "denied.metric": {"reason": "No permission to perform requested operation"},
+        "broken.metric": {"reason": "Metric not supported by this version"},
+    },
+}
+
+
+@pytest.fixture
+def bridge(home: Path) -> Path:
+    """The status file of a bridge that runs."""
+    path = home / "bridge" / "status.json"
+    status = STATUS | {"last_tick_ms": int(time.time() * 1000)}
+    path.write_text(json.dumps(status))
+    return path
+
+
+def why(api: httpx.Client, metric: str, host: str = "n1", **more: str) -> Any:
+    answer = api.get("/why", params={"host": host, "metric": metric, **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+CPU = "kernel.percpu.cpu.user"
+
+
+@pytest.mark.parametrize(
+    ("metric", "more", "verdict"),
+    [
+        (CPU, {"instance": "cpu1"}, "stale"),
+        (CPU, {"instance": "cpu9"}, "unknown instance"),
+        (CPU, {"host": "n9"}, "unknown host"),
+        (CPU, {"host": "n2"}, "not exposed by host"),
+        ("no.such", {}, "unknown metric"),
+        ("other.metric", {}, "not exposed by host"),
+        ("mem.util.free", {"instance": "cpu0"}, "unknown instance"),
+        ("proc.psinfo.utime", {"instance": "9 x"}, "not planned"),
+        ("denied.metric", {}, "no permission"),
+        ("broken.metric", {}, "PCP error"),
+        ("kernel.all.load", {}, "not yet sampled"),
+        ('a" } #', {"host": 'b" } #', "instance": "\\"}, "unknown host"),
+    ],
+)
+@pytest.mark.usefixtures("bridge")
+def test_verdicts(
+    api: httpx.Client, metric: str, more: dict[str, str], verdict: str
+) -> None:
+    found = why(api, metric, **more)
+    assert found["verdict"] == verdict
+    assert found["metric"] == metric and found["reason"]
+
+
+@pytest.mark.usefixtures("bridge")
+def test_a_stale_series_shows_its_last_value(api: httpx.Client) -> None:
+    found = why(api, CPU, instance="cpu1")
+    assert found["last_value"] == 7 and 3500 < found["age_s"] < 4500
+    assert found["plan"] == ["monitor"] and found["period"] == 1.0
+    assert found["selector"].endswith('instname="cpu1"}')
+
+
+@pytest.mark.usefixtures("bridge")
+def test_fresh_data(api: httpx.Client, store: str) -> None:
+    point = f'kernel_percpu_cpu_user{{hostname="n1",instname="cpu0"}} 9 {_now()}\n'
+    httpx.post(f"{store}/api/v1/import/prometheus", content=point).raise_for_status()
+    httpx.get(f"{store}/internal/force_flush").raise_for_status()
+    for more in ({"instance": "cpu0"}, {}, {"instance": ""}):
+        found = why(api, CPU, **more)
+        assert found["verdict"] == "data"
+        assert found["last_value"] == 9
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def test_a_bridge_that_is_down(api: httpx.Client, bridge: Path) -> None:
+    os.utime(bridge, (time.time() - 100,) * 2)
+    assert why(api, "kernel.all.load")["verdict"] == "bridge down"
+    bridge.unlink()
+    assert why(api, "kernel.all.load")["verdict"] == "bridge down"
+
+
+def test_a_pmcd_that_is_down(api: httpx.Client, bridge: Path) -> None:
+    pcp = {"connected": False, "reason": "Connection refused"}
+    bridge.write_text(json.dumps(STATUS | {"pcp": pcp}))
+    found = why(api, "kernel.all.load")
+    assert found["verdict"] == "PMCD down"
+    assert "Connection refused" in found["reason"]
+
+
+def test_health_is_200_when_all_run(api: httpx.Client, bridge: Path) -> None:
+    answer = api.get("/health")
+    found = answer.json()
+    assert answer.status_code == 200, answer.text
+    assert found["status"] == "ok" and found["host"] == "n1" and found["version"]
+    assert found["services"].keys() == {"fuseki", "store", "bridge", "pmcd"}
+    assert all(service["ok"] for service in found["services"].values())
+    assert found["services"]["fuseki"]["ms"] > 0
+
+
+def test_health_is_503_when_something_does_not(api: httpx.Client, bridge: Path) -> None:
+    pcp = {"connected": False, "reason": "Connection refused"}
+    bridge.write_text(json.dumps(STATUS | {"pcp": pcp}))
+    answer = api.get("/health")
+    assert answer.status_code == 503
+    assert answer.json()["status"] == "degraded"
+    assert answer.json()["services"]["pmcd"]["reason"] == "Connection refused"
+    bridge.unlink()
+    services = api.get("/health").json()["services"]
+    assert not services["bridge"]["ok"] and services["fuseki"]["ok"]
+
+
+def test_openapi_describes_every_route(api: httpx.Client) -> None:
+    paths = api.get("/openapi.json").json()["paths"]
+    assert paths.keys() >= {
+        *("/sparql", "/queries", "/queries/{group}/{name}", "/twin", "/twin/{host}"),
+        *("/twin/{host}/{kind}/{id}", "/why", "/health", "/context.jsonld"),
+        "/twin/{host}/telemetry/{metric}/{instance}",
+        "/twin/{host}/instance/{domain}/{instance}",
+        *("/metric/{name}", "/indom/{id}", "/pmu/{pmu}", "/pmu/{pmu}/{event}"),
+    }
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            assert operation["summary"], (path, method)
+            assert operation["description"], (path, method)
+    assert "query" in {p["name"] for p in paths["/sparql"]["get"]["parameters"]}
+    body = paths["/sparql"]["post"]["requestBody"]["content"]
+    assert "application/sparql-query" in body
