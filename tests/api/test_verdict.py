@@ -38,10 +38,10 @@ def known(**changes: Any) -> Known:
 
 
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("data", {"sample": sample(1)}),
-    ("data", {"sample": sample(20), "known": known(period=10.0)}),
-    ("data", {"sample": sample(1), "known": known(plans=())}),
-    ("stale", {"sample": sample(20)}),
+    ("data", {"age": 1}),
+    ("data", {"age": 20, "known": known(period=10.0)}),
+    ("data", {"age": 1, "known": known(plans=())}),
+    ("stale", {"age": 20}),
     ("unknown host", {"known": Known()}),
     ("unknown metric", {"known": known(metric=False, exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False)}),
@@ -63,9 +63,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     ("not planned", {"known": known(plans=())}),
-    ("not planned", {"known": known(plans=()), "sample": sample(99)}),
+    ("not planned", {"known": known(plans=()), "age": 99}),
     ("bridge down", {"bridge": Bridge({}, "no status")}),
-    ("bridge down", {"bridge": Bridge(STATUS, "old"), "sample": sample(99)}),
+    ("bridge down", {"bridge": Bridge(STATUS, "old"), "age": 99}),
     ("PMCD down", {"bridge": bridge(pcp={"connected": False, "reason": "refused"})}),
     ("PCP error", {"bridge": bridge(metrics={"a.b": {"reason": "Unknown metric"}})}),
     (
@@ -82,7 +82,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("verdict", "changes"), CASES)
 def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
-    judged = judge(replace(GOOD, **changes))
+    last = {"sample": sample(changes["age"])} if "age" in changes else {}
+    others = {name: value for name, value in changes.items() if name != "age"}
+    judged = judge(replace(GOOD, **others, **last))
     assert judged.verdict == verdict
     assert judged.reason and "\n" not in judged.reason
 
