@@ -14,12 +14,12 @@ SEND_AGAIN_SECONDS = 60.0
 @dataclass(frozen=True)
 class Cursor:
     """``taken``: where the queue starts; ``again``: what a restarted store needs;
-    ``store``: which run of the store acknowledged it (its start time, as it says).
+    ``store``: since when the run of the store is up that acknowledged it.
     """
 
     taken: Position = START
     again: Position = START
-    store: str | None = None
+    store: float | None = None
 
 
 def load_cursor(path: Path) -> Cursor:
@@ -31,7 +31,7 @@ def load_cursor(path: Path) -> Cursor:
         document = json.loads(path.read_text())
         taken, again = (Position(*map(int, document[key])) for key in _POSITIONS)
         store = document["store"]
-        return Cursor(taken, again, None if store is None else str(store))
+        return Cursor(taken, again, None if store is None else float(store))
     except (OSError, ValueError, KeyError, TypeError):
         return Cursor()
 

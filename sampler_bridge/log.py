@@ -113,7 +113,7 @@ class Log:
             size = segment.size
         try:
             descriptor = os.open(segment.path, os.O_RDONLY)
-        except OSError:  # gone to make room, or not ours to read
+        except FileNotFoundError:  # gone meanwhile, to make room
             return Batch([], Position(segment.number, size), 1)
         try:
             return read_batch(descriptor, segment.number, start, size, max_bytes)

@@ -16,6 +16,7 @@ from sampler_bridge.source import Gap, Sample
 _LOG = logging.getLogger(__name__)
 
 _ASK_AGAIN = 10.0  # seconds until an unknown name is looked up again
+_ASK_SOON = 1.0  # the same for what failed for another reason, as while an agent starts
 _NAMES_HOLD = 60.0  # seconds after which an instance may have been renamed
 
 
@@ -48,14 +49,15 @@ class PcpSource:
     def connect(self) -> None:
         """Open a new connection and look everything up; raises SourceDownError."""
         self.close()
-        try:
-            self._context = pmapi.Context(self.address)
-        except pmapi.PmError as error:
-            raise self._down(error) from error
         self._names = InstanceNames(self._ask_names)
         self._known.clear()
         self._chosen = []
-        self._resolve()
+        try:
+            self._context = pmapi.Context(self.address)
+            self._resolve(self._context)
+        except pmapi.PmError as error:
+            self.close()
+            raise self._down(error) from error
 
     def close(self) -> None:
         """Close the connection; connect opens another."""
@@ -66,13 +68,18 @@ class PcpSource:
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on; only new names are looked up."""
         self._metrics = tuple(dict.fromkeys(metrics))
-        if self.connected:
-            self._resolve()
+        wanted = set(metrics)
+        self._known = {n: desc for n, desc in self._known.items() if n in wanted}
+        if self._context is not None:
+            try:
+                self._resolve(self._context)
+            except pmapi.PmError:
+                self.close()
 
     def fetch(self) -> Sample:
         """The values of now; raises SourceDownError, after which connect is due."""
-        self._refresh()
         try:
+            self._refresh()
             sample = self._fetch()
         except pmapi.PmError as error:
             self.close()
@@ -97,28 +104,33 @@ class PcpSource:
             self._names.forget()
             self._layout.forget()
         if now >= self._ask_at and len(self._known) < len(self._metrics):
-            self._resolve()
+            self._resolve(self._open())
 
-    def _resolve(self) -> None:
+    def _resolve(self, context: pmapi.Context) -> None:
         """Look up what is not known yet, and arrange the fetch."""
-        self._ask_at = time.monotonic() + _ASK_AGAIN
         self._unknown = {}
+        pause = _ASK_AGAIN
         for name in self._metrics:
-            if name not in self._known:
-                self._look_up(name)
+            if name not in self._known and self._look_up(context, name):
+                pause = _ASK_SOON
+        if pause == _ASK_SOON:
+            context.check()
+        self._ask_at = time.monotonic() + pause
         self._arrange()
 
-    def _look_up(self, name: str) -> None:
+    def _look_up(self, context: pmapi.Context, name: str) -> bool:
+        """Look a name up; whether that failed for a reason that may pass."""
         try:
-            desc = self._open().describe(name)
+            desc = context.describe(name)
         except pmapi.PmError as error:
             self._unknown[name] = Gap(str(error), self._sizes.get(name, 1))
-            return
+            return error.code != pmapi.UNKNOWN_NAME
         if desc.type in KINDS:
             self._known[name] = desc
         else:
             what = pmapi.NOT_NUMBERS.get(desc.type, "values of an unknown type")
             self._unknown[name] = Gap(f"{what} are not stored", 1)
+        return False
 
     def _arrange(self) -> None:
         found = [
@@ -137,7 +149,11 @@ class PcpSource:
         self._layout = Layout(self._chosen, self._names, self._sizes)
 
     def _ask_names(self, indom: int) -> dict[int, str]:
-        return self._open().instances(indom)
+        try:
+            return self._open().instances(indom)
+        except pmapi.PmError as error:
+            _LOG.debug("no names of instance domain %d: %s", indom, error)
+            return {}
 
     def _open(self) -> pmapi.Context:
         if self._context is None:

@@ -29,6 +29,11 @@ NOT_NUMBERS = {
 }
 
 _MESSAGE_BYTES = 128
+UNKNOWN_NAME = -12357
+# PM_ERR_TIMEOUT, _IPC, _EOF, _NOTCONN, and below PM_ERR_BASE the system's own errors.
+_NO_ANSWER = frozenset({-12353, -12366, -12368, -12391})
+_ERROR_BASE = -12345
+_ALWAYS_THERE = "pmcd.version"
 
 
 class PmError(Exception):
@@ -121,6 +126,14 @@ class Context:
         _checked(self._lib.pmLookupName(1, names, byref(pmid)))
         _checked(self._lib.pmLookupDesc(pmid, byref(desc)))
         return Metric(desc.pmid, desc.type, desc.indom)
+
+    def check(self) -> None:
+        """Make sure that PMCD itself answers, whatever its agents do."""
+        try:
+            self.describe(_ALWAYS_THERE)
+        except PmError as error:
+            if error.code in _NO_ANSWER or error.code > _ERROR_BASE:
+                raise
 
     def instances(self, indom: int) -> dict[int, str]:
         """External names of an instance domain by internal number."""

@@ -18,6 +18,7 @@ from sampler_bridge.ticks import first_tick, next_tick
 
 _LOG = logging.getLogger(__name__)
 
+_NOT_YET = "the source was not reached yet"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 _LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
 
@@ -32,7 +33,7 @@ class Sampler:
     def __init__(
         self, host: str, period_ms: int, source: Source, recorder: Recorder
     ) -> None:
-        self.reason: str | None = "not reached yet"
+        self.reason: str | None = _NOT_YET
         self.gaps: Mapping[str, Gap] = {}
         self._host = host
         self._period_ms = period_ms
@@ -77,9 +78,9 @@ class Sampler:
             if _now_ms() - tick_ms <= self._period_ms // 2:
                 self._tick(tick_ms)
             else:
-                self._recorder.skip(self._expected, LATE)
+                self._recorder.skip(self._expected, self.reason or LATE)
             tick_ms, skipped = next_tick(tick_ms, _now_ms(), self._period_ms)
-            self._recorder.skip(skipped * self._expected, LATE)
+            self._recorder.skip(skipped * self._expected, self.reason or LATE)
         self._source.close()
 
     def _wait_for(self, tick_ms: int) -> bool:
@@ -139,7 +140,7 @@ class Sampler:
     def _fetch(self) -> Sample:
         """The values of now; a source that was restarted since is met again."""
         if not self._source.connected:
-            raise SourceDownError(self.reason or "not reached yet")
+            raise SourceDownError(self.reason or _NOT_YET)
         try:
             return self._source.fetch()
         except SourceDownError:

@@ -10,7 +10,7 @@ from sampler_bridge.errors import StoreDownError
 _WRITE = "/api/v1/import/prometheus"
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
-_STARTED = re.compile(rb"^(?:vm_app|process)_start_time(?:stamp|_seconds) (\S+)$", re.M)
+_STARTED = re.compile(r"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
 # Refusals of the caller or of the moment, not of the points.
 _TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 _TIMEOUT = httpx.Timeout(10.0, connect=2.0)
@@ -53,8 +53,8 @@ class Store:
             response = self._send("GET", _SHOW)
             self._can_show = not response.is_client_error
 
-    def started(self) -> str | None:
-        """Which run of the store this is: its start time, as text; None: unknown.
+    def started(self) -> float | None:
+        """Since when this run of the store is up (Unix seconds, whole ones), if known.
 
         Raises StoreDownError, also where no store answers at this address: what it
         says of points would tell nothing about them.
@@ -62,8 +62,8 @@ class Store:
         response = self._send("GET", _METRICS)
         if not response.is_success:
             raise self._down(f"no {_METRICS}: HTTP {response.status_code}")
-        found = b" ".join(_STARTED.findall(response.content))
-        return found.decode(errors="replace") or None
+        found = _STARTED.search(response.text)
+        return float(found[1]) if found else None
 
     def close(self) -> None:
         """Close the connection."""

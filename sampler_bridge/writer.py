@@ -23,6 +23,7 @@ _LOG = logging.getLogger(__name__)
 BATCH_BYTES = 4 * 1024 * 1024
 _CHECK_SECONDS = 5.0  # how often the store is asked whether it was started anew
 _SHOW_SECONDS = 0.8  # at most how often it is asked to show new points
+_YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 
@@ -108,11 +109,11 @@ class Writer:
         """Start the last minute again where the store was started anew."""
         run = self._store.started()
         self._check_at = time.monotonic() + _CHECK_SECONDS
-        if run != self._run or (run is None and self._suspect):
+        if run != self._run or (self._suspect and _is_young(run)):
             self._send_again(run)
         self._back()
 
-    def _send_again(self, run: str | None) -> None:
+    def _send_again(self, run: float | None) -> None:
         if self._run is not None:
             _LOG.info("store %s was started anew: sending again", self._store.url)
         self._next = min(self._sent.again, self._next)
@@ -150,10 +151,9 @@ class Writer:
         cursor = Cursor(self._log.taken, self._sent.again, self._run)
         try:
             save_cursor(self._cursor_path, cursor)
+            self._log.forget(cursor.again)
         except OSError as error:  # the next start sends more than it needs to
             _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
-        else:
-            self._log.forget(cursor.again)
 
     def _show(self) -> None:
         self._store.show()
@@ -175,3 +175,8 @@ class Writer:
         self._check_at = 0.0
         self._stop.wait(self._pause)
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+
+
+def _is_young(run: float | None) -> bool:
+    """Whether two runs may have started in the same second, which is all they tell."""
+    return run is None or time.time() - run < _YOUNG_SECONDS

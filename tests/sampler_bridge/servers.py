@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -125,6 +126,13 @@ class Pmcd(Server):
         done = self._run("pmstore", metric, value)
         assert done.returncode == 0, done.stderr
 
+    def kill_agents(self) -> None:
+        """Kill its agents as kill -9 does; it starts them again by itself."""
+        log = (self.folder / "log/pmcd.log").read_text()
+        table = log.rpartition("active agent dom")[2]
+        for pid in re.findall(r"^\w+ +\d+ +(\d+) .* bin pipe", table, re.MULTILINE):
+            os.kill(int(pid), signal.SIGKILL)
+
     def names(self) -> list[str]:
         """Every metric that it exposes."""
         return self._run("pminfo").stdout.split()
@@ -164,7 +172,7 @@ class VictoriaMetrics(Server):
         Fails where a series has a millisecond twice.
         """
         httpx.get(f"{self.url}/internal/force_flush")
-        answer = httpx.get(f"{self.url}/api/v1/export", params={"match[]": match})
+        answer = self._export(match)
         found: dict[str, dict[int, float]] = defaultdict(dict)
         for line in answer.text.splitlines():
             block = json.loads(line)
@@ -173,6 +181,22 @@ class VictoriaMetrics(Server):
                 assert ms not in series
                 series[ms] = value
         return dict(found)
+
+    def peek(self, name: str) -> list[int]:
+        """Milliseconds of a series' points as a query finds them now."""
+        answer = self._export(name)
+        return sorted(json.loads(answer.text)["timestamps"]) if answer.text else []
+
+    def _export(self, match: str) -> httpx.Response:
+        """Points up to the millisecond: without an end, up to the whole second only."""
+        params = {"match[]": match, "end": str(time.time() + 5)}
+        return httpx.get(f"{self.url}/api/v1/export", params=params)
+
+    def label_values(self, label: str) -> list[str]:
+        """All values that a label has."""
+        answer = httpx.get(f"{self.url}/api/v1/label/{label}/values")
+        found: list[str] = answer.json()["data"]
+        return found
 
 
 def _instance(labels: Mapping[str, str]) -> str:
@@ -250,9 +274,13 @@ class BridgeProcess(Server):
         ]
         save_plan(self.state / "plan.json", make_plan(rows))
 
-    def start(self) -> None:
+    def launch_only(self) -> None:
+        """Start it without waiting for its status."""
         words = [f"--{name}={value}" for name, value in self.options.items()]
         self.launch([sys.executable, "-m", "sampler_bridge", *words])
+
+    def start(self) -> None:
+        self.launch_only()
         wait_until(lambda: self.ended() is not None or self._has_status())
 
     def status(self) -> dict[str, Any]:

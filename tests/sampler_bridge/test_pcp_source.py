@@ -8,7 +8,7 @@ import pytest
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.pcp_source import PcpSource
 from sampler_bridge.source import Sample, Series
-from tests.sampler_bridge.servers import Pmcd
+from tests.sampler_bridge.servers import Pmcd, wait_until
 
 
 @pytest.fixture
@@ -101,6 +101,36 @@ def test_a_metric_that_fails_now_misses_as_many_points_as_it_had(
     assert source.fetch().points == 5
     pmcd.store("sample.many.count", "0")
     assert source.fetch().missing["sample.many.int"].points == 5
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_agents_that_die_are_a_gap_until_pmcd_has_started_them_again(
+    tmp_path: Path, connected: bool
+) -> None:
+    pmcd = Pmcd(tmp_path / "own")
+    source = PcpSource(pmcd.address)
+    source.select(["sample.long.one", "kernel.all.load", "no.such.metric"])
+    try:
+        pmcd.start()
+        if connected:
+            source.connect()
+            assert source.fetch().points == 4
+        pmcd.kill_agents()
+        wait_until(lambda: points(source) == 4)
+        assert set(source.fetch().missing) == {"no.such.metric"}
+    finally:
+        source.close()
+        pmcd.clean()
+
+
+def points(source: PcpSource) -> int:
+    """Values of a fetch, after meeting PMCD again where that is due; 0 without it."""
+    try:
+        if not source.connected:
+            source.connect()
+        return source.fetch().points
+    except SourceDownError:
+        return 0
 
 
 def test_an_outage_is_an_error_until_connect_works_again(tmp_path: Path) -> None:

@@ -1,0 +1,260 @@
+"""The whole process between a real PMCD and a real store, and what may befall it."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sampler_bridge.account import LATE, LOG_FULL
+from sampler_bridge.monitor import load_monitor, plan_names
+from tests.sampler_bridge.servers import (
+    NOWHERE,
+    BridgeProcess,
+    Pmcd,
+    VictoriaMetrics,
+    closes,
+    wait_until,
+)
+
+NewBridge = Callable[..., BridgeProcess]
+Values = Mapping[str, Mapping[int, float]]
+
+FAST = 0.2  # seconds
+FEW = ["kernel.all.pswitch", "kernel.percpu.cpu.user", "sample.milliseconds"]
+
+
+def assert_every_tick(
+    values: Values, bounds: tuple[int, int], period_ms: int, late: int
+) -> None:
+    """Each series has every tick within bounds, in ms, but for ``late`` points.
+
+    A machine that is busy with other tests can make the bridge late, which it counts.
+    """
+    assert values
+    expected = set(range(bounds[0], bounds[1] + 1, period_ms))
+    assert expected
+    absent = 0
+    for series, points in values.items():
+        within = {ms for ms in points if bounds[0] <= ms <= bounds[1]}
+        assert within <= expected, series
+        absent += len(expected) - len(within)
+    assert absent <= late
+
+
+def assert_all_stored(status: Mapping[str, Any], values: Values) -> None:
+    """The account closes, and the store has what it says."""
+    assert closes(status)
+    assert status["queue"]["points"] == 0
+    assert status["written"] == sum(len(points) for points in values.values())
+
+
+def other_reasons(status: Mapping[str, Any]) -> dict[str, int]:
+    """What is missing for another reason than a busy machine."""
+    return {why: n for why, n in status["missing"].items() if why != LATE}
+
+
+def bounds(values: Values) -> tuple[int, int]:
+    everything = {ms for points in values.values() for ms in points}
+    return min(everything), max(everything)
+
+
+def test_ten_seconds_of_the_monitor_set(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    planned = plan_names(load_monitor(), pmcd.names())
+    bridge.plan(planned, 1.0)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"])
+    delays = [visible_after(store, "kernel_all_pswitch") for _ in range(3)]
+    bridge.wait_for(lambda status: status["expected"] >= 10 * len(planned))
+    time.sleep(4)
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    first, last = bounds(values)
+    assert last - first >= 9000
+    assert first % 1000 == 0
+    assert_every_tick(values, (first, last), 1000, status["late"])
+    assert_all_stored(status, values)
+    assert status["last_tick_ms"] == last
+    assert set(other_reasons(status)) <= {"PCP has no value for it"}
+    assert len({series.split("{")[0] for series in values}) >= 35
+    assert status["plan"]["metrics"] == len(planned)
+    assert max(delays) <= 1.5
+
+
+def visible_after(store: VictoriaMetrics, name: str) -> float:
+    """Seconds from the next tick until a query finds its point."""
+    tick = math.ceil(time.time())
+
+    def found() -> bool:
+        points = store.peek(name)
+        return bool(points) and points[-1] >= tick * 1000
+
+    wait_until(found)
+    return time.time() - tick
+
+
+def test_a_killed_store_gets_every_tick_of_before_and_meanwhile(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(FEW, FAST)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 50)
+    store.end(9)
+    bridge.wait_for(lambda status: not status["store"]["up"])
+    assert "is it running" in bridge.status()["store"]["reason"]
+    bridge.wait_for(lambda status: status["queue"]["points"] > 20)
+    store.start()
+    bridge.wait_for(lambda status: status["resent"] > 0)
+    bridge.wait_for(lambda status: status["store"]["up"])
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert bounds(values)[1] == status["last_tick_ms"]
+    assert_every_tick(values, bounds(values), 200, status["late"])
+    assert_all_stored(status, values)
+    assert other_reasons(status) == {}
+
+
+def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    """Killed while the store is away, so that all hangs on the log."""
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(FEW, FAST)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 20)
+    store.end(9)
+    bridge.wait_for(lambda status: status["queue"]["points"] > 20)
+    late = bridge.status()["late"]
+    killed = time.time_ns() // 1_000_000
+    bridge.end(9)
+    store.start()
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > status["carried"])
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    before = (bounds(values)[0], (killed - 100) // 200 * 200)
+    assert_every_tick(values, before, 200, late)
+    assert status["carried"] > 20
+    assert closes(status)
+
+
+def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
+    tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    pmcd = Pmcd(tmp_path / "own")
+    try:
+        pmcd.start()
+        bridge = new_bridge(pmcd.address, store.url)
+        bridge.plan(FEW, FAST)
+        bridge.start()
+        bridge.wait_for(lambda status: status["written"] > 20)
+        killed = time.time_ns() // 1_000_000
+        pmcd.end(9)
+        bridge.wait_for(lambda status: not status["pcp"]["connected"])
+        away = bridge.status()
+        time.sleep(1)
+        pmcd.start()
+        back = time.time_ns() // 1_000_000
+        bridge.wait_for(lambda status: status["pcp"]["connected"])
+        time.sleep(1.5)
+        assert bridge.end() == 0
+    finally:
+        pmcd.clean()
+    status, values = bridge.status(), store.values()
+    first, last = bounds(values)
+    before = (first, killed // 200 * 200 - 200)
+    after = ((back + 1200) // 200 * 200, last)
+    assert_every_tick(values, before, 200, status["late"])
+    assert_every_tick(values, after, 200, status["late"])
+    assert_all_stored(status, values)
+    ticks = (last - first) // 200 + 1
+    assert sum(status["missing"].values()) == ticks * len(values) - status["written"]
+    assert all("is it running" in why for why in other_reasons(status))
+    assert set(away["metrics"]) == set(FEW)
+    assert "is it running" in away["pcp"]["reason"]
+    assert status["metrics"] == {}
+
+
+def test_a_bad_name_in_the_plan_costs_itself_alone(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(["no.such.metric", "sample.string.hullo", *FEW], FAST)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 20)
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert status["metrics"] == {
+        "no.such.metric": {"reason": "Unknown metric name"},
+        "sample.string.hullo": {"reason": "texts are not stored"},
+    }
+    assert set(other_reasons(status)) == {
+        "Unknown metric name",
+        "texts are not stored",
+    }
+    assert_every_tick(values, bounds(values), 200, status["late"])
+    assert_all_stored(status, values)
+
+
+def test_any_host_name_becomes_a_label(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    host = 'a"b\\c\nd{} %d ü'
+    bridge = new_bridge(pmcd.address, store.url, host=host)
+    bridge.plan(["kernel.all.load"], FAST)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 5)
+    assert bridge.end() == 0
+    assert store.label_values("hostname") == [host]
+    assert set(store.values()) == {
+        f"kernel_all_load{{{minutes} minute}}" for minutes in (1, 5, 15)
+    }
+
+
+def test_a_full_log_drops_the_oldest_and_says_so(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    store.end(9)
+    bridge = new_bridge(pmcd.address, store.url, log_max_bytes="3000")
+    bridge.plan(FEW, 0.1)
+    bridge.start()
+    bridge.wait_for(lambda status: status["dropped"] > 10)
+    kept = bridge.status()["queue"]
+    assert 0 < kept["bytes"] <= 3000
+    store.start()
+    bridge.wait_for(lambda status: status["written"] > kept["points"])
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert_every_tick(values, bounds(values), 100, status["late"])
+    assert_all_stored(status, values)
+    assert other_reasons(status) == {LOG_FULL: status["dropped"]}
+
+
+def test_without_a_plan_it_waits_and_says_so(pmcd: Pmcd, new_bridge: NewBridge) -> None:
+    bridge = new_bridge(pmcd.address, NOWHERE)
+    bridge.start()
+    bridge.wait_for(lambda status: "does not answer" in status["plan"]["reason"])
+    status = bridge.status()
+    assert status["pcp"]["reason"] == "nothing is planned: waiting for a plan"
+    assert status["plan"]["graph"] == "http://localhost:8000/graph/plans/n1"
+    assert status["plan"]["source"] == "cache"
+    assert (status["expected"], status["last_tick_ms"]) == (0, None)
+    assert bridge.end() == 0
+    assert bridge.status()["stopped"]
+
+
+def test_two_bridges_do_not_share_a_state_folder(
+    pmcd: Pmcd, new_bridge: NewBridge
+) -> None:
+    first = new_bridge(pmcd.address, NOWHERE)
+    first.start()
+    second = new_bridge(pmcd.address, NOWHERE)
+    second.launch_only()
+    wait_until(lambda: second.ended() is not None)
+    assert second.ended() == 2
+    assert "another bridge's" in second.output()
+    assert first.end() == 0

@@ -1,0 +1,146 @@
+"""The sender against a real store: what it refuses, its absence, its restarts."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.account import REFUSED, Account
+from sampler_bridge.cursor import Cursor, load_cursor
+from sampler_bridge.errors import StoreDownError
+from sampler_bridge.log import Log
+from sampler_bridge.store import Store
+from sampler_bridge.writer import Writer
+from tests.sampler_bridge.servers import NOWHERE, VictoriaMetrics, wait_until
+
+T0 = time.time_ns() // 1_000_000 - 60_000
+TOO_LONG = b"x" * 10**6 + b"\n"  # VictoriaMetrics refuses lines of this length
+
+
+def line(tick: int) -> bytes:
+    return b'a{hostname="n1"} %d %d\n' % (tick, T0 + tick)
+
+
+@contextmanager
+def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
+    """A log, its account and its running sender; the cursor stays in the folder."""
+    cursor = load_cursor(folder / "cursor.json")
+    log = Log(folder / "log", 10**9, cursor.taken)
+    account = Account(log.waiting)
+    writer = Writer(log, Store(url), account, cursor, folder / "cursor.json")
+    writer.start()
+    try:
+        yield log, account, writer
+    finally:
+        writer.stop(5.0)
+        log.close()
+
+
+def test_what_waits_is_sent_and_acknowledged(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    with sending(tmp_path, store.url) as (log, account, writer):
+        for tick in range(5):
+            log.append(tick, 1, line(tick))
+        wait_until(lambda: log.waiting == 0)
+        assert writer.state.up
+        assert writer.state.last_ack_ms
+    assert store.values()["a"] == {T0 + tick: tick for tick in range(5)}
+    assert account.figures()["written"] == 5
+    assert load_cursor(tmp_path / "cursor.json").taken > Cursor().taken
+
+
+def test_stopping_sends_what_still_waits(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    with sending(tmp_path, store.url) as (log, _, writer):
+        wait_until(lambda: writer.state.up)
+        for tick in range(50):
+            log.append(tick, 1, line(tick))
+    assert len(store.values()["a"]) == 50
+
+
+def test_a_refused_record_costs_itself_alone(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    log = Log(tmp_path / "log", 10**9)
+    log.append(1, 1, line(1))
+    log.append(2, 7, TOO_LONG)
+    log.append(3, 1, line(3))
+    log.close()
+    with sending(tmp_path, store.url) as (log, account, writer):
+        wait_until(lambda: log.waiting == 0)
+        figures = account.figures()
+        assert writer.state.up
+    assert store.values()["a"] == {T0 + 1: 1, T0 + 3: 3}
+    assert figures["written"] == 2
+    assert figures["missing"] == {REFUSED: 7}
+    assert figures["expected"] == 9
+
+
+@pytest.mark.parametrize("path", ["", "/no/store/here"])
+def test_an_address_without_a_store_loses_nothing(
+    tmp_path: Path, store: VictoriaMetrics, path: str
+) -> None:
+    with sending(tmp_path, (store.url if path else NOWHERE) + path) as (log, _, writer):
+        log.append(1, 1, line(1))
+        wait_until(lambda: writer.state.reason and "running" in writer.state.reason)
+        assert not writer.state.up
+    assert log.waiting == 1
+
+
+def test_a_store_started_anew_is_sent_the_last_minute_again(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    with sending(tmp_path, store.url) as (log, account, _):
+        for tick in range(20):
+            log.append(tick, 1, line(tick))
+        wait_until(lambda: log.waiting == 0)
+        store.end(9)
+        log.append(20, 1, line(20))
+        store.start()
+        wait_until(lambda: account.figures()["resent"] == 20)
+        wait_until(lambda: log.waiting == 0)
+    assert store.values()["a"] == {T0 + tick: tick for tick in range(21)}
+    assert account.figures()["written"] == 21
+
+
+def test_a_store_started_anew_while_no_bridge_ran_is_noticed(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    with sending(tmp_path, store.url) as (log, _, _):
+        for tick in range(20):
+            log.append(tick, 1, line(tick))
+        wait_until(lambda: log.waiting == 0)
+    store.end(9)
+    time.sleep(1)  # a store tells its runs apart by the second
+    store.start()
+    with sending(tmp_path, store.url) as (log, account, _):
+        wait_until(lambda: account.figures()["resent"] == 20)
+        assert account.figures()["written"] == 0
+    assert len(store.values()["a"]) == 20
+
+
+def test_a_store_that_stayed_is_not_sent_anything_again(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    with sending(tmp_path, store.url) as (log, _, _):
+        log.append(1, 1, line(1))
+        wait_until(lambda: log.waiting == 0)
+    with sending(tmp_path, store.url) as (log, account, _):
+        log.append(2, 1, line(2))
+        wait_until(lambda: log.waiting == 0)
+        assert account.figures()["resent"] == 0
+
+
+def test_a_store_says_which_run_it_is(store: VictoriaMetrics) -> None:
+    client = Store(store.url)
+    first = client.started()
+    assert first
+    assert client.started() == first
+    store.end(9)
+    with pytest.raises(StoreDownError, match=store.url):
+        client.started()
+    client.close()
