@@ -51,6 +51,8 @@ def describe_metrics(
     return {
         metric["name"]: _metric(triples, iris, metric, pmdas, catalogue)
         for metric in pcp["metrics"]
+        # a newer PCP may have semantics that nobody here could read
+        if metric["semantics"] in SEMANTICS
     }
 
 

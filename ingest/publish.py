@@ -21,10 +21,10 @@ from shapes.validate import validate
 
 @dataclass(frozen=True)
 class Published:
-    """What publishing did: the triples the host now has, and whether any changed."""
+    """What publishing did: whether the twin changed, and what the shapes warn of."""
 
-    triples: int
     changed: bool
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ def publish(
     if not confirm:
         _check_signs(description, old_signs)
     if old_digest == description.digest:
-        return Published(len(description), changed=False)
+        return Published(False, report.lines)
     if old_digest:
         _archive(store, iris, description.host, old_digest)
     store.twin.update(_replacement(description, iris, store.twin))
-    return Published(len(description), changed=True)
+    return Published(True, report.lines)
 
 
 def _known(twin: Endpoint, node: URIRef) -> tuple[list[str], str | None]:

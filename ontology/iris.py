@@ -23,14 +23,16 @@ class IdError(ValueError):
 def encode_id(text: str) -> str:
     """Write any text as one IRI path segment, injectively.
 
-    Raises IdError for an empty text, and for ``.`` and ``..``, which HTTP clients
-    remove from paths.
+    Raises IdError for an empty text, for ``.`` and ``..``, which HTTP clients remove
+    from paths, and for what is no Unicode text.
     """
     if not text or text in (".", ".."):
         raise IdError(f"{text!r} cannot be an id: use at least one letter or digit")
-    return "".join(
-        chr(byte) if byte in _PLAIN else f"~{byte:02X}" for byte in text.encode()
-    )
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        raise IdError(f"{text!r} cannot be an id: it is no Unicode text") from None
+    return "".join(chr(b) if b in _PLAIN else f"~{b:02X}" for b in encoded)
 
 
 def decode_id(segment: str) -> str:
@@ -74,7 +76,7 @@ class Iris:
         )
 
     def metric(self, name: str, variant: str = "") -> URIRef:
-        """A metric of the shared catalogue; ``variant`` names a differing descriptor."""
+        """A metric of the shared catalogue; ``variant`` for a differing descriptor."""
         return URIRef(self._iri("metric", name) + (f"~~{variant}" if variant else ""))
 
     def instance_domain(self, domain: str) -> URIRef:

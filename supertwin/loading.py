@@ -83,6 +83,8 @@ def _load(
     started = time.monotonic()
     published = publish(description, store, iris, confirm)
     verb = "loaded" if published.changed else "unchanged, nothing loaded"
+    for line in published.warnings:
+        progress(line)
     progress(f"validated and {verb} ({_since(started)})")
     return _loaded(document, description, published.changed)
 

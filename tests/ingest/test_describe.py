@@ -275,3 +275,11 @@ def test_cache_facts(level: int, type_: str, name: str) -> None:
     assert graph.value(iri, ST.associativity) == Literal(12)
     assert graph.value(iri, ST.cacheSets) == Literal(64)
     assert graph.value(iri, ST.inclusive) == Literal(False)
+
+
+def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:
+    odd = {**PCP["metrics"][0], "name": "odd.metric", "semantics": "unknown"}
+    pcp = {**PCP, "metrics": [*PCP["metrics"], odd]}
+    graph = describe(document({"pcp": pcp}), IRIS, ["odd.metric"]).union()
+    assert len(set(graph.subjects(RDF.type, ST.Metric))) == 3
+    assert not list(graph.subjects(RDF.type, ST.SamplingPlan))
