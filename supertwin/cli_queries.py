@@ -9,7 +9,8 @@ import click
 
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
-from queries.endpoint import Endpoint, Rows
+from queries.endpoint import Endpoint
+from queries.results import Rows
 from supertwin.settings import Settings
 
 

@@ -53,10 +53,10 @@ def _queries() -> str:
     return out.getvalue()
 
 
-_INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL (`/queries/NAME`)
-and a file (`queries/NAME.rq`) that any SPARQL client runs as it is. Parameters are bound
-as RDF terms, never spliced into the text. The command line fills in this host; elsewhere
-a host that is not given means every host.
+_INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL
+(`/queries/NAME`) and a file (`queries/NAME.rq`) that any SPARQL client runs as it is.
+Parameters are bound as RDF terms, never spliced into the text. The command line fills
+in this host; elsewhere a host that is not given means every host.
 
 """
 
