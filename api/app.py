@@ -45,6 +45,8 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        responses={"4XX": problems.RESPONSE, "5XX": problems.RESPONSE},
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.services = services
     problems.install(app)

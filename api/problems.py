@@ -12,6 +12,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -19,6 +20,22 @@ MEDIA_TYPE = "application/problem+json"
 TYPES = "https://w3id.org/supertwin/problem/"
 _PATH = "/~:@!$&'()*+,;="
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+class ProblemDocument(BaseModel):
+    """What every error is answered with."""
+
+    type: str = Field(description="IRI that names the kind of problem")
+    title: str = Field(description="The kind of problem in words")
+    status: int = Field(description="The HTTP status")
+    detail: str = Field(description="One line: what is wrong, and the cure")
+    instance: str = Field(description="The path that was asked for")
+
+
+RESPONSE: dict[str, Any] = {
+    "description": "A problem document (RFC 9457)",
+    "content": {MEDIA_TYPE: {"schema": ProblemDocument.model_json_schema()}},
+}
 
 
 class ApiError(Exception):

@@ -11,7 +11,7 @@ from rdflib import Graph
 
 from api import formats, pages
 from api.fuseki import Row, read_binding
-from api.lexer import read_form
+from api.lexer import Form
 from api.negotiation import negotiate
 from api.pages import Shown
 from api.problems import ApiError, NotFoundError
@@ -70,7 +70,7 @@ async def saved_query(
     `Accept: application/sparql-query` gives the text that would run.
     """
     query = _find(f"{group}/{name}")
-    form = read_form(query.text)
+    form = Form(query.form.upper())
     extra = (formats.QUERY, *(() if form.gives_triples else (formats.HTML,)))
     accept = request.headers.getlist("accept")
     media_type = formats.answer_type(form, accept, extra=extra)

@@ -1,5 +1,6 @@
 """Telemetry IRIs: the selector of a series, its unit, its last value and age."""
 
+import asyncio
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -69,15 +70,17 @@ async def read(services: Services, selector: str) -> Reading:
 async def _described(
     services: Services, host: str, metric: str, instance: str | None
 ) -> Node:
-    found = await series.find(services.graph, services.iris, host, metric, instance)
+    iri = services.iris.telemetry(host, metric, instance)
+    found, node = await asyncio.gather(
+        series.find(services.graph, services.iris, host, metric, instance),
+        nodes.describe(services.graph, iri),
+    )
     refusal = await _refusal(services, found)
     if refusal is not None:
         raise refusal
     reading = await read(services, found.selector)
     if not found.instance_known and reading.sample is None and not reading.reason:
         raise _unknown_instance(found, "nothing of it is in the store either")
-    iri = services.iris.telemetry(host, metric, instance)
-    node = await nodes.describe(services.graph, iri)
     _add_series(node, found, services)
     _add_reading(node, reading)
     return node
