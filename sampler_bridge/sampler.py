@@ -131,6 +131,7 @@ class Sampler:
             self.gaps = {name: Gap(str(error), 1) for name in self._names}
             self._recorder.skip(self._expected, str(error))
             return
+        self.reason = None
         text = self._lines.text(sample, tick_ms)
         self._expected = sample.expected
         self.gaps = {**text.left_out, **sample.missing}
