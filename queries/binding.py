@@ -16,6 +16,9 @@ Scalar = str | int | float | bool
 
 UNDEF: Final = "UNDEF"
 
+_DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
+_LARGEST = 10**400
+
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _NUMBER = re.compile(
     r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})(e[+-]?\d{1,3})?"
@@ -73,7 +76,10 @@ def convert(param: Param, value: Scalar) -> Scalar:
 
 
 def _refusal(param: Param, value: Scalar, expected: str) -> ParameterError:
-    shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:56]} …"
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        shown = "more digits than any count has"
+    else:
+        shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:56]} …"
     return ParameterError(f"parameter {param.name}: {shown} given, expected {expected}")
 
 
@@ -85,7 +91,9 @@ def _read_integer(value: Scalar) -> int | None:
     if isinstance(value, str):
         text = value.strip(" ")
         return int(text) if _INTEGER.fullmatch(text) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if abs(value) < _LARGEST else None
+    return None
 
 
 def _read_number(value: Scalar) -> int | float | None:
@@ -94,9 +102,9 @@ def _read_number(value: Scalar) -> int | float | None:
         if not _NUMBER.fullmatch(text):
             return None
         value = int(text) if _INTEGER.fullmatch(text) else float(text)
-    if isinstance(value, bool) or not math.isfinite(value):
-        return None
-    return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _read_integer(value)
 
 
 def _read_boolean(value: Scalar) -> bool | None:
@@ -129,7 +137,7 @@ def _term(type_: str, value: Scalar) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + _SPECIAL.sub(lambda match: _ESCAPES[match[0]], value) + '"'
-    if isinstance(value, float):
-        text = repr(value)
-        return f"{text}e0" if "e" not in text and "." not in text else text
-    return str(value)
+    text = repr(value)
+    # Spelt out because rdflib cannot read a bare negative decimal.
+    negative_decimal = isinstance(value, float) and value <= 0 and "e" not in text
+    return f'"{text}"^^<{_DECIMAL}>' if negative_decimal else text

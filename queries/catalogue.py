@@ -12,6 +12,7 @@ from queries.header import Header, parse_header
 from queries.sparql_text import (
     Token,
     ValuesRow,
+    check_prefixes,
     projection,
     query_form,
     tokenise,
@@ -100,6 +101,7 @@ def parse_query(name: str, text: str) -> SavedQuery:
     """One saved query from its text; raises CatalogueError."""
     header = parse_header(text)
     tokens = tokenise(text)
+    check_prefixes(tokens)
     form = query_form(tokens)
     columns = projection(tokens) if form == "select" else []
     if header.returns != columns:

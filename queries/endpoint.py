@@ -1,5 +1,7 @@
 """Client of one dataset of a Fuseki server: query, update, whole graphs."""
 
+import math
+import time
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +14,7 @@ from queries.errors import (
     EndpointTimeoutError,
     EndpointUnreachableError,
     QuerySyntaxError,
+    TooLargeError,
     UpdateRefusedError,
 )
 from queries.results import Rows, read_rows, read_truth
@@ -25,14 +28,17 @@ _GRACE = 2.0  # seconds for the store to say itself that the time is over
 class Endpoint:
     """A dataset such as ``http://127.0.0.1:3030/twin``, over kept-alive connections.
 
-    ``timeout`` is in seconds; the store stops a query after it, and the client waits
-    a little longer. Every method raises a subclass of EndpointError. Safe to share
-    between threads.
+    ``timeout`` is in seconds; the store stops a query after it, rounded up, and the
+    client waits a little longer. ``max_bytes`` bounds every answer. Every method raises
+    a subclass of EndpointError. Safe to share between threads.
     """
 
-    def __init__(self, url: str, timeout: float = 30.0) -> None:
+    def __init__(
+        self, url: str, timeout: float = 30.0, max_bytes: int = 1024**3
+    ) -> None:
         self.url = url.rstrip("/")
         self.timeout = timeout
+        self.max_bytes = max_bytes
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout + _GRACE, connect=min(timeout, 5.0)),
             headers={"Accept-Encoding": "identity"},
@@ -120,7 +126,8 @@ class Endpoint:
             "POST",
             "/sparql",
             content=_utf8(sparql),
-            params={"timeout": f"{self.timeout:g}"},
+            # Whole seconds: Fuseki ignores a fraction, and then never stops.
+            params={"timeout": str(math.ceil(self.timeout))},
             headers={"Content-Type": "application/sparql-query", "Accept": accept},
         )
         if not response.is_success:
@@ -138,9 +145,10 @@ class Endpoint:
     ) -> httpx.Response:
         url = self.url + path
         try:
-            return self._client.request(
+            with self._client.stream(
                 method, url, headers=headers, params=params, content=content
-            )
+            ) as response:
+                return self._read(response)
         except httpx.ConnectError as error:
             raise self._unreachable(str(error)) from error
         except httpx.TimeoutException as error:
@@ -149,6 +157,28 @@ class Endpoint:
             raise _broken_off(url) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(str(error)) from error
+
+    def _read(self, response: httpx.Response) -> httpx.Response:
+        """The whole response, within the time and size allowed.
+
+        A stream that drips on would never meet the time-out of a single read.
+        """
+        deadline = time.monotonic() + math.ceil(self.timeout) + _GRACE
+        chunks: list[bytes] = []
+        size = 0
+        for chunk in response.iter_raw():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self.max_bytes:
+                raise TooLargeError(
+                    f"{self.url} answers with more than {self.max_bytes} bytes: "
+                    "ask for less, or add a LIMIT"
+                )
+            if time.monotonic() > deadline:
+                raise self._too_slow()
+        return httpx.Response(
+            response.status_code, headers=response.headers, content=b"".join(chunks)
+        )
 
     def _query_error(self, response: httpx.Response) -> EndpointError:
         reason = _reason(response)
@@ -161,7 +191,8 @@ class Endpoint:
     def _check_written(self, response: httpx.Response) -> None:
         if response.is_success:
             return
-        if response.status_code in (404, 405):
+        missing = response.status_code in (404, 405)
+        if missing and "Read-only" not in response.text:
             raise self._wrong_answer(response)
         raise UpdateRefusedError(
             f"{self.url} refused to write ({response.status_code}): {_reason(response)}"

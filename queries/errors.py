@@ -9,6 +9,7 @@ QueriesError
     ├── EndpointTimeoutError
     ├── QuerySyntaxError    the store could not parse the query or the update
     ├── UpdateRefusedError  the store did not carry out a write
+    ├── TooLargeError       the answer has more bytes than allowed
     └── CutShortError       the answer ended before it was complete
 """
 
@@ -47,6 +48,10 @@ class QuerySyntaxError(EndpointError):
 
 class UpdateRefusedError(EndpointError):
     """The graph store refused to write."""
+
+
+class TooLargeError(EndpointError):
+    """The answer of the graph store is larger than the client takes."""
 
 
 class CutShortError(EndpointError):

@@ -45,14 +45,28 @@ def parse_header(text: str) -> Header:
 
 def _load(text: str) -> dict[str, Any]:
     lines = [line[3:] for line in text.splitlines() if line.startswith("#+ ")]
+    document = "\n".join(lines)
     try:
-        loaded = yaml.load("\n".join(lines), Loader=_LOADER)  # noqa: S506
+        _check_once(yaml.compose(document, Loader=_LOADER))
+        loaded = yaml.load(document, Loader=_LOADER)  # noqa: S506
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise CatalogueError(f"header is no YAML: {reason}") from error
     if not isinstance(loaded, dict):
         raise CatalogueError("has no header: begin it with '#+ title: …' lines")
     return loaded
+
+
+def _check_once(node: yaml.Node | None) -> None:
+    """YAML lets the last of two equal keys win, in silence."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen: set[str] = set()
+    for key, value in node.value:
+        if key.value in seen:
+            raise CatalogueError(f"{key.value} stands twice in the header")
+        seen.add(key.value)
+        _check_once(value)
 
 
 def _only_known(where: str, keys: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -67,6 +67,19 @@ def tokenise(text: str) -> list[Token]:
     return tokens
 
 
+def check_prefixes(tokens: list[Token]) -> None:
+    """Raises CatalogueError for a prefix that is used and not declared."""
+    declared: set[str] = set()
+    for before, token in pairwise(tokens):
+        if token.kind != "name" or ":" not in token.text:
+            continue
+        prefix = token.text.partition(":")[0]
+        if before.text.upper() == "PREFIX":
+            declared.add(prefix)
+        elif prefix not in declared:
+            raise CatalogueError(f"prefix {prefix}: is not declared")
+
+
 def query_form(tokens: list[Token]) -> str:
     """``select``, ``ask``, ``construct`` or ``describe``."""
     for token in tokens:

@@ -63,7 +63,8 @@ def all_cases() -> list[Case]:
 @cache
 def load_data(path: Path) -> Dataset:
     """A TriG file; its default graph is the union of its named ones."""
-    return Dataset(default_union=True).parse(path, format="trig")
+    data = Dataset(default_union=True)
+    return data.parse(data=path.read_text(), format="trig")
 
 
 def plain(term: URIRef | BNode | Literal | None) -> Any:

@@ -48,6 +48,8 @@ def large_host(shape: Shape = SHAPE) -> Dataset:
             add_instance(
                 data, shape.host, f"70.{number}", f"i{instance}", IRIS.host(shape.host)
             )
-    events = [(f"EVENT_{n}", f"Counts occurrence {n} of a thing") for n in range(EVENTS)]
+    events = [
+        (f"EVENT_{n}", f"Counts occurrence {n} of a thing") for n in range(EVENTS)
+    ]
     add_pmu(data, "spr", events, (shape.host,))
     return data

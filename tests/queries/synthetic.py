@@ -30,6 +30,7 @@ class Shape:
     microcode: str = "0x1"
     model: str = "Model A"
     disallowed: tuple[int, ...] = ()
+    dies: bool = False
 
     @property
     def cores(self) -> int:
@@ -112,10 +113,11 @@ def add_plan(
     metric: str,
     instances: dict[str | None, URIRef],
     period: str = "1.0",
+    name: str = "monitor",
 ) -> None:
     """A plan that samples a metric, with one telemetry node per instance."""
     graph = data.graph(IRIS.plans_graph(host))
-    plan = IRIS.component(host, "plan", f"monitor.{metric}")
+    plan = IRIS.component(host, "plan", f"{name}.{metric}")
     _add(
         graph,
         plan,
@@ -123,7 +125,7 @@ def add_plan(
         (ST.ofHost, IRIS.host(host)),
         (ST.samples, IRIS.metric(metric)),
         (ST.period, Literal(Decimal(period))),
-        (ST.planName, Literal("monitor")),
+        (ST.planName, Literal(name)),
     )
     for instance, component in instances.items():
         node = IRIS.telemetry(host, metric, instance)
@@ -249,18 +251,26 @@ def _add_sockets(graph: Graph, shape: Shape) -> None:
             (ST.baseFrequency, Literal(2_000_000_000)),
             (ST.maxFrequency, Literal(3_500_000_000)),
         )
+        parent = _add_die(graph, shape.host, cores[0], socket) if shape.dies else socket
         for core in cores:
-            _add_core(graph, shape, core, socket)
+            _add_core(graph, shape, core, parent)
 
 
-def _add_core(graph: Graph, shape: Shape, core: int, socket: URIRef) -> None:
+def _add_die(graph: Graph, host: str, lowest: int, socket: URIRef) -> URIRef:
+    die = IRIS.component(host, "die", f"die-{lowest}")
+    _add(graph, die, (RDF.type, ST.Die), (ST.osIndex, Literal(0)))
+    graph.add((die, ST.isPartOf, socket))
+    return die
+
+
+def _add_core(graph: Graph, shape: Shape, core: int, parent: URIRef) -> None:
     node = IRIS.component(shape.host, "core", f"core-{core}")
     _add(
         graph,
         node,
         (RDF.type, ST.Core),
         (ST.osIndex, Literal(core % shape.cores_per_socket)),
-        (ST.isPartOf, socket),
+        (ST.isPartOf, parent),
     )
     for cpu in shape.threads_of(range(core, core + 1)):
         _add(

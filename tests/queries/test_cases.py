@@ -6,6 +6,11 @@ from queries.catalogue import load_catalogue
 from queries.endpoint import Endpoint
 from tests.queries.cases import Case, all_cases, case_file, load_data, plain
 
+# rdflib's own code still calls what it deprecates.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
+)
+
 CASES = all_cases()
 
 
