@@ -33,8 +33,10 @@ explain() {
         fail "$step: another apt or dpkg is running; wait until it ends and run make up again"
     elif grep -qE 'Unable to locate package|has no installation candidate' "$LOG"; then
         fail "$step: $(grep -m1 -oE 'Unable to locate package.*|Package .* has no installation candidate' "$LOG"); enable the main (Ubuntu: universe) component of your distribution"
-    elif grep -qiE 'temporary failure|could not resolve|unknown host|network is unreachable|could not connect|failed to connect|connection (refused|timed out|reset)|no such host|i/o timeout|max retries|could not find a version|failed to fetch|could not transfer|NewConnectionError|certificate' "$LOG"; then
-        fail "$step: no network, or a proxy or certificate is missing; mend it and run make up again (details: $LOG)"
+    elif grep -qiE 'PKIX|CERTIFICATE_VERIFY_FAILED|certificate (signed|verify|is not)|x509' "$LOG"; then
+        fail "$step: a server's certificate is not trusted; update ca-certificates, or add your proxy's certificate to it, and run make up again"
+    elif grep -qiE 'temporary failure|could not resolve|unknown host|network is unreachable|could not connect|failed to connect|connection (refused|timed out|reset)|no such host|i/o timeout|max retries|could not find a version|failed to fetch|could not transfer|NewConnectionError' "$LOG"; then
+        fail "$step: no network, or a proxy is not set; mend it and run make up again (details: $LOG)"
     elif grep -qi 'sudo:' "$LOG"; then
         fail "$step: $(grep -m1 -i 'sudo:' "$LOG"); run it as root, or as a user who may use sudo"
     fi

@@ -7,11 +7,11 @@ import socket
 from pathlib import Path
 
 from supertwin.errors import MendableError
-from supertwin.settings import LOOPBACK, Settings
+from supertwin.settings import Settings
 
-# The system's own place; a Unix socket comes first because TCP hides `proc.*`.
+# The system's own PMCD has its socket here. One that answers on TCP alone may belong to
+# another stack, which takes it away when it stops; and TCP hides `proc.*`.
 SYSTEM_SOCKET = Path("/run/pcp/pmcd.socket")
-_SYSTEM_PORT = 44321
 _SYSTEM_CONFIG = Path("/etc/pcp/pmcd/pmcd.conf")
 _TIMEOUT = 2.0
 # sockaddr_un holds 108 bytes, one of them for the end.
@@ -35,21 +35,17 @@ def _own(settings: Settings) -> str:
     return f"unix://{own_socket(settings)}"
 
 
-def running_address(unix: Path = SYSTEM_SOCKET, port: int = _SYSTEM_PORT) -> str | None:
+def running_address(unix: Path = SYSTEM_SOCKET) -> str | None:
     """Return the address of the machine's running PMCD; None when there is none."""
-    if _greets(socket.AF_UNIX, str(unix)):
-        return f"unix://{unix}"
-    if _greets(socket.AF_INET, (LOOPBACK, port)):
-        return LOOPBACK
-    return None
+    return f"unix://{unix}" if _greets(unix) else None
 
 
-def _greets(family: int, address: str | tuple[str, int]) -> bool:
-    """Tell a PMCD, which speaks first, from a dead socket or another service."""
-    with socket.socket(family) as client:
+def _greets(unix: Path) -> bool:
+    """Tell a PMCD, which speaks first, from a dead socket."""
+    with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_TIMEOUT)
         try:
-            client.connect(address)
+            client.connect(str(unix))
             return len(client.recv(4)) == 4
         except OSError:
             return False

@@ -40,7 +40,7 @@ def holder(port: int) -> str | None:
     """Return ``command (pid N)`` of who listens on a port; None when it is hidden."""
     inodes = {f"socket:[{inode}]" for inode in _listening(port)}
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and inodes & _open_files(folder):
+        if folder.name.isdigit() and inodes & open_files(folder):
             return f"{_command(folder)} (pid {folder.name})"
     return None
 
@@ -57,7 +57,7 @@ def _listening(port: int) -> list[str]:
     return found
 
 
-def _open_files(folder: Path) -> set[str]:
+def open_files(folder: Path) -> set[str]:
     """Return what a process has open; what it hides or closes meanwhile is left out."""
     found = set()
     with contextlib.suppress(OSError):

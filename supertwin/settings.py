@@ -71,8 +71,8 @@ class Settings(BaseSettings):
     )
     pmcd: str = Field(
         default="auto",
-        description="`auto` (the running PMCD, else one of our own), `own`, or an "
-        "address such as `unix:///run/pcp/pmcd.socket`.",
+        description="`auto` (the one behind `/run/pcp/pmcd.socket`, else one of our "
+        "own), `own`, or an address such as `unix:///run/pcp/pmcd.socket`.",
     )
     pmcd_port: Port = Field(
         default=44321,

@@ -1,9 +1,11 @@
 """Which PMCD is used, and with what configuration."""
 
+import socket
 from pathlib import Path
 
 from supertwin.pmcd import choose, running_address, without_root
 from supertwin.settings import Settings
+from tests.stack import wait_until
 from tests.supertwin.conftest import Servers
 
 CONFIG = """# comment
@@ -39,9 +41,14 @@ def test_our_own_has_its_socket_at_home(tmp_path: Path) -> None:
 def test_a_running_one_is_found_by_its_greeting(
     servers: Servers, tmp_path: Path
 ) -> None:
-    socket = servers.home / "pmcd" / "run" / "pmcd.socket"
-    assert running_address(socket, 1) == f"unix://{socket}"
-    assert running_address(tmp_path / "none", 1) is None
-    # a web server answers nobody who is silent: it is no PMCD
-    fuseki = int(servers.env["SUPERTWIN_FUSEKI_PORT"])
-    assert running_address(tmp_path / "none", fuseki) is None
+    wait_until("a PMCD", lambda: servers.child("pmcd")["state"] == "healthy")
+    unix = servers.home / "pmcd" / "run" / "pmcd.socket"
+    assert running_address(unix) == f"unix://{unix}"
+    assert running_address(tmp_path / "none") is None
+
+
+def test_a_socket_that_nobody_serves_is_no_pmcd(tmp_path: Path) -> None:
+    unix = tmp_path / "dead.socket"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(unix))
+    assert running_address(unix) is None

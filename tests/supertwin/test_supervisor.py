@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from supertwin.ports import open_files
 from tests.stack import wait_until
 from tests.supertwin.conftest import Servers, processes_of, running_servers
 
@@ -98,7 +99,7 @@ def test_fuseki_compacts(servers: Servers) -> None:
 
 def listening(pid: int) -> set[str]:
     """The addresses a process listens on, as the kernel's tables write them."""
-    opened = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    opened = open_files(Path(f"/proc/{pid}"))
     found = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
