@@ -18,6 +18,8 @@ from api import (
 )
 from api.services import make_services
 from api.version import supertwin_version
+from ontology.load import context
+from queries.catalogue import load_catalogue
 from supertwin.settings import Settings
 
 _DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
@@ -34,6 +36,9 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        # What is broken should be known at the start, not at the first request.
+        load_catalogue()
+        context()
         yield
         await services.aclose()
 

@@ -73,15 +73,17 @@ class SeriesStore:
             return None
         at = max(float(series["value"][1]) for series in times)
         # One second either side: the time came back as a float.
-        samples = await self._query(f"{selector}[2s]", time=f"{at + 1:.3f}")
+        samples = await self._query(f"{selector}[2s]", at + 1)
         return _newest(samples)
 
     async def healthy(self) -> None:
         """Return when the store answers; raises StoreError."""
         await self._get("/health", {})
 
-    async def _query(self, query: str, **more: str) -> list[dict[str, Any]]:
-        parameters = {"query": query, "nocache": "1", **more}
+    async def _query(self, query: str, at: float = 0) -> list[dict[str, Any]]:
+        # Left to itself, the store rounds "now" down to a whole second.
+        end = at or time.time() + 1
+        parameters = {"query": query, "nocache": "1", "time": f"{end:.3f}"}
         response = await self._get("/api/v1/query", parameters)
         try:
             result: list[dict[str, Any]] = response.json()["data"]["result"]

@@ -33,18 +33,20 @@ def test_an_endless_query_is_stopped(
 ) -> None:
     start = time.monotonic()
     answer = api.post("/sparql", data={"query": query}, headers={"Accept": accept})
-    assert time.monotonic() - start < 6
+    assert time.monotonic() - start < 10
     assert answer.status_code == 504
     assert answer.headers["content-type"] == "application/problem+json"
     assert "stopped after 2 s" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("accept", ["text/csv", "application/json"])
-def test_a_huge_answer_is_stopped(api: httpx.Client, accept: str) -> None:
-    query = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
-    answer = api.get("/sparql", params={"query": query}, headers={"Accept": accept})
-    assert answer.status_code == 413
-    assert "stopped at 200000 bytes" in answer.json()["detail"]
+@pytest.mark.parametrize("media_type", ["text/csv", "text/turtle"])
+def test_a_huge_answer_is_stopped(fuseki: str, media_type: str) -> None:
+    form = "CONSTRUCT" if media_type == "text/turtle" else "SELECT *"
+    query = f"{form} WHERE {{ ?s ?p ?o }}"
+    url = f"{fuseki}/twin"
+    found = refused(lambda: ask(url, 30, media_type, query))
+    assert found.status == 413
+    assert "stopped at 10000 bytes" in found.detail
 
 
 def test_others_are_served_meanwhile(api: httpx.Client) -> None:
@@ -54,9 +56,8 @@ def test_others_are_served_meanwhile(api: httpx.Client) -> None:
     threads = [threading.Thread(target=endless) for _ in range(3)]
     for thread in threads:
         thread.start()
-    start = time.monotonic()
     assert api.get("/twin/n1").status_code == 200
-    assert time.monotonic() - start < 1.5
+    assert all(thread.is_alive() for thread in threads)
     for thread in threads:
         thread.join()
 
@@ -79,7 +80,7 @@ def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
         sent.append(message)
 
     async def asked() -> None:
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(10):
             await app(SCOPE, receive, send)
         open_.append(len(pool.connections))
         await app.state.services.aclose()
@@ -119,7 +120,9 @@ def answering(*answers: Answer, pause: float = 0) -> Iterator[str]:
     def serve() -> None:
         for answer in answers:
             with contextlib.suppress(OSError), listener.accept()[0] as connection:
-                connection.recv(65536)
+                asked = b""
+                while b"&timeout=" not in asked and (got := connection.recv(65536)):
+                    asked += got
                 for part in answer:
                     connection.sendall(part)
                     time.sleep(pause)
@@ -132,12 +135,16 @@ def answering(*answers: Answer, pause: float = 0) -> Iterator[str]:
     thread.join()
 
 
-def ask(url: str, timeout: float = 2.0, media_type: str = "") -> bytes:
+def ask(
+    url: str,
+    timeout: float = 5.0,
+    media_type: str = XML.replace("xml", "json"),
+    query: str = "SELECT * {}",
+) -> bytes:
     async def asked() -> bytes:
         async with graph_store.client() as client:
             store = GraphStore(client, url, timeout, 10_000)
-            kind = media_type or "application/sparql-results+json"
-            return await store.query("SELECT * {}", kind)
+            return await store.query(query, media_type)
 
     return asyncio.run(asked())
 
