@@ -29,7 +29,7 @@ explain() {
     local step=$1
     if grep -qiE 'no space left|not enough free space|disk quota' "$LOG"; then
         fail "$step: the disk is full; free some space ('df -h .' shows how much) and run make up again"
-    elif grep -qiE 'could not get lock|unable to acquire the dpkg' "$LOG"; then
+    elif grep -qiE 'could not get lock|unable to acquire the dpkg|locked by another process' "$LOG"; then
         fail "$step: another apt or dpkg is running; wait until it ends and run make up again"
     elif grep -qE 'Unable to locate package|has no installation candidate' "$LOG"; then
         fail "$step: $(grep -m1 -oE 'Unable to locate package.*|Package .* has no installation candidate' "$LOG"); enable the main (Ubuntu: universe) component of your distribution"
@@ -76,6 +76,15 @@ has_java() {
     return 1
 }
 
+# There, and not left half configured by an install that failed.
+pcp_is_whole() {
+    [ -x /usr/lib/pcp/bin/pmcd ] || return 1
+    command -v dpkg-query >/dev/null || return 0
+    case $(dpkg-query -W -f '${db:Status-Status}' pcp 2>/dev/null) in
+        half-* | unpacked) return 1 ;;
+    esac
+}
+
 has_pcp_python() {
     compgen -G '/usr/lib/python3/dist-packages/cpmapi*.so' >/dev/null
 }
@@ -85,7 +94,7 @@ has_pfm() {
 }
 
 missing_packages() {
-    [ -x /usr/lib/pcp/bin/pmcd ] || echo pcp
+    pcp_is_whole || echo pcp
     has_pcp_python || echo python3-pcp
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
     [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
@@ -124,8 +133,9 @@ apt_update() {
 }
 
 apt_install() {
-    apt dpkg --configure -a &&
-        apt apt-get -q -y -o DPkg::Lock::Timeout=120 install --no-install-recommends "$@"
+    # What an install that was cut short left half done.
+    [ -z "$(dpkg --audit)" ] || apt dpkg --configure -a
+    apt apt-get -q -y -o DPkg::Lock::Timeout=120 install --no-install-recommends "$@"
 }
 
 install_packages() {
@@ -139,6 +149,9 @@ install_packages() {
     apt_update >"$LOG" 2>&1 || say "apt-get update failed; trying with the lists that are there"
     # Kept: the reason of a failed update is often the reason of the failed install.
     apt_install "${packages[@]}" >>"$LOG" 2>&1 || explain "apt-get install ${packages[*]}"
+    mapfile -t packages < <(missing_packages)
+    [ ${#packages[@]} -eq 0 ] ||
+        fail "still missing after the install: ${packages[*]}; try 'apt-get install --reinstall ${packages[*]}'"
 }
 
 prepare_pcp() {
