@@ -5,8 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.errors import SourceRefusedError
-from ingest.pmapi import NO_INDOM, NO_METRIC, Descriptor, PcpError, Pmapi, connect
+from ingest.errors import SourceMissingError, SourceRefusedError
+from pmapi import (
+    NO_INDOM,
+    NO_METRIC,
+    Context,
+    LibraryMissingError,
+    PmDesc,
+    PmError,
+    units_text,
+)
 
 LOCAL = "local:"
 MOST_INSTANCES = 4096
@@ -65,11 +73,23 @@ def read_pcp(address: str | None = None) -> dict[str, Any]:
     """
     address = address or LOCAL
     try:
-        with connect(address) as pmapi:
-            return parse_pcp(_ask(pmapi, address))
-    except PcpError as error:
+        with _connect(address) as context:
+            return parse_pcp(_ask(context, address))
+    except PmError as error:
         raise SourceRefusedError(
             f"the PMCD at {address} broke off ({error}): look into its pmcd.log"
+        ) from None
+
+
+def _connect(address: str) -> Context:
+    try:
+        return Context(address)
+    except LibraryMissingError as error:
+        raise SourceMissingError(str(error)) from None
+    except PmError as error:
+        raise SourceRefusedError(
+            f"no PMCD answers at {address} ({error}): start it with "
+            "`systemctl start pmcd`, or give another address"
         ) from None
 
 
@@ -108,43 +128,53 @@ def indom_id(indom: int) -> str:
     return f"{indom >> 22 & 0x1FF}.{indom & 0x3FFFFF}"
 
 
-def _ask(pmapi: Pmapi, address: str) -> Answers:
-    metrics, errors = _ask_metrics(pmapi)
+def _ask(context: Context, address: str) -> Answers:
+    metrics, errors = _ask_metrics(context)
     instances = {}
     for indom in {metric.indom for metric in metrics} - {NO_INDOM}:
         try:
-            instances[indom] = pmapi.instances(indom)
-        except PcpError as error:
+            held = context.instances(indom).items()
+            instances[indom] = [(name, number) for number, name in held]
+        except PmError as error:
             reason = f"instances of {indom_id(indom)}: {error}"
             errors |= {m.name: reason for m in metrics if m.indom == indom}
-    return Answers(address, pmapi.version(), metrics, instances, errors)
+    return Answers(address, context.version(), metrics, instances, errors)
 
 
-def _ask_metrics(pmapi: Pmapi) -> tuple[list[Metric], dict[str, str]]:
-    names = sorted(set(pmapi.names()))
-    pmids = zip(names, pmapi.identifiers(names), strict=True)
+def _ask_metrics(context: Context) -> tuple[list[Metric], dict[str, str]]:
+    names = sorted(set(context.names()))
+    pmids = zip(names, context.identifiers(names), strict=True)
     known = {name: pmid for name, pmid in pmids if pmid != NO_METRIC}
-    described = pmapi.descriptors(list(known.values()))
+    described = context.descriptors(list(known.values()))
     answers = dict(zip(known, described, strict=True))
     metrics = [
-        _described(pmapi, name, answer)
+        _described(context, name, answer)
         for name, answer in answers.items()
-        if isinstance(answer, Descriptor)
+        if isinstance(answer, PmDesc)
     ]
-    errors = {name: pmapi.refusal(name) for name in names if name not in known}
-    errors |= {name: text for name, text in answers.items() if isinstance(text, str)}
+    errors = {n: _refusal(context, n) for n in names if n not in known}
+    errors |= {n: str(why) for n, why in answers.items() if isinstance(why, PmError)}
     return metrics, errors
 
 
-def _described(pmapi: Pmapi, name: str, answer: Descriptor) -> Metric:
+def _refusal(context: Context, name: str) -> str:
+    """Why PMCD does not know a metric, in PCP's own words."""
+    try:
+        context.identifier(name)
+    except PmError as error:
+        return str(error)
+    return "its identifier is missing"
+
+
+def _described(context: Context, name: str, answer: PmDesc) -> Metric:
     return Metric(
         name=name,
         pmid=answer.pmid,
         type=answer.type,
         indom=answer.indom,
         semantics=answer.semantics,
-        units=pmapi.units(answer.units),
-        help=pmapi.help_line(answer.pmid),
+        units=units_text(answer.units),
+        help=context.help_line(answer.pmid),
     )
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sampler_bridge import pmapi
+import pmapi
 from sampler_bridge.pcp_decode import Raw
 from sampler_bridge.source import Column, Gap, Series
 

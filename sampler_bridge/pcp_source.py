@@ -7,13 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from sampler_bridge import pmapi
+import pmapi
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.pcp_decode import decode
 from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
 from sampler_bridge.source import Gap, Sample
 
 _LOG = logging.getLogger(__name__)
+
+_NOT_NUMBERS = {
+    -1: "values that this PCP does not support",
+    6: "texts",
+    7: "aggregates",
+    8: "aggregates",
+    9: "events",
+    10: "events",
+}
 
 _ASK_AGAIN = 10.0  # seconds until an unknown name is looked up again
 _ASK_SOON = 1.0  # the same for what failed for another reason, as while an agent starts
@@ -128,7 +137,7 @@ class PcpSource:
         if desc.type in KINDS:
             self._known[name] = desc
         else:
-            what = pmapi.NOT_NUMBERS.get(desc.type, "values of an unknown type")
+            what = _NOT_NUMBERS.get(desc.type, "values of an unknown type")
             self._unknown[name] = Gap(f"{what} are not stored", 1)
         return False
 

@@ -10,10 +10,11 @@ ROOT = Path(__file__).parents[1]
 
 MAY_IMPORT = {
     "ontology": set(),
+    "pmapi": set(),
     "shapes": {"ontology"},
     "queries": {"ontology"},
-    "ingest": {"ontology", "shapes", "queries"},
-    "sampler_bridge": {"ontology", "queries"},
+    "ingest": {"ontology", "shapes", "queries", "pmapi"},
+    "sampler_bridge": {"ontology", "queries", "pmapi"},
     "api": {"ontology", "shapes", "queries", "ingest", "sampler_bridge", "supertwin"},
     "supertwin": {
         "ontology",

@@ -17,7 +17,7 @@ from ingest.pcp import (
     pmid_id,
     read_pcp,
 )
-from ingest.pmapi import NO_INDOM, NO_METRIC, connect
+from pmapi import NO_INDOM, NO_METRIC, Context, PmError
 
 LINUX, PROC, PMCD = 60 << 22, 3 << 22, 2 << 22
 
@@ -78,16 +78,17 @@ def test_two_probes_agree(pmcd: str) -> None:
 
 
 def test_unknown_metrics_cost_only_themselves(pmcd: str) -> None:
-    with connect(pmcd) as pmapi:
+    with Context(pmcd) as context:
         names = ["hinv.ncpu", "no.such.metric"]
-        known, unknown = pmapi.identifiers(names)
+        known, unknown = context.identifiers(names)
         assert unknown == NO_METRIC != known
-        assert "Unknown metric name" in pmapi.refusal("no.such.metric")
-        described, refused = pmapi.descriptors([known, (400 << 22) | 1])
-        assert not isinstance(described, str)
-        assert isinstance(refused, str)
-        assert "metric identifier" in refused
-        assert pmapi.help_line((400 << 22) | 1) is None
+        with pytest.raises(PmError, match="Unknown metric name"):
+            context.identifier("no.such.metric")
+        described, refused = context.descriptors([known, (400 << 22) | 1])
+        assert not isinstance(described, PmError)
+        assert isinstance(refused, PmError)
+        assert "metric identifier" in str(refused)
+        assert context.help_line((400 << 22) | 1) is None
 
 
 def test_no_pmcd() -> None:

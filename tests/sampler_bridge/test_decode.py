@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from sampler_bridge import pmapi
+import pmapi
 from sampler_bridge.pcp_decode import decode
 from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
 from tests.sampler_bridge.servers import Pmcd
@@ -36,7 +36,7 @@ def described(context: pmapi.Context, names: list[str]) -> list[Chosen]:
 
 def extracted(address: int, metrics: list[Chosen]) -> Iterator[tuple[str, int, object]]:
     """Metric, instance and value by pmExtractValue, one at a time."""
-    library = ctypes.CDLL(pmapi.LIBRARY)
+    library = pmapi.libpcp()
     library.pmExtractValue.argtypes = [
         *(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
     ]

@@ -1,0 +1,177 @@
+"""A connection to one PMCD, and what can be asked over it."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint, c_void_p
+from typing import NamedTuple, Self
+
+from pmapi.library import (
+    CONTEXT_HOST,
+    ERROR_BASE,
+    NO_ANSWER,
+    NO_METRIC,
+    ONE_LINE_OF_METRIC,
+    NameSeen,
+    PmDesc,
+    PmError,
+    checked,
+    free,
+    libpcp,
+)
+
+_ALWAYS_THERE = "pmcd.version"
+
+
+class Metric(NamedTuple):
+    """How PCP describes a metric: its id, type code and instance domain."""
+
+    pmid: int
+    type: int
+    indom: int
+
+
+class Context:
+    """A connection to one PMCD, such as ``unix:///run/pcp/pmcd.socket``.
+
+    Methods raise PmError. One thread uses a context: PMAPI remembers the current one
+    for each thread.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._lib = libpcp()
+        self._handle = checked(self._lib.pmNewContext(CONTEXT_HOST, address.encode()))
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._lib.pmDestroyContext(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def names(self) -> list[str]:
+        """Every metric of the name space."""
+        self._use()
+        found: list[bytes] = []
+        checked(self._lib.pmTraversePMNS(b"", NameSeen(found.append)))
+        return [name.decode(errors="replace") for name in found]
+
+    def describe(self, name: str) -> Metric:
+        """Look a metric up by its name."""
+        desc = self.descriptor(self.identifier(name))
+        return Metric(desc.pmid, desc.type, desc.indom)
+
+    def identifier(self, name: str) -> int:
+        """The identifier of one metric."""
+        self._use()
+        names, pmid = (c_char_p * 1)(name.encode()), c_uint(NO_METRIC)
+        checked(self._lib.pmLookupName(1, names, byref(pmid)))
+        return pmid.value
+
+    def identifiers(self, names: Sequence[str]) -> list[int]:
+        """The identifier of each metric; NO_METRIC where PMCD does not give it."""
+        self._use()
+        found = (c_uint * len(names))(*[NO_METRIC] * len(names))
+        texts = (c_char_p * len(names))(*[name.encode() for name in names])
+        # A failure as a whole still leaves what was found; each one tells itself.
+        self._lib.pmLookupName(len(names), texts, found)
+        return list(found)
+
+    def descriptor(self, pmid: int) -> PmDesc:
+        """The descriptor of one identifier."""
+        self._use()
+        desc = PmDesc()
+        checked(self._lib.pmLookupDesc(pmid, byref(desc)))
+        return desc
+
+    def descriptors(self, pmids: Sequence[int]) -> list[PmDesc | PmError]:
+        """The descriptor of each identifier, or why there is none."""
+        self._use()
+        found = (PmDesc * len(pmids))()
+        for desc in found:
+            desc.pmid = NO_METRIC
+        if hasattr(self._lib, "pmLookupDescs"):  # since PCP 6: one round trip
+            self._lib.pmLookupDescs(len(pmids), pmid_array(pmids), found)
+        return [
+            desc if desc.pmid == pmid != NO_METRIC else self._descriptor_or_why(pmid)
+            for pmid, desc in zip(pmids, found, strict=True)
+        ]
+
+    def help_line(self, pmid: int) -> str | None:
+        """The one-line help of a metric, where it has any."""
+        self._use()
+        text = c_void_p()
+        if self._lib.pmLookupText(pmid, ONE_LINE_OF_METRIC, byref(text)) < 0:
+            return None
+        try:
+            value = ctypes.cast(text, c_char_p).value or b""
+            return value.decode(errors="replace").strip() or None
+        finally:
+            free(text)
+
+    def version(self) -> str | None:
+        """The version of the library."""
+        value: bytes | None = self._lib.pmGetOptionalConfig(b"PCP_VERSION")
+        return value.decode(errors="replace") if value else None
+
+    def check(self) -> None:
+        """Make sure that PMCD itself answers, whatever its agents do."""
+        try:
+            self.describe(_ALWAYS_THERE)
+        except PmError as error:
+            if error.code in NO_ANSWER or error.code > ERROR_BASE:
+                raise
+
+    def instances(self, indom: int) -> dict[int, str]:
+        """External names of an instance domain by internal number, in PCP's order."""
+        self._use()
+        numbers, names = c_void_p(), c_void_p()
+        count = checked(self._lib.pmGetInDom(indom, byref(numbers), byref(names)))
+        if count == 0:  # PCP sets neither list then
+            return {}
+        try:
+            return _read_instances(count, numbers, names)
+        finally:
+            free(numbers)
+            free(names)
+
+    @contextmanager
+    def fetch(self, pmids: "ctypes.Array[c_uint]") -> Iterator[tuple[int, int]]:
+        """Fetch metrics: the address of the pmResult, and PCP's change flags.
+
+        The result lives as long as the ``with`` block.
+        """
+        self._use()
+        result = c_void_p()
+        changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
+        try:
+            yield result.value or 0, changed
+        finally:
+            self._lib.pmFreeResult(result)
+
+    def _descriptor_or_why(self, pmid: int) -> PmDesc | PmError:
+        try:
+            return self.descriptor(pmid)
+        except PmError as error:
+            return error
+
+    def _use(self) -> None:
+        checked(self._lib.pmUseContext(self._handle))
+
+
+def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
+    """The ids of metrics as pmFetch wants them."""
+    return (c_uint * len(pmids))(*pmids)
+
+
+def _read_instances(count: int, numbers: c_void_p, names: c_void_p) -> dict[int, str]:
+    ids = ctypes.cast(numbers, POINTER(c_int))
+    texts = ctypes.cast(names, POINTER(c_char_p))
+    # Bytes that are no UTF-8 stay visible and distinct.
+    return {
+        ids[at]: (texts[at] or b"").decode(errors="backslashreplace")
+        for at in range(count)
+    }
