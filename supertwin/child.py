@@ -10,7 +10,7 @@ from collections.abc import Callable
 from supertwin import tools
 from supertwin.childlog import ChildLog
 from supertwin.children import ChildSpec
-from supertwin.errors import StartError
+from supertwin.errors import StartError, SuperTwinError
 from supertwin.state import ChildState
 
 _SHORTEST_WAIT = 0.5
@@ -46,8 +46,8 @@ class Child:
             try:
                 await self._spawn()
                 reason = await self._watch()
-            except OSError as error:
-                reason = f"{self.spec.name} does not start: {error.strerror or error}"
+            except (OSError, SuperTwinError) as error:
+                reason = f"does not start: {error}"
             self._leave_nothing()
             self._judge(reason)
             await asyncio.sleep(self._wait)

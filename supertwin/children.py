@@ -32,7 +32,7 @@ class ChildSpec:
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
     stale: tuple[Path, ...] = ()
-    ready_within: float = 60.0
+    ready_within: float = 90.0
     hang_after: float = 30.0
     stop_within: float = 15.0
 
