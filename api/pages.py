@@ -108,8 +108,23 @@ def node_page(request: Request, base: str, node: Node) -> Response:
         title=made.shown(node.iri, node.graph).text,
         outgoing=outgoing,
         incoming=_grouped(pointing, made, node.graph),
+        beside=_beside(node, made),
         cut=node.cut,
     )
+
+
+def _beside(
+    node: Node, links: Links
+) -> list[tuple[Shown, list[tuple[Shown, list[Shown]]]]]:
+    """What the graph says of the neighbours, apart from their labels."""
+    said: dict[Term, list[tuple[Term, Term]]] = defaultdict(list)
+    for subject, link, value in node.graph:
+        if node.iri not in (subject, value) and link != RDFS.label:
+            said[subject].append((link, value))
+    return [
+        (links.shown(subject, node.graph), _grouped(said[subject], links, node.graph))
+        for subject in sorted(said, key=str)
+    ]
 
 
 def _grouped(

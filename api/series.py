@@ -61,11 +61,6 @@ class Series:
         name = self.known.db_name if self.known else ""
         return selector(name or series_name(self.metric), self.host, self.instance)
 
-    @property
-    def plan(self) -> Plan | None:
-        """The plan with the finest period, whose values the series holds."""
-        return min(self.plans, key=lambda plan: plan.period, default=None)
-
 
 async def find(
     store: GraphStore, iris: Iris, host: str, metric: str, instance: str | None

@@ -121,23 +121,24 @@ def _add_series(node: Node, found: Series, services: Services) -> None:
     graph.add((iri, ST.ofHost, services.iris.host(found.host)))
     _add(graph, iri, ST.ofMetric, known.iri)
     _add(graph, iri, ST.ofComponent, found.component)
-    _add(graph, iri, ST.semantics, known.semantics)
+    _add(graph, URIRef(known.iri), ST.semantics, known.semantics)
     _add(graph, iri, QUDT.hasUnit, known.unit)
     texts = {
         ST.samplerName: found.metric,
         ST.dbName: known.db_name,
         ST.instname: found.instance,
-        ST.pcpUnits: known.pcp_units,
         ST.selector: found.selector,
         RDFS.comment: known.comment,
     }
     for link, text in texts.items():
         if text:
             graph.add((iri, link, Literal(text)))
+    if known.pcp_units:
+        graph.add((URIRef(known.iri), ST.pcpUnits, Literal(known.pcp_units)))
     for plan in found.plans:
         graph.add((iri, ST.sampledBy, URIRef(plan.iri)))
-    if found.plan is not None:
-        graph.add((iri, ST.period, Literal(Decimal(str(found.plan.period)))))
+        period = Literal(Decimal(str(plan.period)))
+        graph.add((URIRef(plan.iri), ST.period, period))
 
 
 def _add(graph: Graph, iri: URIRef, link: URIRef, value: str) -> None:

@@ -17,11 +17,13 @@ CPU = "/twin/n1/telemetry/kernel.percpu.cpu.user"
 
 
 def described(api: httpx.Client, base: str, path: str) -> dict[str, Any]:
-    """Values by the local name of their property."""
+    """Values by the local name of their property, with those of metric and plan."""
     answer = api.get(path, headers={"Accept": "text/turtle"})
     assert answer.status_code == 200, answer.text
     graph = Graph().parse(data=answer.text, format="turtle")
-    found = graph.predicate_objects(URIRef(base + path))
+    node = URIRef(base + path)
+    beside = {*graph.objects(node, ST.ofMetric), *graph.objects(node, ST.sampledBy)}
+    found = [pair for one in (*beside, node) for pair in graph.predicate_objects(one)]
     return {str(link).rpartition("#")[2].rpartition("/")[2]: o for link, o in found}
 
 
@@ -89,6 +91,7 @@ def test_json_ld_and_html(api: httpx.Client) -> None:
     assert "lastValue" in text and "age" in text
     page = api.get(f"{CPU}/cpu0", headers={"Accept": "text/html"})
     assert "instname=&#34;cpu0&#34;" in page.text
+    assert "st:Counter" in page.text and "st:period" in page.text
     assert 'href="/twin/n1/thread/0"' in page.text
 
 
