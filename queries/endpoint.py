@@ -153,7 +153,7 @@ class Endpoint:
             raise self._unreachable(str(error)) from error
         except httpx.TimeoutException as error:
             raise self._too_slow() from error
-        except httpx.RemoteProtocolError as error:
+        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
             raise _broken_off(url) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(str(error)) from error
