@@ -51,8 +51,11 @@ class Root(click.Group):
         """Run the command; turn what it raises into one line and an exit status."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.exceptions.Exit, click.Abort):
             raise
+        except click.ClickException as error:
+            click.echo(f"supertwin: {report.usage_line(error)}", err=True)
+            ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("supertwin: interrupted", err=True)
             ctx.exit(_INTERRUPTED)

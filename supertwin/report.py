@@ -3,6 +3,7 @@
 import errno
 from typing import TYPE_CHECKING
 
+import click
 from pydantic import ValidationError
 
 from ingest.errors import IngestError, NotConformingError
@@ -31,6 +32,13 @@ def error_lines(error: Exception) -> list[str]:
             "`supertwin --traceback COMMAND` shows where"
         ]
     return [_flat(error)]
+
+
+def usage_line(error: click.ClickException) -> str:
+    """Return what is wrong with a command, and which help tells more."""
+    where = getattr(error, "ctx", None)
+    command = where.command_path if where else "supertwin"
+    return f"{error.format_message()} (see `{command} --help`)"
 
 
 def exit_code(error: Exception) -> int:

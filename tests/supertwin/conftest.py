@@ -3,7 +3,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +79,13 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         yield servers
 
 
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack that the developer runs with settings of their own is left alone."""
+    for name in [name for name in os.environ if name.startswith("SUPERTWIN_")]:
+        monkeypatch.delenv(name)
+
+
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """The environment of a stack that nothing has started yet."""
@@ -98,6 +105,3 @@ def processes_of(home: Path) -> list[int]:
             if os.fsencode(home) in text:
                 found.append(int(folder.name))
     return found
-
-
-Cli = Callable[..., subprocess.CompletedProcess[str]]
