@@ -2,11 +2,9 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,27 +12,9 @@ from typing import Any
 
 import httpx
 
-ROOT = Path(__file__).parents[1]
+from tests.servers import ROOT, free_ports
+
 HOST = "twin-under-test"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on; all are held until all are known."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for held in sockets:
-        held.close()
-    return ports
-
-
-def wait_until(what: str, check: Callable[[], bool], seconds: float = 30.0) -> float:
-    """Seconds until a check holds; fails with `what` when it does not in time."""
-    started = time.monotonic()
-    while not check():
-        waited = time.monotonic() - started
-        assert waited < seconds, f"{what}: not within {seconds} s"
-        time.sleep(0.05)
-    return time.monotonic() - started
 
 
 @dataclass

@@ -7,7 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.api import graph, servers
+from tests.api import graph
+from tests.api.servers import Api
+from tests.servers import Fuseki, VictoriaMetrics
 
 
 @pytest.fixture(scope="session")
@@ -18,10 +20,10 @@ def base() -> str:
 
 @pytest.fixture(scope="session")
 def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with servers.fuseki(tmp_path_factory.mktemp("fuseki")) as url:
-        sent = httpx.post(f"{url}/twin/update", data={"update": graph.TWIN})
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        sent = httpx.post(f"{server.url}/twin/update", data={"update": graph.TWIN})
         assert sent.is_success, sent.text
-        yield url
+        yield server.url
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +39,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         f'mem_util_free{{hostname="n1"}} 0.1 {now - 5000}\n'
         f'proc_psinfo_utime{{hostname="n1",instname="1 init"}} 3 {now}\n'
     )
-    with servers.victoria_metrics(tmp_path_factory.mktemp("store")) as url:
+    with VictoriaMetrics(tmp_path_factory.mktemp("store")) as server:
+        url = server.url
         httpx.post(f"{url}/api/v1/import/prometheus", content=points).raise_for_status()
         httpx.get(f"{url}/internal/force_flush").raise_for_status()
         yield url
@@ -59,7 +62,7 @@ def api_url(
     home: Path,
     base: str,
 ) -> Iterator[str]:
-    with servers.api(
+    with Api(
         tmp_path_factory.mktemp("api"),
         base=base + "/",
         host="n1",
@@ -68,8 +71,8 @@ def api_url(
         store_read_url=store,
         query_timeout="2",
         query_max_bytes="200000",
-    ) as url:
-        yield url
+    ) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,8 @@ from pathlib import Path
 import httpx
 
 from tests.bench.table import Figure
-from tests.stack import HOST, Stack, wait_until
+from tests.servers import wait_until
+from tests.stack import HOST, Stack
 
 SECONDS = 60
 SELECTOR = f'kernel_all_pswitch{{hostname="{HOST}"}}'
@@ -17,7 +18,7 @@ SELECTOR = f'kernel_all_pswitch{{hostname="{HOST}"}}'
 
 def bridge_figures(stack: Stack) -> list[Figure]:
     """One minute of the monitor set."""
-    wait_until("points", lambda: _latest(stack) is not None)
+    wait_until(lambda: _latest(stack) is not None, 30, "points")
     pid = int(stack.children()["bridge"]["pid"])
     status = json.loads((stack.home / "bridge" / "status.json").read_text())
     before, began = _cpu_seconds(pid), time.monotonic()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.stack import HOST, ROOT, Stack, wait_until
+from tests.servers import ROOT, wait_until
+from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -23,7 +24,7 @@ def test_up_says_what_it_found_and_what_to_try(stack: Stack) -> None:
 
 
 def test_health_names_every_service(stack: Stack) -> None:
-    wait_until("health", lambda: stack.get("/health").status_code == 200)
+    wait_until(lambda: stack.get("/health").status_code == 200, 30, "health")
     health = stack.get("/health").json()
     assert health["status"] == "ok"
     assert {"fuseki", "store", "bridge", "pmcd"} <= health["services"].keys()
@@ -79,7 +80,7 @@ def test_telemetry_has_a_last_value(stack: Stack) -> None:
         answer = stack.get(path, "application/ld+json")
         return answer.status_code == 200 and '"age' in answer.text.replace("st:", "")
 
-    wait_until("a last value", fresh)
+    wait_until(fresh, 30, "a last value")
     answer = stack.get(path, "application/ld+json").text
     assert "kernel_percpu_cpu_user" in answer
 
@@ -89,9 +90,9 @@ def test_points_arrive_every_second(stack: Stack) -> None:
     start = int(time.time())
     time.sleep(6)
     wait_until(
-        "five seconds of points",
         lambda: len(stack.seconds(selector, start, start + 4)) == 5,
         10,
+        "five seconds of points",
     )
 
 
@@ -126,7 +127,7 @@ def test_why_says_that_a_sampled_metric_has_data(stack: Stack) -> None:
         answer = stack.get("/why", host=HOST, metric="kernel.all.pswitch")
         return str(answer.json().get("verdict"))
 
-    wait_until("data", lambda: verdict() == "data")
+    wait_until(lambda: verdict() == "data", 30, "data")
 
 
 def test_why_names_an_unknown_metric(stack: Stack) -> None:

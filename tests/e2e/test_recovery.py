@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.stack import HOST, Stack, running_stack, wait_until
+from tests.servers import wait_until
+from tests.stack import HOST, Stack, running_stack
 
 pytestmark = pytest.mark.e2e
 
@@ -24,7 +25,7 @@ THREADS = (
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack to be hurt: not the one of the other tests."""
     with running_stack(tmp_path_factory.mktemp("hurt")) as stack:
-        wait_until("first points", lambda: bool(recent(stack)))
+        wait_until(lambda: bool(recent(stack)), 30, "first points")
         yield stack
 
 
@@ -42,7 +43,7 @@ def kill(stack: Stack, name: str) -> int:
         child = stack.children()[name]
         return child["pid"] not in (None, pid) and child["state"] == "healthy"
 
-    wait_until(f"{name} back", back, 60)
+    wait_until(back, 60, f"{name} back")
     return pid
 
 
@@ -66,7 +67,7 @@ def test_no_second_is_lost_when_a_store_is_killed(stack: Stack, name: str) -> No
     kill(stack, name)
     time.sleep(3)
     assert missing(stack, start + 1, int(time.time()) - 2) == set()
-    wait_until("the twin", lambda: len(stack.sparql(THREADS)) > 0)
+    wait_until(lambda: len(stack.sparql(THREADS)) > 0, 30, "the twin")
 
 
 def test_the_bridge_loses_no_second_up_to_its_kill(stack: Stack) -> None:
@@ -98,11 +99,11 @@ def test_down_stops_what_up_started_and_nothing_else(tmp_path: Path) -> None:
 
 def test_the_twin_and_the_series_outlive_a_restart(tmp_path: Path) -> None:
     with running_stack(tmp_path) as stack:
-        wait_until("first points", lambda: bool(recent(stack)))
+        wait_until(lambda: bool(recent(stack)), 30, "first points")
         until = int(time.time())
         before = sorted(stack.sparql(THREADS))
         time.sleep(2)
         stack.run("down")
         stack.run("up")
         assert sorted(stack.sparql(THREADS)) == before
-        wait_until("the old points", lambda: until in recent(stack), 20)
+        wait_until(lambda: until in recent(stack), 20, "the old points")

@@ -6,29 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampler_bridge.servers import BridgeProcess, Pmcd, VictoriaMetrics
+from tests.sampler_bridge.servers import BridgeProcess
+from tests.servers import Pmcd, VictoriaMetrics
 
 
 @pytest.fixture(scope="session")
 def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
     """A PMCD for all tests that leave it running."""
-    server = Pmcd(tmp_path_factory.mktemp("pmcd"))
-    try:
-        server.start()
+    with Pmcd(tmp_path_factory.mktemp("pmcd"), sample=True) as server:
         yield server
-    finally:
-        server.clean()
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[VictoriaMetrics]:
     """An empty VictoriaMetrics."""
-    server = VictoriaMetrics(tmp_path / "store")
-    try:
-        server.start()
+    with VictoriaMetrics(tmp_path / "store") as server:
         yield server
-    finally:
-        server.clean()
 
 
 @pytest.fixture

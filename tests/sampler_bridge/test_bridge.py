@@ -8,14 +8,8 @@ from typing import Any
 
 from sampler_bridge.account import LATE, LOG_FULL
 from sampler_bridge.monitor import load_monitor, plan_names
-from tests.sampler_bridge.servers import (
-    NOWHERE,
-    BridgeProcess,
-    Pmcd,
-    VictoriaMetrics,
-    closes,
-    wait_until,
-)
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics, wait_until
 
 NewBridge = Callable[..., BridgeProcess]
 Values = Mapping[str, Mapping[int, float]]
@@ -145,7 +139,7 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
 def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
     tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
-    pmcd = Pmcd(tmp_path / "own")
+    pmcd = Pmcd(tmp_path / "own", sample=True)
     try:
         pmcd.start()
         bridge = new_bridge(pmcd.address, store.url)

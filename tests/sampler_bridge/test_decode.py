@@ -10,7 +10,7 @@ import pytest
 import pmapi
 from sampler_bridge.pcp_decode import decode
 from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
-from tests.sampler_bridge.servers import Pmcd
+from tests.servers import Pmcd
 
 ATOM_FORMATS = {0: "i", 1: "I", 2: "q", 3: "Q", 4: "f", 5: "d"}
 

@@ -10,13 +10,8 @@ from queries.endpoint import Endpoint
 from sampler_bridge.errors import PlanError
 from sampler_bridge.graph_plan import read_plan
 from sampler_bridge.plan import Plan, Planned
-from tests.sampler_bridge.servers import (
-    NOWHERE,
-    BridgeProcess,
-    Fuseki,
-    Pmcd,
-    VictoriaMetrics,
-)
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 
 BASE = "http://localhost:8000"
 PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>"

@@ -8,7 +8,7 @@ import pytest
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.pcp_source import PcpSource
 from sampler_bridge.source import Sample, Series
-from tests.sampler_bridge.servers import Pmcd, wait_until
+from tests.servers import Pmcd, wait_until
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_metric_that_fails_now_misses_as_many_points_as_it_had(
 def test_agents_that_die_are_a_gap_until_pmcd_has_started_them_again(
     tmp_path: Path, connected: bool
 ) -> None:
-    pmcd = Pmcd(tmp_path / "own")
+    pmcd = Pmcd(tmp_path / "own", sample=True)
     source = PcpSource(pmcd.address)
     source.select(["sample.long.one", "kernel.all.load", "no.such.metric"])
     try:
@@ -134,7 +134,7 @@ def points(source: PcpSource) -> int:
 
 
 def test_an_outage_is_an_error_until_connect_works_again(tmp_path: Path) -> None:
-    pmcd = Pmcd(tmp_path / "own")
+    pmcd = Pmcd(tmp_path / "own", sample=True)
     source = PcpSource(pmcd.address)
     source.select(["sample.long.one"])
     with pytest.raises(SourceDownError, match="is it running"):

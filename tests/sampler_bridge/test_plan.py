@@ -8,7 +8,7 @@ import pytest
 from sampler_bridge.errors import MonitorError
 from sampler_bridge.monitor import MONITOR_FILE, load_monitor, plan_names
 from sampler_bridge.plan import Plan, Planned, load_plan, make_plan, save_plan
-from tests.sampler_bridge.servers import Pmcd
+from tests.servers import Pmcd
 
 
 def row(

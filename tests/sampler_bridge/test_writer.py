@@ -13,7 +13,8 @@ from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log import Log
 from sampler_bridge.store import Store
 from sampler_bridge.writer import Writer
-from tests.sampler_bridge.servers import NOWHERE, VictoriaMetrics, wait_until
+from tests.sampler_bridge.servers import NOWHERE
+from tests.servers import VictoriaMetrics, wait_until
 
 T0 = time.time_ns() // 1_000_000 - 60_000
 TOO_LONG = b"x" * 10**6 + b"\n"  # VictoriaMetrics refuses lines of this length

@@ -1,0 +1,281 @@
+"""Real servers for the tests: free ports, own folders, ended with the test."""
+
+import getpass
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from supertwin import tools
+
+ROOT = Path(__file__).parents[1]
+LOOPBACK = "127.0.0.1"
+PMDAS = Path("/var/lib/pcp/pmdas")
+AGENTS = f"""\
+root 1 pipe binary {PMDAS}/root/pmdaroot
+pmcd 2 dso pmcd_init {PMDAS}/pmcd/pmda_pmcd.so
+proc 3 pipe binary {PMDAS}/proc/pmdaproc -d 3
+linux 60 pipe binary {PMDAS}/linux/pmdalinux
+sample 29 pipe binary {PMDAS}/sample/pmdasample -d 29
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on; all are held until all are known."""
+    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
+    ports = [int(held.getsockname()[1]) for held in sockets]
+    for held in sockets:
+        held.close()
+    return ports
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    return free_ports(1)[0]
+
+
+def wait_until(
+    check: Callable[[], Any], seconds: float = 15.0, what: str = "what is waited for"
+) -> float:
+    """Seconds until a check holds; fails when it does not in time."""
+    started = time.monotonic()
+    while not check():
+        assert time.monotonic() - started < seconds, f"{what}: not within {seconds} s"
+        time.sleep(0.05)
+    return time.monotonic() - started
+
+
+def answers(url: str) -> bool:
+    """Whether something answers well at an address."""
+    try:
+        return httpx.get(url, timeout=5, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
+class Server(ABC):
+    """A process that is ended with the test, whatever happens."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.clean()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clean()
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+
+    @property
+    def pid(self) -> int:
+        assert self._process
+        return self._process.pid
+
+    def launch(
+        self, command: Sequence[str | Path], cwd: Path | None = None, **env: str
+    ) -> None:
+        """Start it; it gets SIGTERM should this process die."""
+        with (self.folder / "output").open("ab") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", *command],
+                cwd=cwd or self.folder,
+                env=os.environ | env,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def ready(self, check: Callable[[], Any], seconds: float = 15.0) -> None:
+        """Wait until it answers; fails at once, with its output, when it ended."""
+        wait_until(lambda: self.ended() is not None or check(), seconds, self.output())
+        assert self.ended() is None, self.output()[-3000:]
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit status."""
+        assert self._process
+        self._process.send_signal(number)
+        return self._process.wait(20)
+
+    def ended(self) -> int | None:
+        """The exit status, None while it runs."""
+        assert self._process
+        return self._process.poll()
+
+    def clean(self) -> None:
+        """End it if it still runs."""
+        if self._process and self._process.poll() is None:
+            self.end(signal.SIGKILL)
+
+    def output(self) -> str:
+        return (self.folder / "output").read_text(errors="replace")
+
+
+class Pmcd(Server):
+    """A PMCD of our own: with the system's agents, or some of them and PCP's sample."""
+
+    def __init__(self, folder: Path, sample: bool = False) -> None:
+        super().__init__(folder)
+        for name in ("run", "tmp", "log"):
+            (folder / name).mkdir(exist_ok=True)
+        self._options = ["-l", str(folder / "log/pmcd.log")]
+        if sample:
+            (folder / "pmns").write_text(_name_space())
+            (folder / "pmcd.conf").write_text(AGENTS)
+            self._options += ["-n", str(folder / "pmns")]
+            self._options += ["-c", str(folder / "pmcd.conf")]
+        self.socket = folder / "run/pmcd.socket"
+        self.address = f"unix://{self.socket}"
+
+    def start(self) -> None:
+        self.socket.unlink(missing_ok=True)
+        folders = {
+            f"PCP_{name.upper()}_DIR": str(self.folder / name)
+            for name in ("run", "tmp", "log")
+        }
+        self.launch(
+            [
+                *(tools.pmcd(), "-f", "-A", "-U", getpass.getuser()),
+                *("-i", LOOPBACK, "-p", str(free_port()), "-s", self.socket),
+                *self._options,
+            ],
+            **folders,
+        )
+        self.ready(lambda: self._run("pminfo", "-f", "pmcd.version").returncode == 0)
+
+    def store(self, metric: str, value: str) -> None:
+        """Set a metric of the sample agent."""
+        done = self._run("pmstore", metric, value)
+        assert done.returncode == 0, done.stderr
+
+    def kill_agents(self) -> None:
+        """Kill its agents as kill -9 does; it starts them again by itself."""
+        log = (self.folder / "log/pmcd.log").read_text()
+        table = log.rpartition("active agent dom")[2]
+        for pid in re.findall(r"^\w+ +\d+ +(\d+) .* bin pipe", table, re.MULTILINE):
+            os.kill(int(pid), signal.SIGKILL)
+
+    def names(self) -> list[str]:
+        """Every metric that it exposes."""
+        return self._run("pminfo").stdout.split()
+
+    def _run(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, "-h", self.address, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def _name_space() -> str:
+    """PCP's own name space, and that of its sample agent."""
+    root = Path("/var/lib/pcp/pmns/root").read_text()
+    sample = (PMDAS / "sample/pmns").read_text().replace("SAMPLE", "29")
+    return root.replace("root {", "root {\n\tsample", 1) + sample
+
+
+class VictoriaMetrics(Server):
+    """A store whose address and data outlive its restarts."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.port = free_port()
+        self.url = f"http://{LOOPBACK}:{self.port}"
+
+    def start(self) -> None:
+        self.launch(
+            [
+                tools.store(),
+                f"-storageDataPath={self.folder / 'data'}",
+                f"-httpListenAddr={LOOPBACK}:{self.port}",
+                *("-search.latencyOffset=0s", "-dedup.minScrapeInterval=1ms"),
+                *("-retentionPeriod=90d", "-memory.allowedPercent=5"),
+                "-loggerLevel=ERROR",
+            ]
+        )
+        self.ready(lambda: answers(f"{self.url}/health"))
+
+    def values(self, match: str = '{hostname!=""}') -> dict[str, dict[int, float]]:
+        """Every series as ``name{instname}``: its values by millisecond.
+
+        Fails where a series has a millisecond twice.
+        """
+        httpx.get(f"{self.url}/internal/force_flush")
+        answer = self._export(match)
+        found: dict[str, dict[int, float]] = defaultdict(dict)
+        for line in answer.text.splitlines():
+            block = json.loads(line)
+            series = found[f"{block['metric']['__name__']}{_instance(block['metric'])}"]
+            for ms, value in zip(block["timestamps"], block["values"], strict=True):
+                assert ms not in series
+                series[ms] = value
+        return dict(found)
+
+    def peek(self, name: str) -> list[int]:
+        """Milliseconds of a series' points as a query finds them now."""
+        answer = self._export(name)
+        return sorted(json.loads(answer.text)["timestamps"]) if answer.text else []
+
+    def label_values(self, label: str) -> list[str]:
+        """All values that a label has."""
+        answer = httpx.get(f"{self.url}/api/v1/label/{label}/values")
+        found: list[str] = answer.json()["data"]
+        return found
+
+    def _export(self, match: str) -> httpx.Response:
+        """Points up to the millisecond: without an end, up to the whole second only."""
+        params = {"match[]": match, "end": str(time.time() + 5)}
+        return httpx.get(f"{self.url}/api/v1/export", params=params)
+
+
+def _instance(labels: Mapping[str, str]) -> str:
+    return f"{{{labels['instname']}}}" if "instname" in labels else ""
+
+
+class Fuseki(Server):
+    """A graph store with the project's own configuration; ``more`` services beside it.
+
+    Its datasets outlive its restarts.
+    """
+
+    def __init__(self, folder: Path, more: str = "") -> None:
+        super().__init__(folder)
+        self.port = free_port()
+        self.url = f"http://{LOOPBACK}:{self.port}"
+        config = (ROOT / "supertwin/fuseki.ttl").read_text() + more
+        for name in ("twin", "history"):
+            (folder / name).mkdir(exist_ok=True)
+            config = config.replace(f"@{name.upper()}@", str(folder / name))
+        (folder / "config.ttl").write_text(config)
+
+    def start(self) -> None:
+        self.launch(
+            [
+                *(tools.java(), "-Xmx512m", "-XX:TieredStopAtLevel=1"),
+                *("-cp", tools.fuseki_jar()),
+                "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
+                *("--port", str(self.port), "--localhost", "--ping"),
+                *("--config", self.folder / "config.ttl"),
+            ],
+            FUSEKI_BASE=str(self.folder),
+        )
+        self.ready(lambda: answers(f"{self.url}/$/ping"), 60.0)
