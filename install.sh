@@ -172,7 +172,7 @@ install_fuseki() {
     say "Fuseki $JENA_VERSION (Maven)"
     local new=.tools/fuseki.new
     rm -rf "$new"
-    quietly "fetching Fuseki" mvn -q -B "$COPY" \
+    quietly "fetching Fuseki" mvn -q -B -e "$COPY" \
         "-Dartifact=org.apache.jena:jena-fuseki-server:$JENA_VERSION" "-DoutputDirectory=$PWD/$new"
     (cd "$new" && sha256sum --quiet -c ../../deps/fuseki/SHA256SUMS) >"$LOG" 2>&1 ||
         fail "Fuseki's jar is not the one in deps/fuseki/SHA256SUMS: remove it from ~/.m2 and run make up again"
