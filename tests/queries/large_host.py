@@ -2,10 +2,8 @@
 
 from rdflib import Dataset, URIRef
 
-from tests.queries.synthetic import (
-    IRIS,
-    Shape,
-    add_host,
+from tests.queries.synthetic import IRIS, Shape, add_host
+from tests.queries.synthetic_telemetry import (
     add_instance,
     add_metric,
     add_plan,

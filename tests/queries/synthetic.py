@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from rdflib import RDF, RDFS, Dataset, Graph, Literal, URIRef
 
-from ontology.iris import Iris, series_name
-from ontology.terms import PROV, QUDT, ST, UNIT
+from ontology.iris import Iris
+from ontology.terms import PROV, ST
 
 IRIS = Iris("http://localhost:8000")
 PROBE_TIME = "20261121T000000Z"
@@ -56,150 +56,15 @@ def add_host(data: Dataset, shape: Shape) -> None:
     _add_devices(graph, shape.host)
 
 
-def add_metric(
-    data: Dataset,
-    name: str,
-    domain: str | None = None,
-    *,
-    semantics: str = "Counter",
-    units: tuple[str, str | None] = ("count", "NUM"),
-    hosts: tuple[str, ...] = (),
-) -> None:
-    """A metric of the shared catalogue, exposed by these hosts."""
-    metric = IRIS.metric(name)
-    graph = data.graph(IRIS.metrics_graph)
-    _add(
-        graph,
-        metric,
-        (RDF.type, ST.Metric),
-        (ST.samplerName, Literal(name)),
-        (ST.dbName, Literal(series_name(name))),
-        (ST.semantics, ST[semantics]),
-        (ST.valueType, Literal("u64")),
-        (ST.pcpUnits, Literal(units[0])),
-        (ST.pmdaName, Literal("linux")),
-        (RDFS.comment, Literal(f"What {name} counts")),
-    )
-    if units[1]:
-        graph.add((metric, QUDT.hasUnit, UNIT[units[1]]))
-    if domain:
-        indom = IRIS.instance_domain(domain)
-        graph.add((metric, ST.instanceDomain, indom))
-        _add(
-            graph, indom, (RDF.type, ST.InstanceDomain), (ST.domainId, Literal(domain))
-        )
-    for host in hosts:
-        data.graph(IRIS.twin_graph(host)).add((IRIS.host(host), ST.exposes, metric))
-
-
-def add_instance(
-    data: Dataset, host: str, domain: str, instance: str, component: URIRef
-) -> None:
-    """An instance of a host, with the component that it speaks of."""
-    _add(
-        data.graph(IRIS.twin_graph(host)),
-        IRIS.metric_instance(host, domain, instance),
-        (RDF.type, ST.MetricInstance),
-        (ST.inInstanceDomain, IRIS.instance_domain(domain)),
-        (ST.instname, Literal(instance)),
-        (ST.ofHost, IRIS.host(host)),
-        (ST.ofComponent, component),
-    )
-
-
-def add_plan(
-    data: Dataset,
-    host: str,
-    metric: str,
-    instances: dict[str | None, URIRef],
-    period: str = "1.0",
-    name: str = "monitor",
-) -> None:
-    """A plan that samples a metric, with one telemetry node per instance."""
-    graph = data.graph(IRIS.plans_graph(host))
-    plan = IRIS.component(host, "plan", f"{name}.{metric}")
-    _add(
-        graph,
-        plan,
-        (RDF.type, ST.SamplingPlan),
-        (ST.ofHost, IRIS.host(host)),
-        (ST.samples, IRIS.metric(metric)),
-        (ST.period, Literal(Decimal(period))),
-        (ST.planName, Literal(name)),
-    )
-    for instance, component in instances.items():
-        node = IRIS.telemetry(host, metric, instance)
-        _add(
-            graph,
-            node,
-            (RDF.type, ST.SWTelemetry),
-            (ST.ofMetric, IRIS.metric(metric)),
-            (ST.samplerName, Literal(metric)),
-            (ST.dbName, Literal(series_name(metric))),
-            (ST.ofComponent, component),
-            (ST.ofHost, IRIS.host(host)),
-            (ST.sampledBy, plan),
-        )
-        if instance is not None:
-            graph.add((node, ST.instname, Literal(instance)))
-
-
-def add_pmu(
-    data: Dataset, pmu: str, events: list[tuple[str, str]], hosts: tuple[str, ...]
-) -> None:
-    """A PMU with its events; the hosts have it on all their allowed threads."""
-    graph = data.graph(IRIS.pmu_graph(pmu))
-    model = IRIS.pmu(pmu)
-    _add(
-        graph,
-        model,
-        (RDF.type, ST.PmuModel),
-        (ST.pmuName, Literal(pmu)),
-        (RDFS.label, Literal(f"PMU {pmu}")),
-        (ST.counterCount, Literal(8)),
-        (ST.fixedCounterCount, Literal(4)),
-        (ST.pmuType, Literal("core")),
-    )
-    for name, description in events:
-        event = IRIS.pmu_event(pmu, name)
-        _add(
-            graph,
-            event,
-            (RDF.type, ST.PmuEvent),
-            (ST.ofPmu, model),
-            (ST.pmuName, Literal(name)),
-            (RDFS.comment, Literal(description)),
-            (ST.eventCode, Literal("0xc0")),
-        )
-        if ":" in name:
-            parent = IRIS.pmu_event(pmu, name.partition(":")[0])
-            graph.add((event, ST.umaskOf, parent))
-    for host in hosts:
-        _add_pmu_of_host(data.graph(IRIS.twin_graph(host)), host, pmu)
-
-
-def _add_pmu_of_host(graph: Graph, host: str, pmu: str) -> None:
-    node = IRIS.component(host, "pmu", pmu)
-    _add(
-        graph,
-        node,
-        (RDF.type, ST.Pmu),
-        (ST.pmuName, Literal(pmu)),
-        (ST.pmuModel, IRIS.pmu(pmu)),
-        (ST.isPartOf, IRIS.host(host)),
-    )
-    for thread in list(graph.subjects(ST.allowed, Literal(True))):
-        graph.add((node, ST.counts, thread))
-
-
-def _add(graph: Graph, node: URIRef, *pairs: tuple[URIRef, URIRef | Literal]) -> None:
+def add(graph: Graph, node: URIRef, *pairs: tuple[URIRef, URIRef | Literal]) -> None:
+    """Several properties of one node."""
     for predicate, value in pairs:
         graph.add((node, predicate, value))
 
 
 def _add_identity(graph: Graph, shape: Shape) -> None:
     probe = IRIS.component(shape.host, "probe", PROBE_TIME)
-    _add(
+    add(
         graph,
         IRIS.host(shape.host),
         (RDF.type, ST.ComputeNode),
@@ -219,10 +84,10 @@ def _add_identity(graph: Graph, shape: Shape) -> None:
 
 def _add_probe(graph: Graph, host: str) -> None:
     probe = IRIS.component(host, "probe", PROBE_TIME)
-    _add(graph, probe, (RDF.type, ST.Probe), (RDF.type, PROV.Activity))
+    add(graph, probe, (RDF.type, ST.Probe), (RDF.type, PROV.Activity))
     for name, reason in (("hwloc", None), ("lshw", "lshw is not installed")):
         source = IRIS.component(host, "source", f"{PROBE_TIME}.{name}")
-        _add(
+        add(
             graph,
             source,
             (RDF.type, ST.ProbeSource),
@@ -238,7 +103,7 @@ def _add_probe(graph: Graph, host: str) -> None:
 def _add_sockets(graph: Graph, shape: Shape) -> None:
     for number, cores in enumerate(_split(shape.cores, shape.cores_per_socket)):
         socket = IRIS.component(shape.host, "socket", f"socket-{cores[0]}")
-        _add(
+        add(
             graph,
             socket,
             (RDF.type, ST.Socket),
@@ -258,14 +123,14 @@ def _add_sockets(graph: Graph, shape: Shape) -> None:
 
 def _add_die(graph: Graph, host: str, lowest: int, socket: URIRef) -> URIRef:
     die = IRIS.component(host, "die", f"die-{lowest}")
-    _add(graph, die, (RDF.type, ST.Die), (ST.osIndex, Literal(0)))
+    add(graph, die, (RDF.type, ST.Die), (ST.osIndex, Literal(0)))
     graph.add((die, ST.isPartOf, socket))
     return die
 
 
 def _add_core(graph: Graph, shape: Shape, core: int, parent: URIRef) -> None:
     node = IRIS.component(shape.host, "core", f"core-{core}")
-    _add(
+    add(
         graph,
         node,
         (RDF.type, ST.Core),
@@ -273,7 +138,7 @@ def _add_core(graph: Graph, shape: Shape, core: int, parent: URIRef) -> None:
         (ST.isPartOf, parent),
     )
     for cpu in shape.threads_of(range(core, core + 1)):
-        _add(
+        add(
             graph,
             IRIS.component(shape.host, "thread", str(cpu)),
             (RDF.type, ST.HardwareThread),
@@ -294,7 +159,7 @@ def _add_caches(graph: Graph, shape: Shape) -> None:
     for stem, level, type_, size, width in levels:
         for cores in _split(shape.cores, width):
             cache = IRIS.component(shape.host, "cache", f"{stem}-{cores[0]}")
-            _add(
+            add(
                 graph,
                 cache,
                 (RDF.type, ST.Cache),
@@ -315,7 +180,7 @@ def _add_domains(graph: Graph, shape: Shape) -> None:
     for number, cores in enumerate(_split(shape.cores, width)):
         domain = IRIS.component(shape.host, "numa", str(number))
         socket = cores[0] // shape.cores_per_socket * shape.cores_per_socket
-        _add(
+        add(
             graph,
             domain,
             (RDF.type, ST.NumaDomain),
@@ -331,7 +196,7 @@ def _add_domains(graph: Graph, shape: Shape) -> None:
 
 
 def _add_distance(graph: Graph, host: str, start: int, end: int) -> None:
-    _add(
+    add(
         graph,
         IRIS.component(host, "distance", f"{start}-{end}"),
         (RDF.type, ST.NumaDistance),
@@ -381,7 +246,7 @@ def _add_devices(graph: Graph, host: str) -> None:
     ]
     for kind, id_, pairs in devices:
         node = IRIS.component(host, kind, id_)
-        _add(graph, node, *pairs, (ST.isPartOf, IRIS.host(host)))
+        add(graph, node, *pairs, (ST.isPartOf, IRIS.host(host)))
 
 
 def _split(count: int, width: int) -> Iterator[range]:
