@@ -69,7 +69,7 @@ def _query(saved: SavedQuery) -> str:
             default = "" if param.default is None else f"`{param.default}`"
             about = " ".join(param.description.split())
             if param.enum:
-                about = f"{about} One of {', '.join(map(str, param.enum))}.".strip()
+                about = f"{about}: {', '.join(map(str, param.enum))}".lstrip(": ")
             lines.append(f"| `{param.name}` | {param.type} | {default} | {about} |")
         lines.append("")
     columns = ", ".join(f"`{name}`" for name in saved.returns)
@@ -78,11 +78,16 @@ def _query(saved: SavedQuery) -> str:
 
 def _commands(root: click.Group) -> str:
     parts = [f"{GENERATED}# Commands\n"]
-    for name in root.list_commands(click.Context(root)):
-        command = root.commands[name]
-        context = click.Context(command, info_name=f"supertwin {name}")
-        shown = command.get_help(context)
-        if name == "query":
-            shown = shown.partition("\nCommands:")[0].rstrip()
-        parts.append(f"## `supertwin {name}`\n\n```\n{shown}\n```\n")
+    parent = click.Context(root)
+    for name in root.list_commands(parent):
+        if command := root.get_command(parent, name):
+            parts.append(f"## `supertwin {name}`\n\n```\n{_help(name, command)}\n```\n")
     return "\n".join(parts)
+
+
+def _help(name: str, command: click.Command) -> str:
+    """What --help says, without the saved queries: they have a page of their own."""
+    context = click.Context(
+        command, info_name=f"supertwin {name}", terminal_width=80, max_content_width=80
+    )
+    return command.get_help(context).partition("\nCommands:")[0].rstrip()

@@ -1,0 +1,21 @@
+"""The pages under docs/ that come from the code say what the code says."""
+
+import pytest
+
+from supertwin.cli import main
+from supertwin.pages import pages
+from supertwin.tools import CHECKOUT
+
+PAGES = pages(main)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_up_to_date(name: str) -> None:
+    page = CHECKOUT / "docs" / name
+    assert page.read_text("utf-8") == PAGES[name], "run `make docs`"
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    pages = {path.name for path in (CHECKOUT / "docs").glob("*.md")}
+    assert not [name for name in pages if f"docs/{name}" not in readme]
