@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.stack import ROOT, environment, wait_until
+from tests.servers import wait_until
+from tests.stack import ROOT, environment
 
 SERVERS_ONLY = Path(__file__).with_name("servers_only.py")
 
@@ -66,7 +67,7 @@ def running_servers(home: Path, **settings: str) -> Iterator[Servers]:
     process = subprocess.Popen([sys.executable, str(SERVERS_ONLY)], cwd=ROOT, env=env)
     servers = Servers(env, process)
     try:
-        wait_until("the servers", servers.is_running, 90)
+        wait_until(servers.is_running, 90, "the servers")
         yield servers
     finally:
         process.send_signal(signal.SIGTERM)

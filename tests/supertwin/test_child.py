@@ -13,7 +13,7 @@ from supertwin.childlog import ChildLog
 from supertwin.children import ChildSpec
 from supertwin.errors import StartError
 from supertwin.health import answers_http, is_fresh
-from tests.stack import free_ports
+from tests.servers import free_ports
 
 
 def web_server(folder: Path, **times: float) -> ChildSpec:

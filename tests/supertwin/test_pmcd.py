@@ -5,7 +5,7 @@ from pathlib import Path
 
 from supertwin.pmcd import choose, running_address, without_root
 from supertwin.settings import Settings
-from tests.stack import wait_until
+from tests.servers import wait_until
 from tests.supertwin.conftest import Servers
 
 CONFIG = """# comment
@@ -41,7 +41,7 @@ def test_our_own_has_its_socket_at_home(tmp_path: Path) -> None:
 def test_a_running_one_is_found_by_its_greeting(
     servers: Servers, tmp_path: Path
 ) -> None:
-    wait_until("a PMCD", lambda: servers.child("pmcd")["state"] == "healthy")
+    wait_until(lambda: servers.child("pmcd")["state"] == "healthy", what="a PMCD")
     unix = servers.home / "pmcd" / "run" / "pmcd.socket"
     assert running_address(unix) == f"unix://{unix}"
     assert running_address(tmp_path / "none") is None

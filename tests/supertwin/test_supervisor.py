@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from supertwin.ports import open_files
-from tests.stack import wait_until
+from tests.servers import wait_until
 from tests.supertwin.conftest import Servers, processes_of, running_servers
 
 NAMES = ["fuseki", "victoria-metrics", "pmcd"]
@@ -32,7 +33,7 @@ def test_a_killed_child_is_back(servers: Servers, name: str) -> None:
         child = servers.child(name)
         return child["state"] == "healthy" and child["pid"] != before["pid"]
 
-    wait_until(f"{name} back", back, 60)
+    wait_until(back, 60, f"{name} back")
     child = servers.child(name)
     assert child["restarts"] == before["restarts"] + 1
     assert child["reason"] == "was killed by SIGKILL"
@@ -51,14 +52,11 @@ def test_fuseki_keeps_its_graphs_when_it_is_killed(servers: Servers) -> None:
         except httpx.TransportError:
             return False
 
-    wait_until("the twin is there", answers, 60)
+    wait_until(answers, 60, "the twin is there")
 
 
 def test_status_prints_the_table(servers: Servers) -> None:
-    wait_until(
-        "all healthy",
-        lambda: all(servers.child(n)["state"] == "healthy" for n in NAMES),
-    )
+    wait_until(lambda: all(servers.child(n)["state"] == "healthy" for n in NAMES))
     done = servers.run("status")
     assert done.returncode == 0
     assert all(name in done.stdout for name in NAMES)
@@ -121,21 +119,28 @@ def test_a_killed_supervisor_leaves_nothing(tmp_path: Path) -> None:
     with running_servers(tmp_path) as servers:
         servers.process.kill()
         servers.process.wait()
-        wait_until("all gone", lambda: not processes_of(tmp_path), 20)
+        wait_until(lambda: not processes_of(tmp_path), 20, "all gone")
         assert "nothing" in servers.run("down").stdout
         assert servers.run("status").returncode == 1
 
 
-def test_down_stops_the_servers_and_nothing_else(tmp_path: Path) -> None:
-    with (
-        subprocess.Popen(["sleep", "600"]) as bystander,
-        running_servers(tmp_path) as servers,
-    ):
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is none of the stack's business."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_down_stops_the_servers_and_nothing_else(
+    tmp_path: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    with running_servers(tmp_path) as servers:
         started = time.monotonic()
         done = servers.run("down")
         assert (done.returncode, done.stdout) == (0, "stopped\n")
         assert time.monotonic() - started < 30
-        wait_until("all gone", lambda: not processes_of(tmp_path), 5)
+        wait_until(lambda: not processes_of(tmp_path), 5, "all gone")
         assert servers.state["phase"] == "stopped"
         assert bystander.poll() is None
-        bystander.kill()
