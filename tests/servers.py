@@ -251,17 +251,27 @@ def _instance(labels: Mapping[str, str]) -> str:
     return f"{{{labels['instname']}}}" if "instname" in labels else ""
 
 
-class Fuseki(Server):
-    """A graph store with the project's own configuration; ``more`` services beside it.
+_FROZEN = """
+:frozen a fuseki:Service ;
+   fuseki:name "frozen" ;
+   fuseki:endpoint [ fuseki:operation fuseki:query ; fuseki:name "sparql" ] ;
+   fuseki:endpoint [ fuseki:operation fuseki:gsp-r ; fuseki:name "data" ] ;
+   fuseki:dataset [ a ja:MemoryDataset ] .
+"""
 
-    Its datasets outlive its restarts.
+
+class Fuseki(Server):
+    """A graph store with the project's own configuration.
+
+    Its datasets outlive its restarts. ``frozen`` is a dataset to read only.
     """
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.port = free_port()
         self.url = f"http://{LOOPBACK}:{self.port}"
-        config = (ROOT / "supertwin/fuseki.ttl").read_text() + more
+        config = (ROOT / "supertwin/fuseki.ttl").read_text() + _FROZEN
+        config = config.replace("( :twin :history )", "( :twin :history :frozen )")
         for name in ("twin", "history"):
             (folder / name).mkdir(exist_ok=True)
             config = config.replace(f"@{name.upper()}@", str(folder / name))

@@ -81,6 +81,12 @@ class Stack:
         )["children"]
         return found
 
+    def bridge(self) -> dict[str, Any]:
+        """What the bridge says of itself."""
+        path = self.home / "bridge" / "status.json"
+        found: dict[str, Any] = json.loads(path.read_text())
+        return found
+
     def seconds(self, selector: str, start: float, end: float) -> set[int]:
         """The whole seconds of [start, end] that a series has a raw point for."""
         answer = httpx.get(

@@ -1,6 +1,5 @@
 """From a machine, or a file, to a queryable twin."""
 
-import json
 import statistics
 import subprocess
 import time
@@ -57,7 +56,7 @@ def probe_figures(stack: Stack) -> list[Figure]:
 def big_host_figures(stack: Stack) -> list[Figure]:
     """A 128-thread host with this machine's PCP catalogue, instances scaled to it."""
     iris = Iris(stack.base)
-    facts = probe("big", _pcp_address(stack))
+    facts = probe("big", stack.bridge()["pcp"]["address"])
     xml = subprocess.run(
         ["lstopo-no-graphics", "--input", BIG, "--of", "xml"],
         capture_output=True,
@@ -140,11 +139,6 @@ def _store(stack: Stack) -> Iterator[Store]:
     url = stack.fuseki
     with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
         yield Store(twin, history)
-
-
-def _pcp_address(stack: Stack) -> str:
-    status = json.loads((stack.home / "bridge" / "status.json").read_text())
-    return str(status["pcp"]["address"])
 
 
 def _timed(action: Callable[[], T]) -> tuple[T, float]:

@@ -1,20 +1,18 @@
 """The Fuseki that the tests of this folder share."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from queries.endpoint import Endpoint
-from tests.queries.fuseki import running_fuseki
+from tests.servers import Fuseki
 
 
 @pytest.fixture(scope="session")
 def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The base URL of a running Fuseki."""
-    folder: Path = tmp_path_factory.mktemp("fuseki")
-    with running_fuseki(folder) as url:
-        yield url
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        yield server.url
 
 
 @pytest.fixture
