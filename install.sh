@@ -85,17 +85,12 @@ pcp_is_whole() {
     esac
 }
 
-has_pcp_python() {
-    compgen -G '/usr/lib/python3/dist-packages/cpmapi*.so' >/dev/null
-}
-
 has_pfm() {
     compgen -G '/usr/lib/*/libpfm.so.4' >/dev/null || compgen -G '/usr/lib*/libpfm.so.4' >/dev/null
 }
 
 missing_packages() {
     pcp_is_whole || echo pcp
-    has_pcp_python || echo python3-pcp
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
     [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
     has_pfm || echo libpfm4
@@ -241,23 +236,12 @@ build_venv() {
         --require-hashes -r deps/python/requirements.lock
 }
 
-# python3-pcp is built for the distribution's Python: only its modules are linked in,
-# so that no other system package can hide a gap in the lock file.
-link_pcp() {
-    local site
-    site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
-    ln -sfn /usr/lib/python3/dist-packages/pcp "$site/pcp"
-    ln -sf /usr/lib/python3/dist-packages/cpm*.so "$site/"
-    quietly "checking python3-pcp" .venv/bin/python -c 'import pcp.pmapi'
-}
-
 install_venv() {
     local lock project
     lock="$("$PYTHON" -V) $(sha256sum <deps/python/requirements.lock)"
     project="$PWD $(sha256sum <pyproject.toml)"
     [ -x .venv/bin/python ] && [ "$(cat .venv/lock.stamp 2>/dev/null)" = "$lock" ] || {
         build_venv
-        link_pcp
         echo "$lock" >.venv/lock.stamp
     }
     [ "$(cat .venv/project.stamp 2>/dev/null)" = "$project" ] || {
