@@ -15,6 +15,7 @@ class Known:
     """What the graph knows of a metric on a host; ``period`` is in seconds."""
 
     host: bool = False
+    pcp_asked: bool = False
     metric: bool = False
     exposed: bool = False
     has_instances: bool = False
@@ -36,6 +37,11 @@ class Evidence:
     bridge: Bridge
     sample: Sample | None = None
     store_reason: str = ""
+
+    @property
+    def of_many(self) -> bool:
+        """Whether several instances are asked for at once, so no value is the value."""
+        return self.known.has_instances and self.instance is None
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,9 @@ def _of_data(evidence: Evidence) -> Verdict | None:
     limit = max(_FRESH_S, _FRESH_PERIODS * (evidence.known.period or 0))
     if sample is None or sample.age > limit:
         return None
+    if evidence.of_many:
+        reason = f"the newest of its instances is {sample.age:g} s old; name one"
+        return Verdict("data", reason)
     return Verdict("data", f"the last value is {sample.age:g} s old")
 
 
@@ -71,6 +80,9 @@ def _of_graph(evidence: Evidence) -> Verdict | None:
     if not known.exposed and known.probe_reason:
         reason = f"the probe could not read PCP: {known.probe_reason}"
         return _permission(reason) or Verdict("PCP error", reason)
+    if not known.pcp_asked:
+        reason = f"{host!r} was described without asking PCP: probe it there"
+        return Verdict("not exposed by host", reason)
     if not known.metric:
         return Verdict("unknown metric", f"no host has a metric {metric!r}")
     if not known.exposed:

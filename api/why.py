@@ -40,7 +40,9 @@ class Why(BaseModel):
     plan: list[str] = Field(description="Names of the plans that sample it")
     period: float | None = Field(description="Seconds between two samples")
     selector: str = Field(description="MetricsQL selector of the series")
-    last_value: float | int | None
+    last_value: float | int | None = Field(
+        description="The last value of one series; none of several at once"
+    )
     last_timestamp_ms: int | None
     age_s: float | None = Field(description="Seconds since the last value")
     store_reason: str | None = Field(description="Why the store cannot be read")
@@ -53,7 +55,7 @@ async def why(
     host: Annotated[str, Query(description="Host name", min_length=1)],
     metric: Annotated[str, Query(description="Name in PCP", min_length=1)],
     instance: Annotated[
-        str | None, Query(description="Instance, such as cpu0; any without it")
+        str | None, Query(description="Instance, such as cpu0; all without it")
     ] = None,
 ) -> Why:
     """Names the first thing that explains it, from the catalogue to the store."""
@@ -88,20 +90,27 @@ async def _known(
     rows, hosts = await asyncio.gather(
         services.graph.rows(text), services.graph.rows(_host_query(host))
     )
-    return _read(rows[0]) if rows and hosts else Known()
+    if not rows or not hosts:
+        return Known()
+    return _read(rows[0], pcp_asked=hosts[0]["asked"].value == "true")
 
 
 def _host_query(host: str) -> str:
     node, name = iri_term(ST.ComputeNode), iri_term(ST.hostname)
-    return f"SELECT ?node {{ ?node a {node} ; {name} {text_term(host)} }} LIMIT 1"
+    exposes = iri_term(ST.exposes)
+    return (
+        f"SELECT ?node (EXISTS {{ ?node {exposes} ?metric }} AS ?asked) "
+        f"{{ ?node a {node} ; {name} {text_term(host)} }} LIMIT 1"
+    )
 
 
-def _read(row: Row) -> Known:
+def _read(row: Row, pcp_asked: bool) -> Known:
     def text(name: str) -> str:
         return row[name].value if name in row else ""
 
     return Known(
         host=True,
+        pcp_asked=pcp_asked,
         metric=text("known") == "true",
         exposed=text("exposed") == "true",
         has_instances=text("hasInstances") == "true",
@@ -123,7 +132,7 @@ async def _last(services: Services, series: str) -> tuple[Sample | None, str]:
 def _answer(found: Evidence) -> Why:
     judged, sample = judge(found), found.sample
     values: dict[str, Any] = {
-        "last_value": sample.number if sample else None,
+        "last_value": sample.number if sample and not found.of_many else None,
         "last_timestamp_ms": sample.timestamp_ms if sample else None,
         "age_s": sample.age if sample else None,
     }

@@ -32,16 +32,17 @@ class Settings(BaseSettings):
         description="Name of this machine in the twin and in its series. "
         "The default is what `hostname` prints.",
     )
-    base: str = Field(
-        default="http://localhost:8000",
-        description="What every instance IRI begins with.",
-    )
     bind: str = Field(
         default=LOOPBACK,
         description="IPv4 address that the API listens on. Fuseki, VictoriaMetrics "
         "and PMCD have no login and always listen on 127.0.0.1.",
     )
     api_port: Port = Field(default=8000, description="Port of the API.")
+    base: str = Field(
+        default_factory=lambda given: f"http://localhost:{given.get('api_port', 8000)}",
+        description="What every instance IRI begins with; the twin is loaded anew when "
+        "it changes. The default is `http://localhost:` and the API's port.",
+    )
     fuseki_port: Port = Field(default=3030, description="Port of the local Fuseki.")
     store_port: Port = Field(
         default=8428, description="Port of the local VictoriaMetrics."

@@ -20,7 +20,13 @@ STATUS: dict[str, Any] = {
     "metrics": {},
 }
 KNOWN = Known(
-    host=True, metric=True, exposed=True, plans=("monitor",), period=1.0, instances=1
+    host=True,
+    pcp_asked=True,
+    metric=True,
+    exposed=True,
+    plans=("monitor",),
+    period=1.0,
+    instances=1,
 )
 GOOD = Evidence("n1", "a.b", None, KNOWN, Bridge(STATUS))
 
@@ -45,6 +51,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("unknown host", {"known": Known()}),
     ("unknown metric", {"known": known(metric=False, exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False)}),
+    ("not exposed by host", {"known": known(exposed=False, pcp_asked=False)}),
     ("PCP error", {"known": known(exposed=False, probe_reason="no pmcd")}),
     (
         "no permission",

@@ -80,10 +80,14 @@ def test_fresh_data(api: httpx.Client, store: str) -> None:
     point = f'kernel_percpu_cpu_user{{hostname="n1",instname="cpu0"}} 9 {_now()}\n'
     httpx.post(f"{store}/api/v1/import/prometheus", content=point).raise_for_status()
     httpx.get(f"{store}/internal/force_flush").raise_for_status()
-    for more in ({"instance": "cpu0"}, {}, {"instance": ""}):
+    found = why(api, CPU, instance="cpu0")
+    assert found["verdict"] == "data"
+    assert found["last_value"] == 9
+    for more in ({}, {"instance": ""}):
         found = why(api, CPU, **more)
         assert found["verdict"] == "data"
-        assert found["last_value"] == 9
+        assert "name one" in found["reason"]
+        assert found["last_value"] is None
 
 
 def _now() -> int:
