@@ -24,19 +24,23 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Description:
-    """Everything that one probe says, by named graph."""
+    """Everything that one probe says, by named graph.
+
+    `probe` stands in the graph of `twin`, apart because it is new with every probe.
+    """
 
     host: str
     node: URIRef
     digest: str
     twin: Triples
+    probe: Triples
     metrics: Triples
     pmus: dict[URIRef, Triples]
     plans: Triples
 
     @property
     def graphs(self) -> list[Triples]:
-        return [self.twin, self.metrics, *self.pmus.values(), self.plans]
+        return [self.twin, self.probe, self.metrics, *self.pmus.values(), self.plans]
 
     def union(self) -> Graph:
         """One rdflib Graph of it all, to be validated."""
@@ -69,5 +73,6 @@ def describe(
     describe_plan(plans, iris, host, facts.get("pcp"), known, monitored, components)
     digested = digest([twin, metrics, *pmus.values(), plans])
     twin.link(node, {ST.digest: digested})
-    describe_probe(twin, iris, document)
-    return Description(host, node, digested, twin, metrics, pmus, plans)
+    probe = Triples()
+    describe_probe(probe, iris, document)
+    return Description(host, node, digested, twin, probe, metrics, pmus, plans)

@@ -57,10 +57,10 @@ class NotConformingError(IngestError):
 
 
 class OtherMachineError(IngestError):
-    """Another machine is known by that name."""
+    """Another machine is known by that name, or may be."""
 
     def __init__(self, host: str, known: str, new: str) -> None:
         super().__init__(
-            f"{host} is known as another machine ({known}, now {new}): give this one "
+            f"{host} is known as a machine of {known}, this one has {new}: give it "
             "another name, or replace it with `supertwin ingest --confirm`"
         )

@@ -14,7 +14,7 @@ from ingest.describe_plan import MONITOR
 from ingest.errors import NotConformingError, OtherMachineError
 from ingest.triples import Triples
 from ontology.iris import Iris
-from ontology.terms import PREFIXES, ST
+from ontology.terms import PREFIXES, PROV, ST
 from queries.endpoint import Endpoint
 from shapes.validate import validate
 
@@ -75,6 +75,7 @@ def publish(
     if not confirm:
         _check_signs(description, old_signs)
     if old_digest == description.digest:
+        store.twin.update(_same_seen_again(description, iris))
         return Published(False, report.lines)
     if old_digest:
         _archive(store, iris, description.host, old_digest)
@@ -96,9 +97,13 @@ def _known(twin: Endpoint, node: URIRef) -> tuple[list[str], str | None]:
 def _check_signs(description: Description, old: list[str]) -> None:
     """Two signs of one kind that differ are two machines.
 
-    Kinds that only one side has say nothing: reading a board's serial takes root.
+    Kinds that only one side has say nothing: reading a board's serial takes root. A
+    machine with a sign is not replaced by what has none: a file of its topology would
+    take all that else is known of it away.
     """
     known = dict(sign.split(":", 1) for sign in old)
+    if old and not any(p == ST.sign for _, p, _ in description.twin):
+        raise OtherMachineError(description.host, old[0], "no sign")
     for text in (str(o) for _, p, o in description.twin if p == ST.sign):
         kind, value = text.split(":", 1)
         if known.get(kind, value) != value:
@@ -115,7 +120,8 @@ def _replacement(description: Description, iris: Iris, twin: Endpoint) -> str:
     """The one update: host and monitor plan replaced, catalogues merged."""
     plans = iris.plans_graph(description.host)
     twin_graph = iris.twin_graph(description.host)
-    inserts = {twin_graph: description.twin, plans: description.plans}
+    facts = Triples([*description.twin, *description.probe])
+    inserts = {twin_graph: facts, plans: description.plans}
     for graph, triples in _catalogues(description, iris).items():
         inserts[graph] = _unknown(triples, twin, graph)
     blocks = "".join(
@@ -130,6 +136,18 @@ def _replacement(description: Description, iris: Iris, twin: Endpoint) -> str:
             f"INSERT DATA {{\n{blocks}}}",
         )
     )
+
+
+def _same_seen_again(description: Description, iris: Iris) -> str:
+    """The one update for a machine that did not change: who saw it last, and when."""
+    graph, node = iris.twin_graph(description.host), description.node
+    return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
+    WITH <{graph}> DELETE {{ <{node}> prov:wasGeneratedBy ?probe . ?seen ?p ?o }}
+    WHERE {{
+      <{node}> prov:wasGeneratedBy ?probe .
+      ?probe st:consulted? ?seen . ?seen ?p ?o }} ;
+    INSERT DATA {{ GRAPH <{graph}> {{
+    {description.probe.ntriples()} }} }}"""
 
 
 def _without_monitor(plans: URIRef) -> str:

@@ -6,8 +6,9 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
-from sampler_bridge.bridge import STOP_SIGNALS, Bridge, Options
+from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 
 
@@ -15,10 +16,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
     options = Options(**vars(_parser().parse_args(arguments)))
     _talk()
-    # Threads inherit the mask, so the signals wait for the one that asks for them.
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    # Not a blocked mask: numpy's own threads may be older than it and take the signal.
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
     try:
-        Bridge(options).run()
+        Bridge(options).run(stop)
     except BridgeError as error:
         print(f"sampler_bridge: {error}", file=sys.stderr)
         return 2 if isinstance(error, StateError) else 1

@@ -4,10 +4,10 @@ import fcntl
 import json
 import logging
 import os
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from sampler_bridge.account import Account
 from sampler_bridge.cursor import load_cursor
@@ -43,9 +43,6 @@ class Options:
     log_max_bytes: int
 
 
-STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
-
-
 class Bridge:
     """Everything that samples one host; raises StateError where it cannot start."""
 
@@ -71,7 +68,7 @@ class Bridge:
             self._samplers.apply,
         )
 
-    def run(self) -> None:
+    def run(self, stop: Event) -> None:
         """Sample until SIGTERM or SIGINT, then send what waits and return.
 
         The caller has blocked these signals. Raises BridgeError when a part of the
@@ -80,7 +77,7 @@ class Bridge:
         for part in (self._writer, self._plan):
             part.start()
         self._write_status()
-        while signal.sigtimedwait(STOP_SIGNALS, _STATUS_SECONDS) is None:
+        while not stop.wait(_STATUS_SECONDS):
             self._write_status()
             self._check_parts()
         _LOG.info("stopping")

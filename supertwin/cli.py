@@ -9,18 +9,18 @@ import json
 import signal
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from supertwin import report, stack, summary
+from supertwin.errors import SuperTwinError
 from supertwin.settings import Settings
 from supertwin.state import StackState, read_json, write_json
 from supertwin.tools import CHECKOUT
 
 if TYPE_CHECKING:
-    from supertwin.loading import Loaded
+    from supertwin.loading import Twin
 
 _INTERRUPTED = 130
 
@@ -83,9 +83,9 @@ def up() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     with stack.started(settings, _progress) as state:
-        loaded = _load(settings, state)
+        twin = _load(settings, state)
     _progress(f"up after {time.monotonic() - began:.1f} s")
-    for line in summary.up_lines(settings, loaded):
+    for line in summary.up_lines(settings, twin):
         click.echo(line)
 
 
@@ -119,21 +119,19 @@ def docs() -> None:
         click.echo(path)
 
 
-def _load(settings: Settings, state: StackState) -> "Loaded":
+def _load(settings: Settings, state: StackState) -> "Twin":
     """Load this machine's twin, unless this very stack has done so."""
-    from supertwin.loading import Loaded, load_host
+    from supertwin.loading import load_host, read_twin
 
-    done = _record(settings)
-    content = read_json(done)
-    if content and content.pop("stack") == state.started:
-        return Loaded(**content)
-    loaded = load_host(settings, state.pmcd, _progress)
-    write_json(done, {"stack": state.started, **loaded.to_json()})
-    return loaded
-
-
-def _record(settings: Settings) -> Path:
-    return settings.home / "loaded.json"
+    done = settings.home / "loaded.json"
+    twin = read_twin(settings, settings.host)
+    if twin is None or (read_json(done) or {}).get("stack") != state.started:
+        load_host(settings, state.pmcd, _progress)
+        write_json(done, {"stack": state.started})
+        twin = read_twin(settings, settings.host)
+    if twin is None:
+        raise SuperTwinError(f"{settings.host} was loaded, but the graph lacks it")
+    return twin
 
 
 def _progress(line: str) -> None:

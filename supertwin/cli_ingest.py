@@ -10,9 +10,10 @@ import click
 from ingest.errors import DocumentError, TopologyError
 from ingest.hwloc import parse_hwloc, read_file
 from ingest.probe import check_host, hwloc_document, probe
-from supertwin.loading import Loaded, load_document
+from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
 from supertwin.stack import pmcd_address
+from supertwin.summary import twin_line
 
 
 @click.command("probe")
@@ -39,7 +40,9 @@ def probe_command(out: Path | None) -> None:
 @click.option(
     "--hwloc", "hwloc_file", type=click.Path(path_type=Path), help="hwloc's XML."
 )
-@click.option("--host", help="Name of the machine; needed with --hwloc.")
+@click.option(
+    "--host", help="Name of the machine in the file; this one's is SUPERTWIN_HOST."
+)
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
 def ingest_command(
     probe_file: Path | None, hwloc_file: Path | None, host: str | None, confirm: bool
@@ -48,10 +51,14 @@ def ingest_command(
     settings = Settings()
     if probe_file and hwloc_file:
         raise click.UsageError("give --probe or --hwloc, not both")
+    if host and not (hwloc_file or probe_file):
+        raise click.UsageError("--host names the machine of a file, and none is given")
     if hwloc_file and not host:
         raise click.UsageError("--hwloc needs --host NAME: the file names no machine")
     document = _document(settings, probe_file, hwloc_file, host)
-    click.echo(_summary(load_document(settings, document, _progress, confirm)))
+    load_document(settings, document, _progress, confirm)
+    if twin := read_twin(settings, document["host"]):
+        click.echo(twin_line(twin))
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -75,8 +82,7 @@ def _document(
     if probe_file:
         document = _read_document(probe_file)
         return document | {"host": check_host(host or document["host"])}
-    name = check_host(host or settings.host)
-    return probe(name, pmcd_address(settings), _progress)
+    return probe(check_host(settings.host), pmcd_address(settings), _progress)
 
 
 def _read_topology(path: Path) -> dict[str, Any]:
@@ -100,12 +106,3 @@ def _read_document(path: Path) -> dict[str, Any]:
 
 def _progress(line: str) -> None:
     click.echo(line, err=True)
-
-
-def _summary(loaded: Loaded) -> str:
-    state = "loaded" if loaded.changed else "unchanged"
-    return (
-        f"{loaded.host}: {loaded.sockets} sockets, {loaded.cores} cores, "
-        f"{loaded.threads} threads, {loaded.metrics} metrics, "
-        f"{loaded.triples} triples ({state})"
-    )

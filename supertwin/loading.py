@@ -3,24 +3,29 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from ingest.describe import Description, describe
+from ingest.describe import describe
 from ingest.probe import check_host, probe
 from ingest.publish import Store, publish, read_catalogue
 from ontology.iris import Iris
-from ontology.terms import ST
+from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
 from supertwin.settings import Settings
 
 Progress = Callable[[str], None]
 
+_COUNTS = ("sockets", "cores", "threads", "metrics")
+
 
 @dataclass(frozen=True)
-class Loaded:
-    """What a load found: counts of the host, and whether its twin changed."""
+class Twin:
+    """What the graph says of a host, in numbers; `gaps` are the probe's, by source.
+
+    `triples` are those of the host's own graphs and of the shared catalogues.
+    """
 
     host: str
     sockets: int
@@ -29,19 +34,13 @@ class Loaded:
     metrics: int
     monitored: int
     triples: int
-    changed: bool
     gaps: dict[str, str]
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-def load_host(
-    settings: Settings, pcp_address: str | None, progress: Progress
-) -> Loaded:
+def load_host(settings: Settings, pcp_address: str | None, progress: Progress) -> None:
     """Probe this machine and make the answer its twin."""
     document = probe(check_host(settings.host), pcp_address, progress)
-    return load_document(settings, document, progress)
+    load_document(settings, document, progress)
 
 
 def load_document(
@@ -49,11 +48,11 @@ def load_document(
     document: dict[str, Any],
     progress: Progress,
     confirm: bool = False,
-) -> Loaded:
+) -> None:
     """Make a probe document the twin of its host."""
     iris = Iris(settings.base)
     with open_store(settings) as store:
-        return _load(iris, store, document, progress, confirm)
+        _load(iris, store, document, progress, confirm)
 
 
 @contextmanager
@@ -70,15 +69,10 @@ def _load(
     document: dict[str, Any],
     progress: Progress,
     confirm: bool,
-) -> Loaded:
-    catalogue = read_catalogue(store.twin, iris)
-    exposed = [
-        m["name"] for m in (document["facts"].get("pcp") or {}).get("metrics", [])
-    ]
+) -> None:
     started = time.monotonic()
-    description = describe(
-        document, iris, plan_names(load_monitor(), exposed), catalogue
-    )
+    monitored = _monitored(document, progress)
+    description = describe(document, iris, monitored, read_catalogue(store.twin, iris))
     progress(f"described in {len(description)} triples ({_since(started)})")
     started = time.monotonic()
     published = publish(description, store, iris, confirm)
@@ -86,28 +80,46 @@ def _load(
     for line in published.warnings:
         progress(line)
     progress(f"validated and {verb} ({_since(started)})")
-    return _loaded(document, description, published.changed)
 
 
-def _loaded(
-    document: dict[str, Any], description: Description, changed: bool
-) -> Loaded:
-    topology = document["facts"].get("hwloc") or {}
-    plans = sum(o == ST.SamplingPlan for _, _, o in description.plans)
-    return Loaded(
-        host=description.host,
-        sockets=len(topology.get("sockets", [])),
-        cores=len(topology.get("cores", [])),
-        threads=len(topology.get("threads", [])),
-        metrics=sum(o == ST.Metric for _, _, o in description.metrics),
-        monitored=plans,
-        triples=len(description),
-        changed=changed,
-        gaps={
-            name: source["reason"]
-            for name, source in document["sources"].items()
-            if not source["ok"]
-        },
+def _monitored(document: dict[str, Any], progress: Progress) -> list[str]:
+    """The part of the monitor set that the host exposes; the rest is named."""
+    metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
+    exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
+    absent = [name for name in monitor if not plan_names([name], exposed)]
+    if exposed and absent:
+        progress(f"of the monitor set, not on this host: {', '.join(absent)}")
+    return plan_names(monitor, exposed)
+
+
+def read_twin(settings: Settings, host: str) -> Twin | None:
+    """The twin of a host as it stands in the graph; None where there is none."""
+    with Endpoint(f"{settings.fuseki}/twin") as endpoint:
+        hosts = _rows(endpoint, "inventory/hosts", host=host)
+        if not hosts:
+            return None
+        gaps = _rows(endpoint, "why/probe-gaps", host=host)
+        return Twin(
+            host=host,
+            **{name: hosts[0][name] for name in _COUNTS},
+            monitored=len(_rows(endpoint, "telemetry/plan", host=host)),
+            triples=_triples(Iris(settings.base), host, endpoint),
+            gaps={row["source"]: row["reason"] for row in gaps},
+        )
+
+
+def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
+    answer = endpoint.select(saved_query(name).bind(params))
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
+
+
+def _triples(iris: Iris, host: str, endpoint: Endpoint) -> int:
+    others = (str(iris.twin_graph("x"))[:-1], str(iris.plans_graph("x"))[:-1])
+    own = (str(iris.twin_graph(host)), str(iris.plans_graph(host)))
+    return sum(
+        row["triples"]
+        for row in _rows(endpoint, "inventory/graphs")
+        if row["graph"] in own or not row["graph"].startswith(others)
     )
 
 

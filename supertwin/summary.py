@@ -9,7 +9,7 @@ from supertwin.settings import Settings
 from supertwin.state import StackState
 
 if TYPE_CHECKING:
-    from supertwin.loading import Loaded
+    from supertwin.loading import Twin
 
 _QUERY = (
     "PREFIX st: <https://w3id.org/supertwin/ns#> "
@@ -19,13 +19,20 @@ _QUERY = (
 )
 
 
-def up_lines(settings: Settings, loaded: "Loaded") -> list[str]:
+def twin_line(twin: "Twin") -> str:
+    """Return what a twin holds, in one line."""
+    return (
+        f"{twin.host}: {twin.sockets} sockets, {twin.cores} cores, "
+        f"{twin.threads} threads, {twin.metrics} metrics ({twin.monitored} sampled), "
+        f"{twin.triples} triples"
+    )
+
+
+def up_lines(settings: Settings, twin: "Twin") -> list[str]:
     """Return what was found, where it answers, and a query to try."""
     return [
-        f"{loaded.host}: {loaded.sockets} sockets, {loaded.cores} cores, "
-        f"{loaded.threads} threads, {loaded.metrics} metrics "
-        f"({loaded.monitored} sampled), {loaded.triples} triples",
-        *(f"  not learnt from {name}: {why}" for name, why in loaded.gaps.items()),
+        twin_line(twin),
+        *(f"  not learnt from {name}: {why}" for name, why in twin.gaps.items()),
         f"API              {settings.api}",
         f"Fuseki           {settings.fuseki}",
         f"VictoriaMetrics  {settings.store_read}",

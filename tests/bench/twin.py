@@ -85,7 +85,7 @@ def big_host_figures(stack: Stack) -> list[Figure]:
         Figure("  of which load", publishing - validating, "s"),
         Figure(
             "128 threads: triples of the host's own graph",
-            len(description.twin),
+            len(description.twin) + len(description.probe),
             "",
             50000,
         ),

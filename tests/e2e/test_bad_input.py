@@ -106,18 +106,6 @@ def test_a_description_that_does_not_conform_is_refused_with_its_report(
     assert "cache" in done.stderr
 
 
-def test_another_machine_behind_a_known_name(stack: Stack, tmp_path: Path) -> None:
-    path = tmp_path / "facts.json"
-    stack.run("probe", "--out", str(path))
-    document = json.loads(path.read_text())
-    document["facts"]["os"]["machine_id"] = "0123456789abcdef0123456789abcdef"
-    document["facts"].pop("board", None)
-    path.write_text(json.dumps(document))
-    done = stack.run("ingest", "--probe", str(path), check=False)
-    assert done.returncode == 2
-    assert "--confirm" in done.stderr
-
-
 def test_a_saved_query_that_does_not_exist(stack: Stack) -> None:
     done = stack.run("query", "cache/nothing", check=False)
     assert done.returncode == 2

@@ -1,6 +1,8 @@
 """Publishing on the real store: one update, catalogues that merge, a kept history."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from ingest.describe import describe
 from ingest.errors import NotConformingError, OtherMachineError
 from ingest.publish import Store, publish, read_catalogue
 from ontology.iris import Iris
-from ontology.terms import ST
+from ontology.terms import PROV, ST
 from queries.endpoint import Endpoint
 from tests.stack import Stack
 
@@ -69,6 +71,14 @@ def test_the_same_facts_change_nothing(store: Store, iris: Iris) -> None:
     times = {"started": "2027-01-01T00:00:00Z", "ended": "2027-01-01T00:00:01Z"}
     later = facts("same") | times
     assert not load(store, iris, later)
+    seen = store.twin.select(
+        f'SELECT ?t {{ ?h <{ST.hostname}> "same" ; <{PROV.wasGeneratedBy}> ?p . '
+        f"?p <{PROV.startedAtTime}> ?t }}"
+    ).rows
+    assert [str(time) for (time,) in seen] == ["2027-01-01T00:00:00+00:00"]
+    graph = iris.twin_graph("same")
+    sources = f"SELECT ?s {{ GRAPH <{graph}> {{ ?s a <{ST.ProbeSource}> }} }}"
+    assert len(store.twin.select(sources).rows) == 1
 
 
 def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
@@ -122,9 +132,23 @@ def test_another_machine_is_refused_until_confirmed(store: Store, iris: Iris) ->
     load(store, iris, facts("signed", machine=MACHINES[0]))
     with pytest.raises(OtherMachineError, match="--confirm"):
         load(store, iris, facts("signed", machine=MACHINES[1]))
-    load(store, iris, facts("signed", machine=None))
+    with pytest.raises(OtherMachineError, match="no sign"):
+        load(store, iris, facts("signed", machine=None))
+    load(store, iris, facts("signed", machine=None), confirm=True)
     load(store, iris, facts("signed", machine=MACHINES[2]))
     assert load(store, iris, facts("signed", machine=MACHINES[3]), confirm=True)
+
+
+def test_another_machine_is_refused_on_the_command_line(
+    stack: Stack, tmp_path: Path
+) -> None:
+    path = tmp_path / "facts.json"
+    for machine, code in ((0, 0), (1, 2)):
+        path.write_text(json.dumps(facts("named", machine=MACHINES[machine])))
+        done = stack.run("ingest", "--probe", str(path), check=False)
+        assert done.returncode == code, done.stderr
+    assert "--confirm" in done.stderr
+    assert stack.run("ingest", "--probe", str(path), "--confirm").returncode == 0
 
 
 def test_what_does_not_conform_changes_nothing(store: Store, iris: Iris) -> None:

@@ -82,11 +82,19 @@ def test_the_bridge_loses_no_second_up_to_its_kill(stack: Stack) -> None:
     assert missing(stack, again, again + 1) == set()
 
 
-def test_down_stops_what_up_started_and_nothing_else(tmp_path: Path) -> None:
-    with (
-        subprocess.Popen(["sleep", "600"]) as bystander,
-        running_stack(tmp_path) as stack,
-    ):
+@pytest.fixture
+def bystander() -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that has nothing to do with the stack."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_down_stops_what_up_started_and_nothing_else(
+    tmp_path: Path, bystander: "subprocess.Popen[bytes]"
+) -> None:
+    with running_stack(tmp_path) as stack:
         pids = [child["pid"] for child in stack.children().values() if child["pid"]]
         assert len(pids) >= 4
         stack.run("down")
@@ -94,7 +102,6 @@ def test_down_stops_what_up_started_and_nothing_else(tmp_path: Path) -> None:
         assert bystander.poll() is None
         assert "nothing" in stack.run("down").stdout.lower()
         assert stack.run("status", check=False).returncode == 1
-        bystander.kill()
 
 
 def test_the_twin_and_the_series_outlive_a_restart(tmp_path: Path) -> None:
@@ -106,4 +113,8 @@ def test_the_twin_and_the_series_outlive_a_restart(tmp_path: Path) -> None:
         stack.run("down")
         stack.run("up")
         assert sorted(stack.sparql(THREADS)) == before
-        wait_until(lambda: until in recent(stack), 20, "the old points")
+        wait_until(
+            lambda: stack.seconds(SELECTOR, until, until) == {until},
+            20,
+            "the old points",
+        )
