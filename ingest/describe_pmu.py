@@ -4,6 +4,7 @@ from typing import Any
 
 from rdflib import RDFS, URIRef
 
+from ingest.perf import is_usable
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -26,6 +27,7 @@ def describe_pmus(
                 ST.pmuModel: iris.pmu(pmu["name"]),
                 ST.isPartOf: iris.host(host),
                 ST.counts: _counted(iris, host, pmu["type"], facts),
+                ST.usable: is_usable(pmu["type"], facts.get("event_sources")),
             },
             label=f"PMU {pmu['name']}",
         )

@@ -16,6 +16,7 @@ from ingest.hwloc import read_hwloc
 from ingest.lshw import read_lshw
 from ingest.nics import read_nics
 from ingest.pcp import read_pcp
+from ingest.perf import read_event_sources
 from ingest.pfm import read_pfm
 from ingest.procfs import read_cpu, read_os
 from ingest.sysfs_cpu import read_cache_sets, read_clocks, read_numa_distances
@@ -30,6 +31,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
     "lshw": read_lshw,
     "hwloc": read_hwloc,
     "pfm": read_pfm,
+    "event_sources": read_event_sources,
     "os": read_os,
     "cpu": read_cpu,
     "clocks": read_clocks,
