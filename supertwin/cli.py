@@ -78,13 +78,14 @@ def main(traceback: bool) -> None:
 def up() -> None:
     """Start the stack, load this machine's twin, start monitoring; once is enough."""
     settings = Settings()
-    began = time.monotonic()
+    began = time.time()
     # A terminal that closes, or a `make` that is ended, is an interruption too.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     with stack.started(settings, _progress) as state:
         twin = _load(settings, state)
-    _progress(f"up after {time.monotonic() - began:.1f} s")
+    verb = "was up already, seen" if state.started < began else "up"
+    _progress(f"{verb} after {time.time() - began:.1f} s")
     for line in summary.up_lines(settings, twin):
         click.echo(line)
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import click
 
@@ -24,10 +25,23 @@ class SavedQueries(click.Group):
         query = load_catalogue().get(cmd_name)
         return _command(query) if query else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in load_catalogue():
+            raise click.UsageError(_unknown(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=SavedQueries, subcommand_metavar="NAME [PARAMETERS]")
 def query() -> None:
     """Run a saved query, against this host unless --host says otherwise."""
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, load_catalogue(), cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"no saved query {name!r}{hint}"
 
 
 def _command(saved: SavedQuery) -> click.Command:
@@ -61,7 +75,7 @@ def _option(param: Param) -> click.Option:
         about = f"{about}  [default: {default}]".strip()
     return click.Option(
         [f"--{param.name.replace('_', '-')}", param.name],
-        metavar=param.type.upper(),
+        metavar="|".join(map(str, param.enum)) or param.type.upper(),
         help=about,
     )
 
