@@ -57,6 +57,12 @@ class Account:
             self._written += written
             self._resent += again
 
+    def arrived(self, points: int, reason: str) -> None:
+        """Points, counted as lost for a reason before, that the store has after all."""
+        with self._lock:
+            self._missing[reason] -= points
+            self._written += points
+
     def figures(self) -> Mapping[str, Any]:
         """All counts at one moment, as the status file shows them."""
         with self._lock:

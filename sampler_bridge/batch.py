@@ -34,11 +34,15 @@ class Batch(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What became of a batch's points: the queue's, sent before, unreadable."""
+    """What became of a batch's points: the queue's, sent before, unreadable.
+
+    `gone` are the queue's too, but were dropped from the log while under way.
+    """
 
     fresh: int
     again: int
     lost: int
+    gone: int = 0
 
 
 def read_batch(

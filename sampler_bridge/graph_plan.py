@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Literal
 
 from queries.catalogue import saved_query
@@ -13,6 +13,7 @@ from queries.endpoint import Endpoint
 from queries.errors import QueriesError
 from sampler_bridge.errors import PlanError
 from sampler_bridge.plan import Plan, load_plan, make_plan, save_plan
+from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Reading:
     reason: str | None = None
 
 
-class PlanWatch:
+class PlanWatch(Worker):
     """Keeps ``reading`` as the graph has it; the last plan stands while it is away.
 
     ``take`` is handed every plan that differs from the one before, the first one
@@ -53,6 +54,7 @@ class PlanWatch:
     def __init__(
         self, fuseki: str, host: str, cache: Path, take: Callable[[Plan], None]
     ) -> None:
+        super().__init__("plan")
         kept = load_plan(cache)
         self.reading = Reading(kept or Plan(), reason="the graph was not reached yet")
         self._endpoint = Endpoint(f"{fuseki.rstrip('/')}/{_DATASET}", _TIMEOUT)
@@ -60,16 +62,6 @@ class PlanWatch:
         self._cache = cache
         self._take = take
         self._stop = Event()
-        self._thread = Thread(target=self._work, name="plan", daemon=True)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the watching thread runs."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Start watching."""
-        self._thread.start()
 
     def stop(self, seconds: float) -> None:
         """End, within ``seconds``."""

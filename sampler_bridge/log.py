@@ -123,7 +123,8 @@ class Log:
     def take(self, batch: Batch) -> Taken:
         """Take what a batch holds, and all before it, out of the queue.
 
-        Points whose segment went while they were under way count as dropped only.
+        Points whose segment went while they were under way are ``gone``: they were
+        counted as dropped.
         """
         with self._more:
             everything = sum(entry.points for entry in batch.entries)
@@ -131,7 +132,7 @@ class Log:
             self.taken = max(self.taken, batch.end)
             lost = self._settle(batch.end, fresh)
         if lost is None:
-            return Taken(0, everything - fresh, 0)
+            return Taken(0, everything - fresh, 0, fresh)
         return Taken(fresh, everything - fresh, lost)
 
     def forget(self, before: Position) -> None:

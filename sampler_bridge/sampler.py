@@ -7,7 +7,7 @@ neither delays nor breaks this one.
 import logging
 import time
 from collections.abc import Mapping
-from threading import Condition, Thread
+from threading import Condition
 
 from sampler_bridge.account import LATE
 from sampler_bridge.errors import SourceDownError
@@ -15,6 +15,7 @@ from sampler_bridge.lines import Lines
 from sampler_bridge.recorder import Recorder
 from sampler_bridge.source import Gap, Sample, Source
 from sampler_bridge.ticks import first_tick, next_tick
+from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 _LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
 
 
-class Sampler:
+class Sampler(Worker):
     """Samples metrics of one host at one period (ms) from one source.
 
     ``gaps`` says which metrics gave nothing at the last tick, ``reason`` why the
@@ -33,6 +34,7 @@ class Sampler:
     def __init__(
         self, host: str, period_ms: int, source: Source, recorder: Recorder
     ) -> None:
+        super().__init__(f"sampler-{period_ms}")
         self.reason: str | None = _NOT_YET
         self.gaps: Mapping[str, Gap] = {}
         self._host = host
@@ -46,18 +48,6 @@ class Sampler:
         self._lines = Lines(host, {})
         self._expected = 0
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
-        self._thread = Thread(
-            target=self._work, name=f"sampler-{period_ms}", daemon=True
-        )
-
-    @property
-    def alive(self) -> bool:
-        """Whether the sampler's thread runs."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Start sampling."""
-        self._thread.start()
 
     def plan(self, names: Mapping[str, str]) -> None:
         """Sample these metrics from the next tick on: series names by metric."""

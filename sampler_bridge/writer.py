@@ -8,15 +8,16 @@ points. While it is away, everything waits in the log.
 import logging
 import time
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import NamedTuple
 
-from sampler_bridge.account import REFUSED, UNREADABLE, Account
+from sampler_bridge.account import LOG_FULL, REFUSED, UNREADABLE, Account
 from sampler_bridge.batch import Batch
 from sampler_bridge.cursor import Cursor, Sent, save_cursor
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log import Log
 from sampler_bridge.store import Refusal, Store
+from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class StoreState(NamedTuple):
     last_ack_ms: int | None
 
 
-class Writer:
+class Writer(Worker):
     """The sender of a log; ``cursor_path`` keeps what the store acknowledged."""
 
     def __init__(
@@ -47,6 +48,7 @@ class Writer:
         cursor: Cursor,
         cursor_path: Path,
     ) -> None:
+        super().__init__("writer")
         self.state = StoreState(store.url, False, "not reached yet", None)
         self._log = log
         self._store = store
@@ -63,16 +65,6 @@ class Writer:
         self._unseen = False
         self._stop = Event()
         self._drain_until = 0.0
-        self._thread = Thread(target=self._work, name="writer", daemon=True)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the sender's thread runs."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Start sending."""
-        self._thread.start()
 
     def stop(self, seconds: float) -> None:
         """Send what waits while the store takes it, ``seconds`` at most, and end."""
@@ -143,6 +135,7 @@ class Writer:
             self._account.lost(taken.fresh, REFUSED)
         elif batch.entries:
             self._account.sent(taken.fresh, taken.again)
+            self._account.arrived(taken.gone, LOG_FULL)
             self.state = self.state._replace(last_ack_ms=time.time_ns() // 1_000_000)
             self._unseen = True
         self._sent.add(self._next, time.monotonic())

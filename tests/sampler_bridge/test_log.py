@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.batch import START, Position
+from sampler_bridge.batch import START, Position, Taken
 from sampler_bridge.errors import StateError
 from sampler_bridge.log import Log
 from sampler_bridge.record import HEADER_BYTES
@@ -119,7 +119,7 @@ def test_damage_is_counted_and_its_points_are_lost(tmp_path: Path) -> None:
     again = Log(tmp_path, 10**6)
     batch = again.read(START, 1000)
     assert batch.unreadable == 1
-    assert again.take(batch) == (8, 0, 4)
+    assert again.take(batch) == Taken(8, 0, 4)
     assert again.waiting == 0
     again.close()
 
@@ -144,10 +144,10 @@ def test_what_was_taken_can_be_read_again_and_counts_once(tmp_path: Path) -> Non
     log = Log(tmp_path, 10**6)
     fill(log, [(2, b"a", False), (3, b"b", False)])
     batch = log.read(START, 1000)
-    assert log.take(batch) == (5, 0, 0)
-    assert log.take(log.read(START, 1000)) == (0, 5, 0)
+    assert log.take(batch) == Taken(5, 0, 0)
+    assert log.take(log.read(START, 1000)) == Taken(0, 5, 0)
     log.append(9, 7, b"c")
-    assert log.take(log.read(START, 1000)) == (7, 5, 0)
+    assert log.take(log.read(START, 1000)) == Taken(7, 5, 0)
     log.close()
 
 
@@ -173,13 +173,13 @@ def test_dropping_what_was_taken_is_no_loss(tmp_path: Path) -> None:
     log.close()
 
 
-def test_points_dropped_on_their_way_count_as_dropped_only(tmp_path: Path) -> None:
+def test_points_dropped_on_their_way_are_told_apart(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
     log.append(0, 1, b"first")
     under_way = log.read(START, 1000)
     dropped = sum(log.append(tick, 1, b"%030d" % tick) for tick in range(1, 100))
     assert dropped > 1
-    assert log.take(under_way) == (0, 0, 0)
+    assert log.take(under_way) == Taken(0, 0, 0, gone=1)
     assert log.waiting == 100 - dropped
     log.close()
 
