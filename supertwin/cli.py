@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from supertwin.loading import Twin
 
 _INTERRUPTED = 130
+_SAMPLES_WITHIN = 15.0
+_LOOK = 0.1
 
 # Imported when they are called: `status` must not wait for pySHACL.
 _LATER = {
@@ -84,6 +86,8 @@ def up() -> None:
         signal.signal(number, signal.default_int_handler)
     with stack.started(settings, _progress) as state:
         twin = _load(settings, state)
+        if twin.monitored:
+            _wait_for_samples(settings)
     verb = "was up already, seen" if state.started < began else "up"
     _progress(f"{verb} after {time.time() - began:.1f} s")
     for line in summary.up_lines(settings, twin):
@@ -133,6 +137,17 @@ def _load(settings: Settings, state: StackState) -> "Twin":
     if twin is None:
         raise SuperTwinError(f"{settings.host} was loaded, but the graph lacks it")
     return twin
+
+
+def _wait_for_samples(settings: Settings) -> None:
+    """Wait until the bridge has taken up the plan, so that `up` ends with series."""
+    status = settings.home / "bridge" / "status.json"
+    deadline = time.monotonic() + _SAMPLES_WITHIN
+    while time.monotonic() < deadline:
+        if (read_json(status) or {}).get("written"):
+            return
+        time.sleep(_LOOK)
+    _progress(f"no sample after {_SAMPLES_WITHIN:.0f} s: {status} says why")
 
 
 def _progress(line: str) -> None:
