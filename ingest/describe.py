@@ -15,6 +15,7 @@ from ingest.describe_metrics import Catalogue, describe_instances, describe_metr
 from ingest.describe_plan import describe_plan
 from ingest.describe_pmu import describe_pmus
 from ingest.describe_topology import describe_topology
+from ingest.errors import DocumentError
 from ingest.triples import Triples, digest, union
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -59,12 +60,32 @@ def describe(
     """Describe a probe document (`ingest.probe`) as RDF.
 
     `monitored` are the PCP metrics of the monitor plan; `catalogue` is what the store
-    already holds, so that a differing descriptor gets an IRI of its own.
+    already holds, so that a differing descriptor gets an IRI of its own. Raises
+    DocumentError for facts of another form than a probe's.
     """
+    try:
+        return _describe(document, iris, monitored, catalogue or {})
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise DocumentError(
+            f"the facts of {document.get('host')!r} are not of a probe's form ({why}): "
+            "write them anew with `supertwin probe --out FILE`"
+        ) from error
+
+
+def _describe(
+    document: Facts, iris: Iris, monitored: Iterable[str], catalogue: Catalogue
+) -> Description:
     host, facts = document["host"], document["facts"]
     node = iris.host(host)
     twin, metrics, plans = Triples(), Triples(), Triples()
-    known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue or {})
+    known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue)
     describe_host(twin, iris, host, facts, known.values())
     components = describe_topology(twin, iris, host, facts)
     components |= describe_devices(twin, iris, host, facts)

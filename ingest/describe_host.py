@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from rdflib import XSD, Literal, URIRef
@@ -43,8 +44,8 @@ def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> No
         probe,
         ST.Probe,
         {
-            PROV.startedAtTime: Literal(document["started"], datatype=XSD.dateTime),
-            PROV.endedAtTime: Literal(document["ended"], datatype=XSD.dateTime),
+            PROV.startedAtTime: _time(document["started"]),
+            PROV.endedAtTime: _time(document["ended"]),
         },
     )
     triples.link(iris.host(host), {PROV.wasGeneratedBy: probe})
@@ -61,6 +62,11 @@ def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> No
                 ST.reason: outcome["reason"],
             },
         )
+
+
+def _time(text: str) -> Literal:
+    datetime.fromisoformat(text)  # raises ValueError for what is no time
+    return Literal(text, datatype=XSD.dateTime)
 
 
 def _system(system: dict[str, Any]) -> dict[URIRef, Any]:

@@ -83,6 +83,9 @@ def _each(values: Value | Iterable[Value]) -> Iterable[Value]:
 @lru_cache(maxsize=65536)
 def _literal(kind: str, value: str | int | float | bool) -> Literal:
     # the kind is part of the key: True, 1 and 1.0 are equal, their literals are not
+    if isinstance(value, str):
+        # bytes that were no UTF-8 stay visible, and can be written
+        value = value.encode("utf-8", "backslashreplace").decode()
     return Literal(Decimal(repr(value)) if kind == "float" else value)
 
 

@@ -81,7 +81,7 @@ def _document(
         return hwloc_document(check_host(host or ""), _read_topology(hwloc_file))
     if probe_file:
         document = _read_document(probe_file)
-        return document | {"host": check_host(host or document["host"])}
+        return document | {"host": check_host(host or str(document.get("host", "")))}
     return probe(check_host(settings.host), pmcd_address(settings), _progress)
 
 

@@ -1,5 +1,6 @@
 """The described graph says of a topology what hwloc's own tools say of it."""
 
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from rdflib import RDF, Graph, Literal, URIRef
 
 from ingest.describe import Description, describe
+from ingest.errors import DocumentError
 from ingest.hwloc import parse_hwloc
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST, UNIT
@@ -283,3 +285,53 @@ def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:
     graph = describe(document({"pcp": pcp}), IRIS, ["odd.metric"]).union()
     assert len(set(graph.subjects(RDF.type, ST.Metric))) == 3
     assert not list(graph.subjects(RDF.type, ST.SamplingPlan))
+
+
+def damaged(node: Any, choose: random.Random) -> Any:
+    """The same facts with one value, somewhere, replaced by another kind of value."""
+    inner = list(node.items() if isinstance(node, dict) else enumerate(node))
+    if not inner:
+        return 7
+    key, value = choose.choice(inner)
+    deeper = isinstance(value, dict | list) and choose.random() < 0.8
+    other = [None, "text", -1, 1.5, [], {}, [[]], {"a": 1}, True, "\ud800", 10**400]
+    changed = damaged(value, choose) if deeper else choose.choice(other)
+    if isinstance(node, dict):
+        return {**node, key: changed}
+    return [changed if at == key else kept for at, kept in inner]
+
+
+def test_facts_of_another_form_are_refused_or_described() -> None:
+    topology = parse_hwloc(synthetic("pack:1 numa:1 l3:1 l2:2 core:1 pu:2"))
+    whole = {
+        "hwloc": topology,
+        "pcp": PCP,
+        "disks": [{"name": "vda", "size": 1}],
+        "nics": [{"name": "eth0", "speed": None}],
+        "lshw": {"memory_banks": [{"slot": "A", "size": 1}]},
+        "os": {"kernel": "6.1"},
+        "cpu": {"sockets": {"0": {"name": "x", "flags": ["a"]}}},
+        "pfm": {
+            "pmus": [
+                {
+                    "name": "p",
+                    "description": "P",
+                    "type": "core",
+                    "counters": 4,
+                    "fixed_counters": 0,
+                    "events": [
+                        {"name": "E", "description": "", "code": "0x1", "umasks": []}
+                    ],
+                }
+            ]
+        },
+    }
+    choose = random.Random(7)
+    refused = 0
+    for _ in range(600):
+        try:
+            describe(damaged(document(whole), choose), IRIS, ["mem.util.free"]).union()
+        except DocumentError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert 50 < refused < 550
