@@ -36,6 +36,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_IS_JAVA = re.compile(r"<java:", re.IGNORECASE)
 _PROLOGUE = frozenset(("BASE", "PREFIX", "VERSION"))
 _UPDATES = frozenset(
     (
@@ -83,6 +85,8 @@ def _bare_words(text: str) -> Iterator[tuple[str, int]]:
         match = _TOKEN.match(text, position)
         assert match is not None  # noqa: S101
         position = match.end()
+        if match.lastgroup == "iri" and _IS_JAVA.match(_unescaped(match[0])):
+            raise _java(text, match.start())
         if match.lastgroup == "word":
             # A prefix cannot end in a dot, so "SERVICE.:x" is not a prefixed name.
             if text.startswith(":", position) and not match[0].endswith("."):
@@ -115,6 +119,20 @@ def _service(text: str, position: int) -> BadQueryError:
         f"SERVICE {_place(text, position)}: the twin asks no other endpoint; ask it "
         "from a client of your own, or leave the clause out",
     )
+
+
+def _java(text: str, position: int) -> BadQueryError:
+    return BadQueryError(
+        "java-refused",
+        "java: functions are not taken here",
+        f"a java: IRI {_place(text, position)}: it would call into the graph store's "
+        "own code; leave it out",
+    )
+
+
+def _unescaped(iri: str) -> str:
+    """An IRI with its \\u escapes as the characters they stand for."""
+    return _CODE_POINT.sub(lambda m: chr(int(m[1] or m[2], 16) % 0x110000), iri)
 
 
 def _place(text: str, position: int) -> str:

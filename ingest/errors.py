@@ -50,9 +50,10 @@ class NotConformingError(IngestError):
 
     def __init__(self, host: str, lines: list[str]) -> None:
         self.lines = lines
-        noun = "fault" if len(lines) == 1 else "faults"
+        faults = sum(not line.startswith("warning:") for line in lines)
+        noun = "fault" if faults == 1 else "faults"
         super().__init__(
-            f"the description of {host} has {len(lines)} {noun}; the old twin stays"
+            f"the description of {host} has {faults} {noun}; the old twin stays"
         )
 
 

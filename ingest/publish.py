@@ -74,13 +74,25 @@ def publish(
     old_signs, old_digest = _known(store.twin, description.node)
     if not confirm:
         _check_signs(description, old_signs)
-    if old_digest == description.digest:
+    if old_digest == description.digest and _plan_stands(description, iris, store.twin):
         store.twin.update(_same_seen_again(description, iris))
         return Published(False, report.lines)
     if old_digest:
         _archive(store, iris, description.host, old_digest)
     store.twin.update(_replacement(description, iris, store.twin))
     return Published(True, report.lines)
+
+
+def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
+    """Whether the monitor plan is whole: others may have written to its graph."""
+    graph = iris.plans_graph(description.host)
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT (COUNT(*) AS ?plans) WHERE {{ GRAPH <{graph}>
+          {{ ?plan a st:SamplingPlan ; st:planName {Literal(MONITOR).n3()} }} }}"""
+    ).values()
+    planned = sum(o == ST.SamplingPlan for _, _, o in description.plans)
+    return bool(rows[0][0] == planned)
 
 
 def _known(twin: Endpoint, node: URIRef) -> tuple[list[str], str | None]:

@@ -9,6 +9,7 @@ from sampler_bridge.source import Gap
 
 LATE = "the bridge was late"
 LOG_FULL = "the log was full"
+SLOW_SOURCE = "the source answered too late"
 REFUSED = "the store refused it"
 UNREADABLE = "the log was damaged"
 

@@ -32,7 +32,7 @@ def load_cursor(path: Path) -> Cursor:
         taken, again = (Position(*map(int, document[key])) for key in _POSITIONS)
         store = document["store"]
         return Cursor(taken, again, None if store is None else float(store))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return Cursor()
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,11 @@ def _period_ms(seconds: Any) -> int:
         period = Decimal(str(seconds)) * 1000
         if SHORTEST_MS <= period <= LONGEST_MS and period == int(period):
             return int(period)
-    except InvalidOperation:
+    except ArithmeticError:  # no number, or one without end
         pass
     raise PlanError(
-        f"a period of {seconds} s is not possible: give whole ms, 0.001 to 3600 s"
+        f"a period of {str(seconds)[:40]} s is not possible: give whole ms, "
+        "0.001 to 3600 s"
     )
 
 

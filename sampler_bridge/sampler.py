@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from threading import Condition
 
-from sampler_bridge.account import LATE
+from sampler_bridge.account import LATE, SLOW_SOURCE
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.lines import Lines
 from sampler_bridge.recorder import Recorder
@@ -122,6 +122,12 @@ class Sampler(Worker):
             self._recorder.skip(self._expected, str(error))
             return
         self.reason = None
+        late_ms = _now_ms() - tick_ms
+        if late_ms > self._period_ms:  # these are values of another time
+            reason = SLOW_SOURCE
+            self.gaps = {name: Gap(reason, 1) for name in self._names}
+            self._recorder.skip(sample.expected, reason)
+            return
         text = self._lines.text(sample, tick_ms)
         self._expected = sample.expected
         self.gaps = {**text.left_out, **sample.missing}

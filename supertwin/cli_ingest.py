@@ -62,7 +62,16 @@ def ingest_command(
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole, or not at all."""
+    """Write a file so that it is there whole, or not at all.
+
+    A device or a pipe is written to as it is, a link stays and its target is written.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_text(text, "utf-8")
+        return
+    if path.is_dir() or not path.parent.is_dir():
+        raise click.UsageError(f"--out {path}: give a file in a folder that exists")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, "utf-8")

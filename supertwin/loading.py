@@ -38,8 +38,15 @@ class Twin:
 
 
 def load_host(settings: Settings, pcp_address: str | None, progress: Progress) -> None:
-    """Probe this machine and make the answer its twin."""
+    """Probe this machine and make the answer its twin.
+
+    A PMCD that is away for the moment does not cost the twin its metrics and plan.
+    """
     document = probe(check_host(settings.host), pcp_address, progress)
+    known = read_twin(settings, settings.host)
+    if known and known.metrics and not document["sources"]["pcp"]["ok"]:
+        progress("PCP gave nothing, so the old twin stays, with its plan")
+        return
     load_document(settings, document, progress)
 
 

@@ -16,6 +16,10 @@ _LENGTH_OF_TIME = re.compile(r"(\d+)([hdwy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 
 
+# with a host, without a query or a fragment: paths are put behind it
+_URL = re.compile(r"https?://[^\s<>\"{}|\\^`?#/][^\s<>\"{}|\\^`?#]*")
+
+
 class Settings(BaseSettings):
     """What can be set, with its default; each field is ``SUPERTWIN_`` + its name."""
 
@@ -40,6 +44,7 @@ class Settings(BaseSettings):
     api_port: Port = Field(default=8000, description="Port of the API.")
     base: str = Field(
         default_factory=lambda given: f"http://localhost:{given.get('api_port', 8000)}",
+        min_length=1,
         description="What every instance IRI begins with; the twin is loaded anew when "
         "it changes. The default is `http://localhost:` and the API's port.",
     )
@@ -85,7 +90,10 @@ class Settings(BaseSettings):
         "`w` or `y`, at least `24h`.",
     )
     query_timeout: float = Field(
-        default=30.0, gt=0, description="Seconds after which a SPARQL query is stopped."
+        default=30.0,
+        ge=1,
+        le=86400,
+        description="Seconds after which a SPARQL query is stopped, 1 to 86400.",
     )
     query_max_bytes: int = Field(
         default=64 * 1024 * 1024,
@@ -124,7 +132,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_url(cls, url: str) -> str:
         """Refuse what is no http address; a slash at the end would double later."""
-        if url and not re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+", url):
+        if url and not _URL.fullmatch(url):
             raise ValueError("not an address such as http://localhost:8000")
         return url.rstrip("/")
 

@@ -61,8 +61,11 @@ def read_state(home: Path) -> StackState | None:
     content = read_json(state_path(home))
     if content is None:
         return None
-    children = {k: ChildState(**v) for k, v in content.pop("children").items()}
-    return StackState(**content, children=children)
+    try:
+        children = {k: ChildState(**v) for k, v in content.pop("children").items()}
+        return StackState(**content, children=children)
+    except (AttributeError, KeyError, TypeError):  # written by another version
+        return None
 
 
 def write_json(path: Path, content: object) -> None:

@@ -28,6 +28,8 @@ Chore = Callable[[], Coroutine[Any, Any, None]]
 
 _log = logging.getLogger(__name__)
 
+_PUBLISH_AGAIN = 2.0  # seconds after a state that the disk did not take
+
 
 class Supervisor:
     """Runs children in groups: a group starts when all of the one before are ready."""
@@ -41,6 +43,7 @@ class Supervisor:
             settings=settings.environment(),
         )
         self._running: list[tuple[Child, asyncio.Task[None]]] = []
+        self._again: asyncio.TimerHandle | None = None
 
     async def run(
         self,
@@ -108,10 +111,15 @@ class Supervisor:
 
     def _publish(self) -> None:
         """Write the state; a full disk must not take the stack down with it."""
+        if self._again:
+            self._again.cancel()
+            self._again = None
         try:
             write_state(self._settings.home, self._state)
         except OSError as error:
             _log.error("state not written: %s", error)
+            loop = asyncio.get_running_loop()
+            self._again = loop.call_later(_PUBLISH_AGAIN, self._publish)
 
 
 def _stop_signal() -> asyncio.Future[None]:

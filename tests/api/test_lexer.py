@@ -122,3 +122,14 @@ def test_quoted_text_never_changes_the_form(text: str) -> None:
 def test_long_texts_take_linear_time(bit: str) -> None:
     with pytest.raises(BadQueryError, match="SERVICE"):
         read_form(f"SELECT * {{ {bit * 300_000}\n' ''' \" \n {SERVICE} }}\nSERVICE")
+
+
+@pytest.mark.parametrize(
+    "iri",
+    ["<java:org.apache.jena.Wait>", "<JAVA:x>", r"<j\u0061va:x>", r"<\U0000006Aava:x>"],
+)
+def test_java_is_refused(iri: str) -> None:
+    for text in (f"PREFIX f: {iri} SELECT * {{}}", f"SELECT ({iri}(1) AS ?x) {{}}"):
+        with pytest.raises(BadQueryError, match="java:"):
+            read_form(text)
+    assert read_form('SELECT ("<java:x>" AS ?x) {}') is Form.SELECT

@@ -97,6 +97,16 @@ def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
     assert [str(k) for (k,) in store.history.select(old).rows] == ["6.1.0"]
 
 
+def test_a_lost_plan_is_restored_though_nothing_changed(
+    store: Store, iris: Iris
+) -> None:
+    load(store, iris, facts("replanned"))
+    graph = iris.plans_graph("replanned")
+    store.twin.update(f"DROP GRAPH <{graph}>")
+    assert load(store, iris, facts("replanned"))
+    assert store.twin.ask(f"ASK {{ GRAPH <{graph}> {{ ?s a <{ST.SamplingPlan}> }} }}")
+
+
 def test_catalogues_merge(store: Store, iris: Iris) -> None:
     load(store, iris, facts("first"))
     load(store, iris, facts("second"))

@@ -1,6 +1,8 @@
 """The whole process between a real PMCD and a real store, and what may befall it."""
 
 import math
+import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -134,6 +136,26 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
     assert_every_tick(values, before, 200, late)
     assert status["carried"] > 20
     assert closes(status)
+
+
+def test_a_pmcd_that_stalls_bends_no_timestamp(
+    tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    with Pmcd(tmp_path / "own", sample=True) as pmcd:
+        bridge = new_bridge(pmcd.address, store.url)
+        bridge.plan(["kernel.all.uptime"], 0.2)
+        bridge.start()
+        bridge.wait_for(lambda status: status["written"] > 5)
+        os.kill(pmcd.pid, signal.SIGSTOP)
+        time.sleep(2.5)
+        os.kill(pmcd.pid, signal.SIGCONT)
+        resumed = bridge.status()["written"]
+        bridge.wait_for(lambda status: status["written"] > resumed + 5)
+        assert bridge.end() == 0
+    (points,) = store.values().values()
+    offsets = [value - ms / 1000 for ms, value in points.items()]
+    assert max(offsets) - min(offsets) < 0.5
+    assert closes(bridge.status())
 
 
 def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(

@@ -4,10 +4,12 @@ import errno
 import os
 from pathlib import Path
 
+import click
 import pytest
 
 from ingest.errors import HostNameError, NotConformingError
 from queries.errors import EndpointUnreachableError, ParameterError
+from supertwin.cli_ingest import write_whole
 from supertwin.errors import MendableError, StartError
 from supertwin.report import error_lines, exit_code
 from tests.supertwin.conftest import run
@@ -70,3 +72,21 @@ def test_every_command_is_in_the_help(env: dict[str, str]) -> None:
     text = run(env, "--help").stdout
     for name in ("up", "down", "status", "probe", "ingest", "query", "docs"):
         assert f"\n  {name} " in text
+
+
+def test_out_leaves_devices_and_links_alone(tmp_path: Path) -> None:
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "text")
+    assert os.read(reader, 10) == b"text"
+    assert pipe.is_fifo()
+    os.close(reader)
+    target.write_text("old")
+    link.symlink_to(target)
+    write_whole(link, "new")
+    assert (link.is_symlink(), target.read_text()) == (True, "new")
+    with pytest.raises(click.UsageError, match="folder that exists"):
+        write_whole(tmp_path / "no" / "file", "text")
+    with pytest.raises(click.UsageError, match="folder that exists"):
+        write_whole(tmp_path, "text")

@@ -54,6 +54,10 @@ def test_a_full_disk(env: dict[str, str]) -> None:
         ("BASE", "no address"),
         ("FUSEKI_HEAP", "plenty"),
         ("QUERY_TIMEOUT", "-1"),
+        ("QUERY_TIMEOUT", "inf"),
+        ("BASE", ""),
+        ("BASE", "http://x?q"),
+        ("FUSEKI_URL", "http:///"),
         ("HOST", ""),
     ],
 )
