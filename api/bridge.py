@@ -8,6 +8,7 @@ from typing import Any
 
 # The bridge writes the file every second, whether or not a tick was due.
 FRESH_S = 10.0
+_LATEST_MS = 10**15
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Bridge:
     def last_tick_age(self) -> float | None:
         """Seconds since the last tick."""
         tick = self.status.get("last_tick_ms")
-        if not isinstance(tick, int | float):
+        if not isinstance(tick, int | float) or not abs(tick) < _LATEST_MS:
             return None
         return round(time.time() - tick / 1000, 3)
 
@@ -60,7 +61,7 @@ def read_bridge(path: Path) -> Bridge:
         status = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return Bridge({}, "it never wrote its status; `make up` starts it")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return Bridge({}, f"{path} cannot be read: {error}")
     if not isinstance(status, dict):
         return Bridge({}, f"{path} holds no status")

@@ -21,6 +21,22 @@ TABLES = (
 TRIPLES = (TURTLE, N_TRIPLES, JSON_LD, "application/rdf+xml")
 NODES = (JSON_LD, TURTLE, N_TRIPLES, HTML, JSON)
 
+# What the ending of an address, or ?format=, asks for, whatever is accepted.
+ENDINGS = {
+    "csv": "text/csv",
+    "json": RESULTS_JSON,
+    "jsonld": JSON_LD,
+    "ttl": TURTLE,
+    "rq": QUERY,
+}
+
+NODE_FORMATS = {
+    "jsonld": JSON_LD,
+    "turtle": TURTLE,
+    "ntriples": N_TRIPLES,
+    "html": HTML,
+}
+
 # What the graph store is asked for, where it differs from what the client is told.
 _UPSTREAM = {JSON: RESULTS_JSON}
 

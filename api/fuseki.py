@@ -13,6 +13,7 @@ import httpx
 import orjson
 
 from api.problems import ApiError, BadQueryError, GraphStoreError
+from api.transport import Connections
 
 _CUT = b"##  Query cancelled due to timeout"
 _ENDS = {
@@ -110,6 +111,8 @@ class GraphStore:
             raise _away(self.url) from None
 
     async def _read(self, response: httpx.Response, media_type: str) -> bytes:
+        if response.status_code in (401, 403):
+            raise _account_refused(self.url, response.status_code)
         if response.status_code != 200:
             reason = await _collect(response, _REASON_BYTES)
             text = (reason or b"").decode(errors="replace")
@@ -141,15 +144,14 @@ class GraphStore:
         )
 
 
-def client(connections: int = 16) -> httpx.AsyncClient:
+def client(
+    account: tuple[str, str] | None = None, connections: int = 16
+) -> httpx.AsyncClient:
     """A pool of kept-alive connections; what comes after them waits 5 s for one."""
     return httpx.AsyncClient(
         headers={"Accept-Encoding": "identity"},
-        limits=httpx.Limits(
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            keepalive_expiry=20,
-        ),
+        auth=account,
+        transport=Connections(connections, keep_s=20),
         timeout=httpx.Timeout(None, connect=5, pool=5),
         trust_env=False,
     )
@@ -205,6 +207,16 @@ def _unexpected(what: str) -> GraphStoreError:
 
 def _cut_short() -> GraphStoreError:
     return _unexpected("ended its answer before it was complete; ask again")
+
+
+def _account_refused(url: str, status: int) -> GraphStoreError:
+    return GraphStoreError(
+        502,
+        "graph-store-account",
+        "The graph store does not let SuperTwin in",
+        f"Fuseki at {url} refuses the account ({status}); mend SUPERTWIN_FUSEKI_USER "
+        "and SUPERTWIN_FUSEKI_PASSWORD, or its _FILE",
+    )
 
 
 def _busy() -> GraphStoreError:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from api.bridge import Bridge, read_bridge
 from api.problems import ApiError
-from api.services import Use
+from api.services import Services, Use
 from api.version import supertwin_version
 
 router = APIRouter(tags=["Health"])
@@ -46,6 +46,14 @@ class Health(BaseModel):
 )
 async def health(response: Response, services: Use) -> Health:
     """Asks each service; 503 when one is not ok."""
+    found = await find_health(services)
+    response.status_code = 200 if found.status == "ok" else 503
+    response.headers["Cache-Control"] = "no-store"
+    return found
+
+
+async def find_health(services: Services) -> Health:
+    """What each service answers, or why it does not."""
     bridge, graph, store = await asyncio.gather(
         to_thread.run_sync(read_bridge, services.bridge_status),
         _timed(services.graph.query("ASK {}", "application/sparql-results+json")),
@@ -58,8 +66,6 @@ async def health(response: Response, services: Use) -> Health:
         "pmcd": _pmcd(bridge),
     }
     well = all(service.ok for service in found.values())
-    response.status_code = 200 if well else 503
-    response.headers["Cache-Control"] = "no-store"
     return Health(
         status="ok" if well else "degraded",
         host=services.settings.host,

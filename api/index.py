@@ -1,15 +1,52 @@
-"""``/``: where to begin."""
+"""``/``: the hosts, their health, and where to go from there."""
+
+import asyncio
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 
 from api import pages
-from api.services import Use
+from api.connection import while_connected
+from api.health import find_health
+from api.home import busy, host_cards
+from api.problems import ApiError
+from api.services import Services, Use
 
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
-@router.get("/", include_in_schema=False, response_class=Response)
+@router.get("/", response_class=Response)
 async def index(request: Request, services: Use) -> Response:
-    """A plain page with links."""
+    """The hosts of the twin; says why there are none when the graph is away."""
     base = services.settings.base
-    return pages.page("index.html", request, base, title="SuperTwin")
+    try:
+        work = host_cards(services, pages.links(request, base))
+        hosts, away = await while_connected(request, work), ""
+    except ApiError as error:
+        hosts, away = [], error.detail
+    return pages.page(
+        "index.html", request, base, title="Hosts", hosts=hosts, away=away
+    )
+
+
+@router.get("/state")
+async def state(request: Request, services: Use) -> JSONResponse:
+    """What the page asks for again and again: health, and how busy each host is.
+
+    It is 200 even when something is down, which is what it is there to say.
+    """
+    content = await while_connected(request, _state(services))
+    return JSONResponse(content, headers={"Cache-Control": "no-store"})
+
+
+async def _state(services: Services) -> dict[str, Any]:
+    health, found = await asyncio.gather(find_health(services), _busy(services))
+    return {"health": health.model_dump(), **found}
+
+
+async def _busy(services: Services) -> dict[str, Any]:
+    try:
+        return {"hosts": await busy(services), "problem": ""}
+    except ApiError as error:
+        return {"hosts": {}, "problem": error.detail}

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from api.problems import NotAcceptableError
 
-_PIECE = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*")+')
-_PART = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
+# A quoted string that never ends takes all the rest, possessively: to look for its end
+# from every quote anew would take minutes.
+_QUOTED = r'"(?:[^"\\]|\\.?)*+"?'
+_PIECE = re.compile(rf'(?:[^;"]|{_QUOTED})++', re.DOTALL)
+_PART = re.compile(rf'(?:[^,"]|{_QUOTED})++', re.DOTALL)
 _RANGE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+)/([!#$%&'*+.^_`|~0-9a-z-]+)")
 # Old clients write "*" for "*/*" and ".2" for "0.2".
 _QUALITY = re.compile(r"0?(\.[0-9]{0,3})|0|1(\.0{0,3})?")

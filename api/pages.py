@@ -1,13 +1,16 @@
 """Plain HTML: everything is escaped, and what lies under the base links by path."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS
 from rdflib.term import Node as Term
@@ -23,16 +26,25 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_STATIC = Path(__file__).parent / "static"
 _HEADERS = {
     "Content-Type": formats.content_type(formats.HTML),
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "Vary": "Accept",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+_NAVIGATION = (
+    ("/", "Hosts"),
+    ("/dashboards", "Dashboards"),
+    ("/queries", "Queries"),
+    ("/editor", "Editor"),
+)
+_PARTS = re.compile(r"\d+|\D+")
 _FIRST = (RDF.type, RDFS.label, RDFS.comment)
 
 
@@ -82,35 +94,63 @@ def links(request: Request, base: str) -> Links:
     return Links(base, request.scope.get("root_path", "").rstrip("/"))
 
 
-def page(template: str, request: Request, base: str, **values: Any) -> Response:
-    """A template of ``templates/`` as an HTML response."""
+def page(
+    template: str,
+    request: Request,
+    base: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **values: Any,
+) -> Response:
+    """A template of ``templates/`` as an HTML response; pages' own headers prevail."""
     made = links(request, base)
     text = _TEMPLATES.get_template(template).render(
-        links=made, root=made.root, **values
+        links=made, root=made.root, **_navigation(request, made.root), **values
     )
-    return Response(text, headers=_HEADERS)
+    return Response(text, status, headers={**(headers or {}), **_HEADERS})
 
 
-def node_page(request: Request, base: str, node: Node) -> Response:
-    """Everything said about a node, and what points at it."""
-    made = links(request, base)
-    outgoing = _grouped(node.graph.predicate_objects(node.iri), made, node.graph)
+def json_block(value: Any) -> Markup:
+    """A value (or dataclass) as JSON that can stand within a script element."""
+    text = orjson.dumps(value).decode()
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704
+
+
+def modules(*folders: str) -> list[str]:
+    """The scripts in these folders of static/, to be asked for all at once."""
+    return [
+        f"{folder}/{path.name}"
+        for folder in folders
+        for path in sorted((_STATIC / folder).glob("*.js"))
+    ]
+
+
+_TEMPLATES.globals.update(json_block=json_block, modules=modules)
+
+
+def _navigation(request: Request, root: str) -> dict[str, Any]:
+    """The links on top of every page, and which of them this page is below."""
+    path = request.url.path.removeprefix(root)
+    below = (link for link, _ in _NAVIGATION[1:] if f"{path}/".startswith(f"{link}/"))
+    return {"navigation": _NAVIGATION, "here": next(below, "/")}
+
+
+def triples(node: Node, links: Links) -> dict[str, Any]:
+    """Everything said about a node, what points at it, and its neighbours."""
     pointing = (
         (link, subject)
         for subject, link in node.graph.subject_predicates(node.iri)
         if subject != node.iri
     )
-    return page(
-        "node.html",
-        request,
-        base,
-        iri=node.iri,
-        title=made.shown(node.iri, node.graph).text,
-        outgoing=outgoing,
-        incoming=_grouped(pointing, made, node.graph),
-        beside=_beside(node, made),
-        cut=node.cut,
-    )
+    said = node.graph.predicate_objects(node.iri)
+    return {
+        "outgoing": _grouped(said, links, node.graph),
+        "incoming": _grouped(pointing, links, node.graph),
+        "beside": _beside(node, links),
+    }
 
 
 def _beside(
@@ -149,13 +189,15 @@ def _grouped(
 
 def natural(text: str) -> list[tuple[bool, int, str]]:
     """A sort key that puts ``thread 9`` before ``thread 10``."""
-    parts, run = [], ""
-    for character in text + "\0":
-        if run and run[-1].isdecimal() != character.isdecimal():
-            parts.append(run)
-            run = ""
-        run += character
-    return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in parts]
+    return [_part_key(part) for part in _PARTS.findall(text)]
+
+
+def _part_key(part: str) -> tuple[bool, int, str]:
+    """Numbers come before text; of two, the longer one is the larger one."""
+    if not part[0].isdecimal():
+        return True, 0, part
+    digits = part.lstrip("0")
+    return False, len(digits), digits
 
 
 def _kind(term: Term) -> str:

@@ -1,15 +1,16 @@
 """The one shape of every error: RFC 9457 ``application/problem+json``.
 
 ApiError is the root of all errors of this folder; whatever the framework itself refuses
-(404, 405, 422) and whatever breaks unforeseen (500) is turned into the same shape.
+(404, 405, 422) and whatever breaks unforeseen (500) is turned into the same shape. A
+browser is shown the same as a page.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -19,7 +20,13 @@ from starlette.routing import Match
 MEDIA_TYPE = "application/problem+json"
 TYPES = "https://w3id.org/supertwin/problem/"
 _PATH = "/~:@!$&'()*+,;="
-_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Vary": "Accept",
+}
+# Draws a problem document, with these headers, for a client that prefers a page.
+Draw = Callable[[Request, Mapping[str, Any], Mapping[str, str]], Response | None]
 
 
 class ProblemDocument(BaseModel):
@@ -88,8 +95,9 @@ class GraphStoreError(ApiError):
     """502, 503 or 504: the graph store gave no complete answer."""
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of the application a problem document."""
+def install(app: FastAPI, draw: Draw) -> None:
+    """Make every error of the application a problem document, drawn for browsers."""
+    app.state.draw_problem = draw
     app.add_exception_handler(ApiError, _problem)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -105,7 +113,8 @@ def _document(
     kind: str = "",
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, Any] | None = None,
-) -> JSONResponse:
+    drawn: bool = True,
+) -> Response:
     content = {
         "type": TYPES + kind if kind else "about:blank",
         "title": title,
@@ -114,13 +123,18 @@ def _document(
         "instance": quote(request.url.path, safe=_PATH),
         **(members or {}),
     }
-    return JSONResponse(
-        content, status, {**_HEADERS, **(headers or {})}, media_type=MEDIA_TYPE
-    )
+    sent = {**_HEADERS, **(headers or {})}
+    page = request.app.state.draw_problem(request, content, sent) if drawn else None
+    return page or JSONResponse(content, status, sent, media_type=MEDIA_TYPE)
 
 
-async def _problem(request: Request, error: Exception) -> JSONResponse:
+async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)  # noqa: S101
+    return answer(request, error, drawn=True)
+
+
+def answer(request: Request, error: ApiError, *, drawn: bool = False) -> Response:
+    """The problem document of an error; ``drawn`` for whoever prefers a page."""
     return _document(
         request,
         error.status,
@@ -129,10 +143,11 @@ async def _problem(request: Request, error: Exception) -> JSONResponse:
         kind=error.kind,
         headers=error.headers,
         members=error.members,
+        drawn=drawn,
     )
 
 
-async def _http_exception(request: Request, error: Exception) -> JSONResponse:
+async def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     title = HTTPStatus(error.status_code).phrase
     detail = str(error.detail)
@@ -156,7 +171,7 @@ def _takes(request: Request, method: str) -> bool:
     return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
-async def _invalid(request: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     found = [
         f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}"
@@ -167,6 +182,6 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     )
 
 
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+async def _unforeseen(request: Request, error: Exception) -> Response:
     detail = "SuperTwin failed here; its log on stderr says where"
     return _document(request, 500, "Internal error", detail, kind="internal-error")

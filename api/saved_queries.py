@@ -7,15 +7,12 @@ from urllib.parse import quote
 
 import orjson
 from fastapi import APIRouter, Path, Request, Response
-from rdflib import Graph
 
-from api import formats, pages
-from api.fuseki import Row, read_binding
+from api import formats, query_page
 from api.lexer import Form
 from api.negotiation import negotiate
-from api.pages import Shown
 from api.problems import ApiError, NotFoundError
-from api.rdf import term
+from api.query_rows import rows_json_ld
 from api.services import Services, Use
 from api.sparql import Asked, read_pairs, response, run
 from queries.binding import Param
@@ -24,7 +21,6 @@ from queries.errors import ParameterError
 
 router = APIRouter(tags=["Saved queries"])
 
-_MAX_ROWS = 1000
 _LIST = (formats.JSON, formats.HTML)
 
 
@@ -37,13 +33,7 @@ async def saved_queries(request: Request, services: Use) -> Response:
     found = load_catalogue()
     base = services.settings.base
     if media_type == formats.HTML:
-        return pages.page(
-            "queries.html",
-            request,
-            base,
-            title="Saved queries",
-            queries=list(found.values()),
-        )
+        return query_page.list_page(request, base, found)
     return response(
         orjson.dumps([_listed(query, base) for query in found.values()]), formats.JSON
     )
@@ -63,24 +53,63 @@ async def saved_query(
     request: Request,
     services: Use,
     group: Annotated[str, Path(description="Folder of the query, such as `cache`")],
-    name: Annotated[str, Path(description="Name in the folder, such as `sharing`")],
+    name: Annotated[
+        str,
+        Path(
+            description="Name in the folder, such as `sharing`; with .csv, .json, "
+            ".jsonld, .ttl or .rq behind it, in that form whatever is accepted"
+        ),
+    ],
 ) -> Response:
     """Run one saved query; its parameters are the parameters of the URL.
 
-    `Accept: application/sparql-query` gives the text that would run.
+    `Accept: application/sparql-query` gives the text that would run. A table is served
+    as JSON-LD too: each row a node, each column a property of it.
     """
-    query = _find(f"{group}/{name}")
+    stem, suffix = _form_asked(name)
+    query = _find(f"{group}/{stem}")
+    accept = [suffix] if suffix else request.headers.getlist("accept")
     form = Form(query.form.upper())
-    extra = (formats.QUERY, *(() if form.gives_triples else (formats.HTML,)))
-    accept = request.headers.getlist("accept")
-    media_type = formats.answer_type(form, accept, extra=extra)
-    given = _given(query, read_pairs(request.scope["query_string"]))
-    text = _bind(query, given)
-    if media_type == formats.QUERY:
-        return response(text, media_type)
+    media_type = formats.answer_type(form, accept, extra=_extra(form))
+    pairs = read_pairs(request.scope["query_string"])
     if media_type == formats.HTML:
-        return await _page(request, services, query, given, text)
-    return response(await run(request, services, Asked(text), media_type), media_type)
+        return await query_page.results_page(request, services, query, pairs)
+    text = _bind(query, _given(query, pairs))
+    body = await _body(request, services, query, text, media_type)
+    made = response(body, media_type)
+    if suffix == "text/csv":
+        file = f"{group}-{stem}.csv"
+        made.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    return made
+
+
+async def _body(
+    request: Request,
+    services: Services,
+    query: SavedQuery,
+    text: str,
+    media_type: str,
+) -> bytes | str:
+    if media_type == formats.QUERY:
+        return text
+    if media_type == formats.JSON_LD and query.form == "select":
+        table = await run(request, services, Asked(text), formats.RESULTS_JSON)
+        return rows_json_ld(table, query.name, services.settings.base)
+    return await run(request, services, Asked(text), media_type)
+
+
+def _form_asked(name: str) -> tuple[str, str]:
+    """The name without the ending that asks for a form, and its media type."""
+    stem, dot, ending = name.rpartition(".")
+    if dot and ending in formats.ENDINGS:
+        return stem, formats.ENDINGS[ending]
+    return name, ""
+
+
+def _extra(form: Form) -> tuple[str, ...]:
+    """What a saved query is served as besides the forms of its answer."""
+    json_ld = (formats.JSON_LD,) if form is Form.SELECT else ()
+    return (formats.QUERY, *json_ld, formats.HTML)
 
 
 def _find(name: str) -> SavedQuery:
@@ -142,40 +171,3 @@ def _param(param: Param) -> dict[str, Any]:
     if param.description:
         listed["description"] = param.description
     return listed
-
-
-async def _page(
-    request: Request,
-    services: Services,
-    query: SavedQuery,
-    given: Mapping[str, str],
-    text: str,
-) -> Response:
-    body = await run(request, services, Asked(text), formats.RESULTS_JSON)
-    document = orjson.loads(body)
-    rows = document.get("results", {}).get("bindings", [])
-    made = pages.links(request, services.settings.base)
-    return pages.page(
-        "results.html",
-        request,
-        services.settings.base,
-        title=query.title,
-        description=query.description,
-        params=query.params,
-        given=given,
-        total=len(rows),
-        columns=query.returns,
-        rows=[_shown(row, query.returns, made) for row in rows[:_MAX_ROWS]],
-        text=text,
-    )
-
-
-def _shown(
-    row: Mapping[str, Any], columns: list[str], made: pages.Links
-) -> list[Shown | None]:
-    terms: Row = {name: read_binding(value) for name, value in row.items()}
-    empty = Graph()
-    return [
-        made.shown(term(terms[name]), empty) if name in terms else None
-        for name in columns
-    ]

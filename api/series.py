@@ -10,8 +10,8 @@ from rdflib import URIRef
 
 from api.fuseki import GraphStore, Row
 from api.rdf import iri_term, text_term
-from api.store import selector
 from ontology.iris import Iris, series_name
+from ontology.selectors import selector, series_labels
 from ontology.terms import PREFIXES
 
 _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rdfs"))
@@ -59,7 +59,8 @@ class Series:
     def selector(self) -> str:
         """Its MetricsQL selector."""
         name = self.known.db_name if self.known else ""
-        return selector(name or series_name(self.metric), self.host, self.instance)
+        labels = series_labels(self.host, self.instance)
+        return selector(name or series_name(self.metric), labels)
 
 
 async def find(

@@ -8,12 +8,18 @@ import httpx
 from fastapi import Depends, Request
 
 from api import fuseki
+from api.feeds import Feeds
 from api.fuseki import GraphStore
+from api.ranges import Reader
+from api.specs import Specs
 from api.store import SeriesStore
+from api.transport import Connections
 from ontology.iris import Iris
+from supertwin.accounts import fuseki_account, store_account
 from supertwin.settings import Settings
 
 OWN_TIMEOUT = 10.0
+_STORE_CONNECTIONS = 64
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ class Services:
     graph: GraphStore
     store: SeriesStore
     bridge_status: Path
+    reader: Reader
+    specs: Specs
+    feeds: Feeds
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -41,18 +50,33 @@ def make_services(settings: Settings) -> Services:
     """Services for these settings; opens nothing yet."""
     url, limit = f"{settings.fuseki.rstrip('/')}/twin", settings.query_max_bytes
     own = min(OWN_TIMEOUT, settings.query_timeout)
+    account = fuseki_account(settings)
+    iris = Iris(settings.base)
+    graph = GraphStore(fuseki.client(account), url, own, limit)
+    store = SeriesStore(
+        _store_client(settings), settings.store_read, settings.retention
+    )
+    reader, specs = Reader(store, settings.query_timeout), Specs(graph, iris, settings)
     return Services(
         settings=settings,
-        iris=Iris(settings.base),
-        sparql=GraphStore(fuseki.client(), url, settings.query_timeout, limit),
-        graph=GraphStore(fuseki.client(), url, own, limit),
-        store=SeriesStore(_store_client(), settings.store_read, settings.retention),
+        iris=iris,
+        sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
+        graph=graph,
+        store=store,
         bridge_status=settings.home / "bridge" / "status.json",
+        reader=reader,
+        specs=specs,
+        feeds=Feeds(reader, specs),
     )
 
 
-def _store_client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=httpx.Timeout(5), trust_env=False)
+def _store_client(settings: Settings) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(5),
+        auth=store_account(settings),
+        transport=Connections(_STORE_CONNECTIONS, keep_s=5),
+        trust_env=False,
+    )
 
 
 def _services(request: Request) -> Services:

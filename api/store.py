@@ -1,6 +1,5 @@
 """The series store (VictoriaMetrics): the last value of a series, as it is stored."""
 
-import json
 import math
 import time
 from collections.abc import Sequence
@@ -42,19 +41,6 @@ class Sample:
         return int(value) if exact else value
 
 
-def selector(db_name: str, host: str, instance: str | None) -> str:
-    """The MetricsQL selector of one series; without instance, of all of a metric."""
-    labels = {"hostname": host}
-    if instance is not None:
-        labels["instname"] = instance
-    written = ",".join(f"{name}={_quoted(value)}" for name, value in labels.items())
-    return f"{db_name}{{{written}}}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 @dataclass(frozen=True)
 class SeriesStore:
     """A VictoriaMetrics; ``retention`` bounds how far back a last value may lie."""
@@ -78,29 +64,63 @@ class SeriesStore:
 
     async def healthy(self) -> None:
         """Return when the store answers; raises StoreError."""
-        await self._get("/health", {})
+        # Of a cluster, the part that answers queries has no /health under its path.
+        await self._query("1")
 
     async def _query(self, query: str, at: float = 0) -> list[dict[str, Any]]:
         # Left to itself, the store rounds "now" down to a whole second.
         end = at or time.time() + 1
         parameters = {"query": query, "nocache": "1", "time": f"{end:.3f}"}
-        response = await self._get("/api/v1/query", parameters)
+        return await self.result("/api/v1/query", parameters)
+
+    async def result(
+        self, path: str, parameters: dict[str, str]
+    ) -> list[dict[str, Any]]:
+        """The series in an answer of Prometheus' query API; raises StoreError."""
+        response = await self._get(path, parameters)
         try:
             result: list[dict[str, Any]] = response.json()["data"]["result"]
         except (ValueError, KeyError, TypeError):
-            raise StoreError(f"{self.url} answered with no result") from None
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} answered with no result"
+            ) from None
         return result
 
+    async def post(
+        self, path: str, form: dict[str, str], timeout: float
+    ) -> httpx.Response:
+        """The answer to a form, whatever its status; ``timeout`` in seconds.
+
+        Raises StoreError when there is none, or the account is refused.
+        """
+        return await self._send("POST", path, data=form, timeout=timeout)
+
     async def _get(self, path: str, parameters: dict[str, str]) -> httpx.Response:
-        try:
-            response = await self.client.get(self.url + path, params=parameters)
-        except httpx.TimeoutException:
-            raise StoreError(f"{self.url} did not answer in time") from None
-        except httpx.HTTPError as error:
-            reason = type(error).__name__
-            raise StoreError(f"nothing answers at {self.url} ({reason})") from None
+        response = await self._send("GET", path, params=parameters)
         if response.status_code != 200:
-            raise StoreError(f"{self.url} answered with {response.status_code}")
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} answered with {response.status_code}"
+            )
+        return response
+
+    async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            response = await self.client.request(method, self.url + path, **options)
+        except httpx.TimeoutException:
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} did not answer in time; ask again"
+            ) from None
+        except httpx.HTTPError:
+            raise StoreError(
+                f"VictoriaMetrics does not answer at {self.url}; "
+                "`make status` tells more"
+            ) from None
+        if response.status_code in (401, 403):
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} refuses the account "
+                f"({response.status_code}); mend SUPERTWIN_STORE_USER and "
+                "SUPERTWIN_STORE_PASSWORD, or its _FILE"
+            )
         return response
 
 

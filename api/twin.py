@@ -10,9 +10,10 @@ from rdflib.namespace import RDFS
 
 from api import formats, nodes, pages, rdf
 from api.connection import while_connected
+from api.explorer_page import node_page
 from api.negotiation import negotiate
 from api.nodes import Node
-from api.problems import NotFoundError
+from api.problems import NotAcceptableError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
 from api.turtle import n_triples, turtle
@@ -120,7 +121,17 @@ async def pmu_event(
 
 
 def accepted(request: Request) -> str:
-    """The media type to serve a node in; raises NotAcceptableError."""
+    """The media type to serve a node in; raises NotAcceptableError.
+
+    `?format=` goes before `Accept`, for links that are followed in a browser.
+    """
+    asked = request.query_params.get("format")
+    if asked in formats.NODE_FORMATS:
+        return formats.NODE_FORMATS[asked]
+    if asked is not None:
+        known = list(formats.NODE_FORMATS)
+        detail = f"format={asked[:40]!r} is not served; there are: {', '.join(known)}"
+        raise NotAcceptableError(detail, known)
     return negotiate(request.headers.getlist("accept"), formats.NODES, _WHAT)
 
 
@@ -137,7 +148,7 @@ async def node_response(
 ) -> Response:
     """A node in the media type that was negotiated."""
     if media_type == formats.HTML:
-        return pages.node_page(request, services.settings.base, node)
+        return await while_connected(request, node_page(request, services, node))
     return await _written(request, services, node, media_type)
 
 

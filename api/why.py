@@ -9,16 +9,17 @@ from pydantic import BaseModel, Field
 
 from api.bridge import read_bridge
 from api.connection import while_connected
-from api.fuseki import Row
 from api.problems import ApiError
-from api.rdf import iri_term, text_term
 from api.services import Services, Use
-from api.store import Sample, StoreError, selector
-from api.verdict import Evidence, Known, judge
+from api.store import Sample, StoreError
+from api.verdict import Evidence, judge
 from ontology.iris import series_name
-from ontology.terms import ST
+from ontology.selectors import selector, series_labels
 from queries.catalogue import saved_query
+from queries.endpoint import JSON_RESULTS
 from queries.errors import ParameterError
+from queries.findings import Known, read_known
+from queries.results import read_rows
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -60,15 +61,16 @@ async def why(
 ) -> Why:
     """Names the first thing that explains it, from the catalogue to the store."""
     found = await while_connected(
-        request, _evidence(services, host, metric, instance or None)
+        request, evidence(services, host, metric, instance or None)
     )
     return _answer(found)
 
 
-async def _evidence(
+async def evidence(
     services: Services, host: str, metric: str, instance: str | None
 ) -> Evidence:
-    series = selector(series_name(metric), host, instance)
+    """All that is known of a series, or of all those of a metric on a host."""
+    series = _selector(host, metric, instance)
     known, bridge, (sample, away) = await asyncio.gather(
         _known(services, host, metric, instance),
         to_thread.run_sync(read_bridge, services.bridge_status),
@@ -87,39 +89,7 @@ async def _known(
     except ParameterError as error:
         title = "A parameter does not fit"
         raise ApiError(400, "bad-parameter", title, str(error)) from None
-    rows, hosts = await asyncio.gather(
-        services.graph.rows(text), services.graph.rows(_host_query(host))
-    )
-    if not rows or not hosts:
-        return Known()
-    return _read(rows[0], pcp_asked=hosts[0]["asked"].value == "true")
-
-
-def _host_query(host: str) -> str:
-    node, name = iri_term(ST.ComputeNode), iri_term(ST.hostname)
-    exposes = iri_term(ST.exposes)
-    return (
-        f"SELECT ?node (EXISTS {{ ?node {exposes} ?metric }} AS ?asked) "
-        f"{{ ?node a {node} ; {name} {text_term(host)} }} LIMIT 1"
-    )
-
-
-def _read(row: Row, pcp_asked: bool) -> Known:
-    def text(name: str) -> str:
-        return row[name].value if name in row else ""
-
-    return Known(
-        host=True,
-        pcp_asked=pcp_asked,
-        metric=text("known") == "true",
-        exposed=text("exposed") == "true",
-        has_instances=text("hasInstances") == "true",
-        instances=int(text("instances") or 0),
-        resolved_at_fetch=text("resolvedAtFetch") == "true",
-        plans=tuple(name for name in text("plans").split(",") if name),
-        period=float(text("period")) if text("period") else None,
-        probe_reason=text("reason"),
-    )
+    return read_known(read_rows(await services.graph.query(text, JSON_RESULTS)))
 
 
 async def _last(services: Services, series: str) -> tuple[Sample | None, str]:
@@ -144,7 +114,11 @@ def _answer(found: Evidence) -> Why:
         reason=judged.reason,
         plan=list(found.known.plans),
         period=found.known.period,
-        selector=selector(series_name(found.metric), found.host, found.instance),
+        selector=_selector(found.host, found.metric, found.instance),
         store_reason=found.store_reason or None,
         **values,
     )
+
+
+def _selector(host: str, metric: str, instance: str | None) -> str:
+    return selector(series_name(metric), series_labels(host, instance))

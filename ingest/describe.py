@@ -15,7 +15,7 @@ from ingest.describe_metrics import Catalogue, describe_instances, describe_metr
 from ingest.describe_plan import describe_plan
 from ingest.describe_pmu import describe_pmus
 from ingest.describe_topology import describe_topology
-from ingest.errors import DocumentError
+from ingest.document import check_document
 from ingest.triples import Triples, digest, union
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -63,29 +63,11 @@ def describe(
     already holds, so that a differing descriptor gets an IRI of its own. Raises
     DocumentError for facts of another form than a probe's.
     """
-    try:
-        return _describe(document, iris, monitored, catalogue or {})
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise DocumentError(
-            f"the facts of {document.get('host')!r} are not of a probe's form ({why}): "
-            "write them anew with `supertwin probe --out FILE`"
-        ) from error
-
-
-def _describe(
-    document: Facts, iris: Iris, monitored: Iterable[str], catalogue: Catalogue
-) -> Description:
+    check_document(document)
     host, facts = document["host"], document["facts"]
     node = iris.host(host)
     twin, metrics, plans = Triples(), Triples(), Triples()
-    known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue)
+    known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue or {})
     describe_host(twin, iris, host, facts, known.values())
     components = describe_topology(twin, iris, host, facts)
     components |= describe_devices(twin, iris, host, facts)

@@ -4,6 +4,7 @@ from typing import Any
 
 from rdflib import URIRef
 
+from ingest import component_ids as ids
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -12,9 +13,9 @@ Components = dict[str, URIRef]
 Held = tuple[frozenset[int], URIRef]
 
 _CACHE_TYPES = {
-    "data": (ST.DataCache, "d"),
-    "instruction": (ST.InstructionCache, "i"),
-    "unified": (ST.UnifiedCache, ""),
+    "data": ST.DataCache,
+    "instruction": ST.InstructionCache,
+    "unified": ST.UnifiedCache,
 }
 
 
@@ -77,7 +78,7 @@ class _Topology:
             threads = frozenset(entry["threads"])
             if not threads:
                 continue
-            iri = self._iri(name, f"{name}-{min(threads)}")
+            iri = self._iri(name, ids.container(name, threads))
             self.triples.node(
                 iri,
                 class_,
@@ -94,7 +95,7 @@ class _Topology:
                 continue
             cpu = stated.get(str(entry["os_index"])) or {}
             info = entry.get("info") or {}
-            iri = self._iri("socket", f"socket-{min(entry['threads'])}")
+            iri = self._iri("socket", ids.container("socket", entry["threads"]))
             self.triples.link(
                 iri,
                 {
@@ -116,7 +117,7 @@ class _Topology:
             clock = next(filter(None, stated), None)
             if clock:
                 self.triples.link(
-                    self._iri("core", f"core-{min(entry['threads'])}"),
+                    self._iri("core", ids.container("core", entry["threads"])),
                     {
                         ST.baseFrequency: clock.get("base"),
                         ST.minFrequency: clock.get("min"),
@@ -129,9 +130,8 @@ class _Topology:
         for entry in self.topology["groups"]:
             threads = frozenset(entry["threads"])
             if threads:
-                name = f"group{entry['level']}-{min(threads)}"
                 self.triples.node(
-                    self._iri("group", name),
+                    self._iri("group", ids.group(entry["level"], threads)),
                     ST.Group,
                     {
                         ST.isPartOf: self._parent(threads),
@@ -149,15 +149,14 @@ class _Topology:
         return found
 
     def _cache(self, entry: dict[str, Any], threads: frozenset[int]) -> URIRef:
-        class_, letter = _CACHE_TYPES[entry["type"]]
-        level = f"L{entry['level']}{letter}"
-        iri = self._iri("cache", f"{level.lower()}-{min(threads)}")
+        level = ids.cache_level(entry["level"], entry["type"])
+        iri = self._iri("cache", ids.container(level.lower(), threads))
         return self.triples.node(
             iri,
             ST.Cache,
             {
                 ST.cacheLevel: entry["level"],
-                ST.cacheType: class_,
+                ST.cacheType: _CACHE_TYPES[entry["type"]],
                 ST.cacheSize: entry["size"],
                 ST.lineSize: entry["line"] or None,
                 ST.associativity: entry["ways"],

@@ -8,7 +8,7 @@ from ingest.errors import SourceMissingError
 from ingest.files import read_number, read_value
 
 _BLOCK = Path("sys/block")
-_NOT_DISKS = re.compile(r"(loop|ram|zram)\d+")
+_NOT_DISKS = re.compile(r"(loop|ram|zram)[0-9]+")
 # The kernel counts in these, whatever the disk's own sectors.
 _SECTOR = 512
 _PCI_ID = re.compile(r"0x[0-9a-f]+")

@@ -1,20 +1,24 @@
 """Reading files of the system, bounded, with one line for each way that fails."""
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
+from ontology.numbers import read_whole
 
 MAX_FILE = 64 * 1024 * 1024
 
 
 def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
-    """All bytes of a file, at most ``limit``.
+    """All bytes of a regular file, at most ``limit``.
 
     Raises SourceMissingError, SourceRefusedError or, for its size,
     MalformedSourceError.
     """
     try:
-        with path.open("rb") as file:
+        with open(_regular(path), "rb") as file:
             content = file.read(limit + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise SourceMissingError(f"{path} does not exist: check the path") from None
@@ -29,6 +33,15 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
             f"{path} is larger than {limit} bytes: give a file of that size at most"
         )
     return content
+
+
+def _regular(path: Path) -> int:
+    """A descriptor of a regular file; others, which may never end, are OSErrors."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is a folder, a pipe, a socket or a device")
 
 
 def read_text(path: Path) -> str:
@@ -54,7 +67,7 @@ def read_number(path: Path) -> int | None:
     """One whole number below /sys or /proc; None where there is none to read."""
     value = read_value(path)
     try:
-        return None if value is None else int(value)
+        return None if value is None else read_whole(value)
     except ValueError:
         return None
 
@@ -66,7 +79,9 @@ def parse_cpulist(text: str) -> list[int]:
     """
     try:
         ends = [part.partition("-") for part in text.strip().split(",") if part]
-        ranges = [range(int(low), int(high or low) + 1) for low, _, high in ends]
+        ranges = [
+            range(read_whole(low), read_whole(high or low) + 1) for low, _, high in ends
+        ]
     except ValueError:
         raise MalformedSourceError(f"{text[:80]!r} is no list of CPUs") from None
     return sorted({cpu for cpus in ranges for cpu in cpus})

@@ -6,13 +6,16 @@ from typing import Any
 from ingest.errors import TopologyError
 from ingest.files import read_file
 from ingest.hwloc_distances import find_distances
-from ingest.hwloc_xml import Thing, Topology, parse_topology, whole
+from ingest.hwloc_xml import MAX_CPUS, Thing, Topology, parse_topology, whole
 from ingest.tool import run_tool
 
 __all__ = ["parse_hwloc", "read_file", "read_hwloc"]
 
-_COMMAND = ("lstopo-no-graphics", "--disallowed", "--no-io", "--of", "xml")
+_COMMAND = ("lstopo-no-graphics", "--disallowed", "--of", "xml")
 _TIMEOUT = 30.0
+# Ten times what the largest known machines need.
+MAX_DRAWN = 16 * 1024 * 1024
+_HOLD_THREADS = ("cores", "dies", "sockets", "groups", "caches", "numa")
 _CACHE_TYPES = {0: "unified", 1: "data", 2: "instruction"}
 
 
@@ -25,7 +28,8 @@ def parse_hwloc(xml: bytes) -> dict[str, Any]:
     """The facts in one XML file of hwloc; sizes in bytes, CPUs as os indexes.
 
     Whatever holds no thread, offline ones included, is left out, except for NUMA
-    domains (memory without CPUs is real). Raises TopologyError.
+    domains (memory without CPUs is real). ``xml`` is the file itself, to be drawn; None
+    where it is too large for that. Raises TopologyError.
     """
     topology = parse_topology(xml)
     threads = _threads(topology)
@@ -39,9 +43,52 @@ def parse_hwloc(xml: bytes) -> dict[str, Any]:
         "caches": [_cache(cache) for cache in topology.things("Cache")],
         "numa": _numa(topology, [thread["os_index"] for thread in threads]),
         "distances": find_distances(topology),
+        "xml": _text(xml),
     }
-    _check(facts)
+    _refuse(contradiction(facts))
     return facts
+
+
+def contradiction(facts: dict[str, Any]) -> str:
+    """What cannot be in the facts of one machine, if anything; else an empty text."""
+    threads = [thread["os_index"] for thread in facts["threads"]]
+    domains = [domain["os_index"] for domain in facts["numa"]]
+    known = set(threads)
+    findings = [_twice("PU", threads), _twice("NUMANode", domains)]
+    findings += [_overlap(name, facts[name], known) for name in _HOLD_THREADS]
+    return next(filter(None, findings), "")
+
+
+def _refuse(finding: str) -> None:
+    if finding:
+        raise TopologyError(
+            f"in the hwloc XML {finding}: export it again with `lstopo --of xml`"
+        )
+
+
+def _twice(kind: str, indexes: list[int]) -> str:
+    twice = [index for index, times in Counter(indexes).items() if times > 1]
+    return f"{kind} {min(twice)} stands twice" if twice else ""
+
+
+def _overlap(name: str, things: list[dict[str, Any]], known: set[int]) -> str:
+    seen: set[tuple[Any, ...]] = set()
+    for thing in things:
+        kind = (thing.get("level"), thing.get("type"))
+        claimed = {(*kind, cpu) for cpu in thing["threads"]}
+        if not known.issuperset(thing["threads"]):
+            return f"one of the {name} holds a CPU that the machine does not"
+        if name != "numa" and seen & claimed:
+            return f"two of the {name} hold the same CPU {min(seen & claimed)[-1]}"
+        seen |= claimed
+    return ""
+
+
+def _text(xml: bytes) -> str | None:
+    try:
+        return xml.decode() if len(xml) <= MAX_DRAWN else None
+    except UnicodeDecodeError:  # hwloc itself writes UTF-8
+        return None
 
 
 def _threads(topology: Topology) -> list[dict[str, Any]]:
@@ -50,10 +97,20 @@ def _threads(topology: Topology) -> list[dict[str, Any]]:
         raise TopologyError(
             "the hwloc XML holds no PU: export it again with `lstopo --of xml`"
         )
-    _check_unique("PU", units)
+    _refuse(_twice("PU", units))
+    _refuse(_elsewhere(topology.all_things("PU")))
     allowed = topology.allowed.intersection(units)
     known = sorted(topology.complete.union(units))
     return [{"os_index": cpu, "allowed": cpu in allowed} for cpu in known]
+
+
+def _elsewhere(units: list[Thing]) -> str:
+    """A PU that is another CPU than it says; hwloc itself would hang over some."""
+    for unit in units:
+        index = _os_index(unit)
+        if unit.threads not in ([], [index]) or index >= MAX_CPUS:
+            return f"PU {index} has the CPU set of others"
+    return ""
 
 
 def _os_index(thing: Thing) -> int:
@@ -62,15 +119,6 @@ def _os_index(thing: Thing) -> int:
             f"a {thing.kind} of the hwloc XML has no os_index: export it again"
         )
     return thing.os_index
-
-
-def _check_unique(kind: str, indexes: list[int]) -> None:
-    twice = [index for index, times in Counter(indexes).items() if times > 1]
-    if twice:
-        raise TopologyError(
-            f"{kind} {min(twice)} stands twice in the hwloc XML: export it again "
-            "with `lstopo --of xml`"
-        )
 
 
 def _indexed(thing: Thing) -> dict[str, Any]:
@@ -121,32 +169,15 @@ def _sets(size: int | None, line: int | None, ways: int | None) -> int | None:
 
 def _numa(topology: Topology, threads: list[int]) -> list[dict[str, Any]]:
     domains = topology.all_things("NUMANode")
-    _check_unique("NUMANode", [_os_index(domain) for domain in domains])
     if not domains:
         # hwloc 1 wrote no NUMA node for a machine with a single memory.
         memory = whole(topology.root, "local_memory")
         return [{"os_index": 0, "threads": threads, "memory": memory}]
     return [
-        {**_indexed(domain), "memory": whole(domain, "local_memory")}
+        {
+            "os_index": _os_index(domain),
+            "threads": domain.threads,
+            "memory": whole(domain, "local_memory"),
+        }
         for domain in domains
     ]
-
-
-def _check(facts: dict[str, Any]) -> None:
-    known = {thread["os_index"] for thread in facts["threads"]}
-    for name in ("cores", "dies", "sockets", "groups", "caches", "numa"):
-        seen: set[tuple[Any, ...]] = set()
-        for thing in facts[name]:
-            kind = (name, thing.get("level"), thing.get("type"))
-            claimed = {(*kind, cpu) for cpu in thing["threads"]}
-            if not known.issuperset(thing["threads"]):
-                raise TopologyError(
-                    f"one of the {name} of the hwloc XML holds a CPU that the "
-                    "machine does not: export it again"
-                )
-            if name != "numa" and seen & claimed:
-                raise TopologyError(
-                    f"two of the {name} of the hwloc XML hold the same CPU "
-                    f"{min(seen & claimed)[-1]}: export it again"
-                )
-            seen |= claimed

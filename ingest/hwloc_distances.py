@@ -5,6 +5,7 @@ from typing import Any
 
 from ingest.errors import TopologyError
 from ingest.hwloc_xml import Topology
+from ontology.numbers import read_decimal, read_whole
 
 _MEANS_LATENCY = 4
 
@@ -34,7 +35,7 @@ def find_distances(topology: Topology) -> list[dict[str, int]]:
 
 def _matrix(topology: Topology) -> tuple[list[int], list[int]]:
     for element in topology.element.findall("distances2"):
-        latency = int(element.get("kind", "0")) & _MEANS_LATENCY
+        latency = read_whole(element.get("kind", "0")) & _MEANS_LATENCY
         by_os = element.get("indexing") == "os"
         if element.get("type") == "NUMANode" and latency and by_os:
             return _numbers(element, "indexes"), _numbers(element, "u64values")
@@ -43,7 +44,8 @@ def _matrix(topology: Topology) -> tuple[list[int], list[int]]:
 
 def _numbers(element: Any, tag: str) -> list[int]:
     # hwloc breaks long lists into several elements.
-    return [int(n) for part in element.findall(tag) for n in (part.text or "").split()]
+    words = [n for part in element.findall(tag) for n in (part.text or "").split()]
+    return [read_whole(word) for word in words]
 
 
 def _old_matrix(topology: Topology) -> tuple[list[int], list[int]]:
@@ -55,14 +57,14 @@ def _old_matrix(topology: Topology) -> tuple[list[int], list[int]]:
     ]
     for element in topology.element.findall("object/distances"):
         if element.get("nbobjs") == str(len(domains)):
-            base = float(element.get("latency_base", "1"))
+            base = read_decimal(element.get("latency_base", "1"))
             cells = element.findall("latency")
             return domains, [_rounded(cell, base) for cell in cells]
     return [], []
 
 
 def _rounded(cell: Any, base: float) -> int:
-    value = float(cell.get("value", "nan")) * base
+    value = read_decimal(cell.get("value", "")) * base
     if not math.isfinite(value):
         raise ValueError(value)
     return round(value)

@@ -9,6 +9,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from ingest.errors import TopologyError
+from ontology.numbers import read_hexadecimal, read_whole
 
 MAX_XML = 64 * 1024 * 1024
 # The largest Linux kernels hold 8192 CPUs; a wider set is a damaged or hostile file.
@@ -60,7 +61,7 @@ class Topology:
 
 def parse_topology(xml: bytes) -> Topology:
     """Read a file of hwloc; raises TopologyError."""
-    element = _parse(xml)
+    element = parse_xml(xml)
     version = element.get("version", "1.0")
     if element.tag != "topology" or version.partition(".")[0] not in ("1", "2", "3"):
         raise TopologyError(
@@ -85,7 +86,8 @@ def whole(thing: Thing, name: str) -> int | None:
     return _number(thing.attributes, name) or None
 
 
-def _parse(xml: bytes) -> Any:
+def parse_xml(xml: bytes) -> Any:
+    """The root element of a file of at most MAX_XML bytes; raises TopologyError."""
     if len(xml) > MAX_XML:
         raise TopologyError(
             f"the hwloc XML is larger than {MAX_XML >> 20} MiB: {_CURE}"
@@ -154,11 +156,11 @@ def _parse_cpuset(text: str) -> list[int]:
     words = text.split(",")
     if len(words) * 32 > MAX_CPUS or "..." in text or max(map(len, words)) > 10:
         raise TopologyError(
-            f"a cpuset of the hwloc XML ({text[:40]}) is unbounded or wider than "
+            f"a cpuset of the hwloc XML ({text[:40]!r}) is unbounded or wider than "
             f"{MAX_CPUS} CPUs: {_CURE}"
         )
     try:
-        bits = "".join(f"{int(word or '0', 16):032b}" for word in words)
+        bits = "".join(f"{read_hexadecimal(word or '0'):032b}" for word in words)
     except ValueError:
         raise TopologyError(
             f"a cpuset of the hwloc XML ({text[:40]!r}) is not hexadecimal: {_CURE}"
@@ -171,7 +173,7 @@ def _number(attributes: dict[str, str], name: str) -> int | None:
     if text is None:
         return None
     try:
-        number = int(text)
+        number = read_whole(text)
     except ValueError:
         raise TopologyError(
             f"{name} of the hwloc XML is {text[:40]!r}, not a number: {_CURE}"

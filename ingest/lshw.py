@@ -11,7 +11,7 @@ from ingest.tool import run_tool
 
 _COMMAND = ("lshw", "-json", "-quiet")
 _TIMEOUT = 60.0
-_DISK = re.compile(r"/dev/((?!ng\d)\S+)")
+_DISK = re.compile(r"/dev/((?!ng[0-9])\S+)")
 
 Node = dict[str, Any]
 

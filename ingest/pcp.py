@@ -38,7 +38,7 @@ _SEMANTICS = {1: "counter", 3: "instant", 4: "discrete"}
 _FLEETING_PMDA = "proc"
 _FLEETING_ROOTS = ("proc.", "hotproc.", "cgroup.", "acct.", "pmcd.client.")
 # A line of /proc/interrupts times a CPU, such as "NMI::cpu3".
-_LINE_AND_CPU = re.compile(r".+::cpu\d+")
+_LINE_AND_CPU = re.compile(r".+::cpu[0-9]+")
 _AGENTS = "pmcd.agent.status"
 
 

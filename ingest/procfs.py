@@ -56,7 +56,7 @@ def parse_machine_id(text: str) -> str | None:
 
 def parse_meminfo(text: str) -> int:
     """The total of /proc/meminfo in bytes; raises MalformedSourceError."""
-    total = re.search(r"^MemTotal:\s+(\d+) kB$", text, re.MULTILINE)
+    total = re.search(r"^MemTotal:\s+([0-9]+) kB$", text, re.MULTILINE)
     if total is None:
         raise MalformedSourceError("/proc/meminfo has no MemTotal: is /proc mounted?")
     return int(total[1]) * 1024

@@ -1,14 +1,17 @@
 """Clocks, caches and NUMA distances as the kernel tells them in /sys."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ingest.errors import MalformedSourceError, SourceMissingError
 from ingest.files import parse_cpulist, read_number, read_value
+from ontology.numbers import read_whole
 
 _CPUS = Path("sys/devices/system/cpu")
 _NODES = Path("sys/devices/system/node")
+_INDEX = re.compile("[0-9]{1,9}")
 _KILOHERTZ = 1000
 _MEGAHERTZ = 1_000_000
 
@@ -72,22 +75,23 @@ def parse_numa_distances(rows: dict[int, str]) -> list[dict[str, int]]:
     domains = sorted(rows)
     pairs = []
     for domain in domains:
-        values = rows[domain].split()
-        if len(values) != len(domains) or not all(map(str.isdigit, values)):
+        try:
+            values = [read_whole(word) for word in rows[domain].split()]
+            pairs += [
+                {"from": domain, "to": other, "value": value}
+                for other, value in zip(domains, values, strict=True)
+            ]
+        except ValueError:
             raise MalformedSourceError(
                 f"the distances of NUMA domain {domain} ({rows[domain][:60]!r}) are "
                 f"not {len(domains)} numbers: look into /sys/devices/system/node"
-            )
-        pairs += [
-            {"from": domain, "to": other, "value": int(value)}
-            for other, value in zip(domains, values, strict=True)
-        ]
+            ) from None
     return pairs
 
 
 def _numbered(folder: Path, prefix: str) -> Iterator[tuple[int, Path]]:
     names = (path.name.removeprefix(prefix) for path in folder.glob(f"{prefix}[0-9]*"))
-    for index in sorted(int(name) for name in names if name.isdigit()):
+    for index in sorted(int(name) for name in names if _INDEX.fullmatch(name)):
         yield index, folder / f"{prefix}{index}"
 
 

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 from rdflib import RDF, RDFS, Graph, Literal, URIRef
 
+from ontology.texts import writable
+
 Value = URIRef | Literal | str | int | float | bool | None
 Triple = tuple[URIRef, URIRef, URIRef | Literal]
 
@@ -84,8 +86,7 @@ def _each(values: Value | Iterable[Value]) -> Iterable[Value]:
 def _literal(kind: str, value: str | int | float | bool) -> Literal:
     # the kind is part of the key: True, 1 and 1.0 are equal, their literals are not
     if isinstance(value, str):
-        # bytes that were no UTF-8 stay visible, and can be written
-        value = value.encode("utf-8", "backslashreplace").decode()
+        value = writable(value)
     return Literal(Decimal(repr(value)) if kind == "float" else value)
 
 

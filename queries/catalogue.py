@@ -10,7 +10,6 @@ from queries.binding import Param, Scalar, serialise
 from queries.errors import CatalogueError, ParameterError, UnknownQueryError
 from queries.header import Header, parse_header
 from queries.sparql_text import (
-    Token,
     ValuesRow,
     check_prefixes,
     projection,
@@ -18,6 +17,7 @@ from queries.sparql_text import (
     tokenise,
     values_rows,
 )
+from queries.tokens import Token
 
 DEFAULT_FOLDER = Path(__file__).parent
 
@@ -33,7 +33,7 @@ class SavedQuery:
     returns: list[str]
     text: str
     form: str
-    panel: Mapping[str, Any] | None = None
+    panels: tuple[Mapping[str, Any], ...] = ()
     row: ValuesRow | None = None
 
     def bind(self, values: Mapping[str, Scalar | None]) -> str:
@@ -115,7 +115,7 @@ def parse_query(name: str, text: str) -> SavedQuery:
         returns=header.returns,
         text=text,
         form=form,
-        panel=header.panel,
+        panels=header.panels,
         row=row,
     )
 

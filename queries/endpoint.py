@@ -9,6 +9,7 @@ import httpx
 from rdflib import Graph, URIRef
 
 from queries.errors import (
+    AccountRefusedError,
     CutShortError,
     EndpointError,
     EndpointTimeoutError,
@@ -30,11 +31,16 @@ class Endpoint:
 
     ``timeout`` is in seconds; the store stops a query after it, rounded up, and the
     client waits a little longer. ``max_bytes`` bounds every answer. Every method raises
-    a subclass of EndpointError. Safe to share between threads.
+    a subclass of EndpointError. Safe to share between threads. ``account`` is user and
+    password, where the store asks for them.
     """
 
     def __init__(
-        self, url: str, timeout: float = 30.0, max_bytes: int = 1024**3
+        self,
+        url: str,
+        timeout: float = 30.0,
+        max_bytes: int = 1024**3,
+        account: tuple[str, str] | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self.timeout = timeout
@@ -42,6 +48,7 @@ class Endpoint:
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout + _GRACE, connect=min(timeout, 5.0)),
             headers={"Accept-Encoding": "identity"},
+            auth=account,
             trust_env=False,
         )
 
@@ -148,7 +155,7 @@ class Endpoint:
             with self._client.stream(
                 method, url, headers=headers, params=params, content=content
             ) as response:
-                return self._read(response)
+                return self._read(self._let_in(response))
         except httpx.ConnectError as error:
             raise self._unreachable(str(error)) from error
         except httpx.TimeoutException as error:
@@ -157,6 +164,16 @@ class Endpoint:
             raise _broken_off(url) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(str(error)) from error
+
+    def _let_in(self, response: httpx.Response) -> httpx.Response:
+        """The response, unless the store does not know us."""
+        if response.status_code in (401, 403):
+            raise AccountRefusedError(
+                f"graph store {self.url} refuses the account "
+                f"({response.status_code}): mend the settings FUSEKI_USER and "
+                "FUSEKI_PASSWORD"
+            )
+        return response
 
     def _read(self, response: httpx.Response) -> httpx.Response:
         """The whole response, within the time and size allowed.

@@ -6,6 +6,7 @@ QueriesError
 ├── ParameterError          a value does not fit its parameter
 └── EndpointError           the graph store gave no usable answer
     ├── EndpointUnreachableError
+    ├── AccountRefusedError  the store asks for another user or password
     ├── EndpointTimeoutError
     ├── QuerySyntaxError    the store could not parse the query or the update
     ├── UpdateRefusedError  the store did not carry out a write
@@ -36,6 +37,10 @@ class EndpointError(QueriesError):
 
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
+
+
+class AccountRefusedError(EndpointError):
+    """The graph store does not let this user in, or not with this password."""
 
 
 class EndpointTimeoutError(EndpointError):

@@ -1,6 +1,6 @@
 """Reads the ``#+ `` header of a saved query: YAML, checked key by key."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,12 @@ _OPTIONAL = ("panel",)
 _PARAM_KEYS = ("type", "default", "enum", "description")
 # libyaml's loader is six times faster; not every build of PyYAML has it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# What is nested deeper may end the process: the loader calls itself for each level.
+_DEEPEST = 20
+# Values in one header, aliases written out: a few lines could make endless ones.
+_MOST_VALUES = 10_000
+# What PyYAML raises, besides its own errors, for tags and dates that mean nothing.
+_NO_VALUE = (ValueError, TypeError, AttributeError, KeyError)
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Header:
     description: str
     params: dict[str, Param]
     returns: list[str]
-    panel: Mapping[str, Any] | None
+    panels: tuple[Mapping[str, Any], ...]
 
 
 def parse_header(text: str) -> Header:
@@ -39,7 +45,7 @@ def parse_header(text: str) -> Header:
         description=_text("description", keys["description"]),
         params=_params(keys["params"]),
         returns=_names(keys["returns"]),
-        panel=_panel(keys.get("panel")),
+        panels=_panels(keys.get("panel")),
     )
 
 
@@ -47,26 +53,53 @@ def _load(text: str) -> dict[str, Any]:
     lines = [line[3:] for line in text.splitlines() if line.startswith("#+ ")]
     document = "\n".join(lines)
     try:
+        _check_depth(document)
         _check_once(yaml.compose(document, Loader=_LOADER))
         loaded = yaml.load(document, Loader=_LOADER)  # noqa: S506
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise CatalogueError(f"header is no YAML: {reason}") from error
+    except _NO_VALUE as error:
+        raise CatalogueError(
+            f"header holds a value that is none ({str(error)[:80]}): quote it"
+        ) from error
     if not isinstance(loaded, dict):
         raise CatalogueError("has no header: begin it with '#+ title: …' lines")
     return loaded
 
 
+def _check_depth(document: str) -> None:
+    depth = 0
+    for event in yaml.parse(document, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise CatalogueError("header is nested too deeply: write it flat")
+
+
 def _check_once(node: yaml.Node | None) -> None:
     """YAML lets the last of two equal keys win, in silence."""
-    if not isinstance(node, yaml.MappingNode):
-        return
+    left = [node]
+    for _ in range(_MOST_VALUES):
+        if not left:
+            return
+        found = left.pop()
+        if isinstance(found, yaml.SequenceNode):
+            left += found.value
+        elif isinstance(found, yaml.MappingNode):
+            _check_keys([key for key, _ in found.value])
+            left += [value for _, value in found.value]
+    raise CatalogueError(f"header has more than {_MOST_VALUES} values: shorten it")
+
+
+def _check_keys(keys: Sequence[yaml.Node]) -> None:
     seen: set[str] = set()
-    for key, value in node.value:
+    for key in keys:
+        if not isinstance(key, yaml.ScalarNode):
+            raise CatalogueError("header has a key that is no text")
         if key.value in seen:
             raise CatalogueError(f"{key.value} stands twice in the header")
         seen.add(key.value)
-        _check_once(value)
 
 
 def _only_known(where: str, keys: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -89,10 +122,14 @@ def _names(value: Any) -> list[str]:
     return value
 
 
-def _panel(value: Any) -> Mapping[str, Any] | None:
-    if value is not None and not isinstance(value, dict):
-        raise CatalogueError("panel must be a mapping")
-    return value
+def _panels(value: Any) -> tuple[Mapping[str, Any], ...]:
+    """One picture or several; what is in them is for the dashboards to check."""
+    if value is None:
+        return ()
+    pictures = value if isinstance(value, list) else [value]
+    if not pictures or not all(isinstance(picture, dict) for picture in pictures):
+        raise CatalogueError("panel must be a mapping or a list of mappings")
+    return tuple(pictures)
 
 
 def _params(value: Any) -> dict[str, Param]:

@@ -5,41 +5,16 @@ Light on purpose: the catalogue is loaded at every start, and a full SPARQL pars
 a hundred times longer. The full parse of every saved query is done by the tests.
 """
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from queries.errors import CatalogueError
+from queries.tokens import Token, read_tokens
 
-_TOKEN = re.compile(
-    r"""
-    (?P<skip>\s+|\#[^\n]*)
-    |(?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
-    |(?P<string>(?:\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''
-        |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-        (?:@[A-Za-z-]+|\^\^(?:<[^<>\s]*>|[\w-]*:[\w.-]*))?)
-    |(?P<variable>[?$]\w+)
-    |(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<name>[^\W\d][\w.-]*(?:(?<!\.):[\w.%-]*)?|:[\w.%-]*)
-    |(?P<other>\^\^|&&|\|\||[!<>]=|[-+*/^|!=<>(){}\[\];,.?@&$%~])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_SIGNS = frozenset("^&|!<>=-+*/(){}[];,.?@$%~")
 _PAIRS = {")": "(", "}": "{", "]": "["}
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
-
-
-@dataclass(frozen=True)
-class Token:
-    """One token and where it stands."""
-
-    kind: str
-    text: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
 
 
 @dataclass(frozen=True)
@@ -54,24 +29,19 @@ class ValuesRow:
 
 def tokenise(text: str) -> list[Token]:
     """All tokens but blanks and comments; raises CatalogueError where there is none."""
-    tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise CatalogueError(f"line {_line(text, position)} is not SPARQL")
-        if match.lastgroup != "skip":
-            tokens.append(Token(match.lastgroup or "", match[0], position))
-        position = match.end()
-    _check_brackets(text, tokens)
-    return tokens
+    found = list(read_tokens(text))
+    for token in found:
+        if token.kind == "other" and token.text not in _SIGNS:
+            raise CatalogueError(f"line {_line(text, token.start)} is not SPARQL")
+    _check_brackets(text, found)
+    return found
 
 
-def check_prefixes(tokens: list[Token]) -> None:
+def check_prefixes(tokens: Sequence[Token]) -> None:
     """Raises CatalogueError for a prefix that is used and not declared."""
     declared: set[str] = set()
     for before, token in pairwise(tokens):
-        if token.kind != "name" or ":" not in token.text:
+        if token.kind != "name":
             continue
         prefix = token.text.partition(":")[0]
         if before.text.upper() == "PREFIX":
@@ -80,17 +50,17 @@ def check_prefixes(tokens: list[Token]) -> None:
             raise CatalogueError(f"prefix {prefix}: is not declared")
 
 
-def query_form(tokens: list[Token]) -> str:
+def query_form(tokens: Sequence[Token]) -> str:
     """``select``, ``ask``, ``construct`` or ``describe``."""
     for token in tokens:
-        if token.kind == "name" and token.text.upper() in _FORMS:
+        if token.kind == "word" and token.text.upper() in _FORMS:
             return token.text.lower()
         if token.kind == "other":
             break
     raise CatalogueError(f"is no query: it needs one of {', '.join(_FORMS)}")
 
 
-def projection(tokens: list[Token]) -> list[str]:
+def projection(tokens: Sequence[Token]) -> list[str]:
     """The names of the columns that a SELECT returns."""
     names: list[str] = []
     depth = 0
@@ -106,45 +76,64 @@ def projection(tokens: list[Token]) -> list[str]:
     return names
 
 
-def values_rows(tokens: list[Token]) -> list[ValuesRow]:
+def values_rows(tokens: Sequence[Token]) -> list[ValuesRow]:
     """Every VALUES of the parenthesised form that has exactly one row."""
     found = []
     for place, token in enumerate(tokens):
-        if token.kind == "name" and token.text.upper() == "VALUES":
+        if token.kind == "word" and token.text.upper() == "VALUES":
             row = _values_row(tokens, place + 1)
             if row is not None:
                 found.append(row)
     return found
 
 
-def _after_select(tokens: list[Token]) -> list[Token]:
+def _after_select(tokens: Sequence[Token]) -> Sequence[Token]:
     for place, token in enumerate(tokens):
         if token.text.upper() == "SELECT":
             return tokens[place:]
     return []
 
 
-def _values_row(tokens: list[Token], place: int) -> ValuesRow | None:
+def _values_row(tokens: Sequence[Token], place: int) -> ValuesRow | None:
     names, place = _parenthesised(tokens, place)
-    if names is None or tokens[place].text != "{":
+    if names is None or not _is(tokens, place, "{"):
         return None
     first = place + 1
     terms, after = _parenthesised(tokens, first)
-    if terms is None or tokens[after].text != "}":
+    if terms is None or not _is(tokens, after, "}"):
         return None
     variables = tuple(token.text[1:] for token in names)
-    written = tuple(token.text for token in terms)
-    return ValuesRow(variables, written, tokens[first].start, tokens[after - 1].end)
+    row = _terms(terms)
+    return ValuesRow(variables, row, tokens[first].start, tokens[after - 1].end)
 
 
-def _parenthesised(tokens: list[Token], place: int) -> tuple[list[Token] | None, int]:
-    if tokens[place].text != "(":
+def _terms(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Whole terms: what touches is one, as in ``-5`` and ``"5"^^xsd:byte``."""
+    terms: list[str] = []
+    end = -1
+    for token in tokens:
+        if token.start == end:
+            terms[-1] += token.text
+        else:
+            terms.append(token.text)
+        end = token.end
+    return tuple(terms)
+
+
+def _parenthesised(
+    tokens: Sequence[Token], place: int
+) -> tuple[Sequence[Token] | None, int]:
+    if not _is(tokens, place, "("):
         return None, place
     end = next(at for at in range(place, len(tokens)) if tokens[at].text == ")")
     return tokens[place + 1 : end], end + 1
 
 
-def _check_brackets(text: str, tokens: list[Token]) -> None:
+def _is(tokens: Sequence[Token], place: int, sign: str) -> bool:
+    return place < len(tokens) and tokens[place].text == sign
+
+
+def _check_brackets(text: str, tokens: Sequence[Token]) -> None:
     open_: list[Token] = []
     for token in tokens:
         if token.text in _PAIRS.values():

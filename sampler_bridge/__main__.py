@@ -1,7 +1,12 @@
-"""Command line of the bridge: ``python -m sampler_bridge --host … --pcp …``."""
+"""Command line of the bridge: ``python -m sampler_bridge --host … --pcp …``.
+
+Accounts come as ``user:password`` in ``SAMPLER_BRIDGE_FUSEKI_ACCOUNT`` and
+``SAMPLER_BRIDGE_STORE_ACCOUNT``: arguments are for everyone to see.
+"""
 
 import argparse
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,7 +19,11 @@ from sampler_bridge.errors import BridgeError, StateError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
-    options = Options(**vars(_parser().parse_args(arguments)))
+    options = Options(
+        **vars(_parser().parse_args(arguments)),
+        fuseki_account=_account("FUSEKI"),
+        store_account=_account("STORE"),
+    )
     _talk()
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
     stop = Event()
@@ -39,6 +48,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--state", required=True, type=Path, help="folder of log, cursor and status")
     add("--log-max-bytes", required=True, type=_bytes, help="largest log, in bytes")
     return parser
+
+
+def _account(service: str) -> tuple[str, str] | None:
+    user, _, password = os.environ.get(
+        f"SAMPLER_BRIDGE_{service}_ACCOUNT", ""
+    ).partition(":")
+    return (user, password) if user else None
 
 
 def _name(text: str) -> str:

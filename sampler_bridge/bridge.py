@@ -5,14 +5,14 @@ import json
 import logging
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
 from sampler_bridge.account import Account
 from sampler_bridge.cursor import load_cursor
 from sampler_bridge.errors import BridgeError, StateError
-from sampler_bridge.files import write_whole
+from sampler_bridge.files import write_reserved
 from sampler_bridge.graph_plan import PlanWatch
 from sampler_bridge.log import Log
 from sampler_bridge.pcp_source import PcpSource
@@ -32,7 +32,10 @@ LOG_FOLDER, LOCK_FILE = "log", "lock"
 
 @dataclass(frozen=True)
 class Options:
-    """What the bridge of one host is told: addresses, state folder, bytes of log."""
+    """What the bridge of one host is told: addresses, state folder, bytes of log.
+
+    Accounts are user and password, None where a store asks for none.
+    """
 
     host: str
     pcp: str
@@ -41,6 +44,8 @@ class Options:
     store: str
     state: Path
     log_max_bytes: int
+    fuseki_account: tuple[str, str] | None = field(default=None, repr=False)
+    store_account: tuple[str, str] | None = field(default=None, repr=False)
 
 
 class Bridge:
@@ -54,9 +59,8 @@ class Bridge:
         cursor = load_cursor(cursor_path)
         self._log = Log(options.state / LOG_FOLDER, options.log_max_bytes, cursor.taken)
         self._account = Account(self._log.waiting)
-        self._writer = Writer(
-            self._log, Store(options.store), self._account, cursor, cursor_path
-        )
+        store = Store(options.store, options.store_account)
+        self._writer = Writer(self._log, store, self._account, cursor, cursor_path)
         recorder = Recorder(self._log, self._account, lambda: not self._writer.state.up)
         self._samplers = Samplers(
             options.host, lambda: PcpSource(options.pcp), recorder
@@ -66,6 +70,7 @@ class Bridge:
             options.host,
             options.state / PLAN_FILE,
             self._samplers.apply,
+            options.fuseki_account,
         )
 
     def run(self, stop: Event) -> None:
@@ -112,7 +117,7 @@ class Bridge:
         )
         try:
             path = self._options.state / STATUS_FILE
-            write_whole(path, json.dumps(document, indent=1))
+            write_reserved(path, json.dumps(document, indent=1))
         except OSError as error:
             _LOG.debug("no status written: %s", error.strerror)
 

@@ -1,14 +1,19 @@
 """What the store has acknowledged, and from where to send again should it restart."""
 
 import json
+import logging
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 from sampler_bridge.batch import START, Position
-from sampler_bridge.files import write_whole
+from sampler_bridge.files import read_json, write_whole
+
+_LOG = logging.getLogger(__name__)
 
 SEND_AGAIN_SECONDS = 60.0
+# Far beyond any segment, offset or time; NaN is not below it either.
+_END = 10**15
 
 
 @dataclass(frozen=True)
@@ -28,15 +33,25 @@ def load_cursor(path: Path) -> Cursor:
     A new one sends everything the log holds: the store keeps one of two equal points.
     """
     try:
-        document = json.loads(path.read_text())
-        taken, again = (Position(*map(int, document[key])) for key in _POSITIONS)
-        store = document["store"]
-        return Cursor(taken, again, None if store is None else float(store))
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return Cursor()
+        return _read(read_json(path))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s is no cursor (%s): all of the log is sent again", path, error)
+    return Cursor()
 
 
-_POSITIONS = ("taken", "again")
+def _read(document: object) -> Cursor:
+    """Raises ValueError for what save_cursor did not write."""
+    match document:
+        case {
+            "taken": [int(), int()] as taken,
+            "again": [int(), int()] as again,
+            "store": (None | int() | float()) as store,
+        } if all(0 <= number < _END for number in (*taken, *again, store or 0)):
+            run = None if store is None else float(store)
+            return Cursor(Position(*taken), Position(*again), run)
+    raise ValueError("not of its form")
 
 
 def save_cursor(path: Path, cursor: Cursor) -> None:

@@ -52,12 +52,18 @@ class PlanWatch(Worker):
     """
 
     def __init__(
-        self, fuseki: str, host: str, cache: Path, take: Callable[[Plan], None]
+        self,
+        fuseki: str,
+        host: str,
+        cache: Path,
+        take: Callable[[Plan], None],
+        account: tuple[str, str] | None = None,
     ) -> None:
         super().__init__("plan")
         kept = load_plan(cache)
         self.reading = Reading(kept or Plan(), reason="the graph was not reached yet")
-        self._endpoint = Endpoint(f"{fuseki.rstrip('/')}/{_DATASET}", _TIMEOUT)
+        dataset = f"{fuseki.rstrip('/')}/{_DATASET}"
+        self._endpoint = Endpoint(dataset, _TIMEOUT, account=account)
         self._host = host
         self._cache = cache
         self._take = take

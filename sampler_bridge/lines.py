@@ -1,6 +1,5 @@
 """Series names and samples as Prometheus' text format, without a loop per value."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
@@ -9,11 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ontology.selectors import selector, series_labels
 from sampler_bridge.source import Column, Gap, Sample, Series
 
-SERIES_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _METRIC = attrgetter("metric")
 
 
@@ -23,14 +20,6 @@ class Text(NamedTuple):
     payload: bytes
     points: int
     left_out: Mapping[str, Gap]
-
-
-def selector(name: str, host: str, instance: str | None) -> str:
-    """A series as the store knows it: ``name{hostname="…",instname="…"}``."""
-    labels = f'hostname="{host.translate(_ESCAPES)}"'
-    if instance is not None:
-        labels += f',instname="{instance.translate(_ESCAPES)}"'
-    return f"{name}{{{labels}}}"
 
 
 class Lines:
@@ -78,8 +67,8 @@ class Lines:
         return kept[1]
 
     def _head(self, series: Series) -> str:
-        name = self._names[series.metric]
-        return selector(name, self._host, series.instance) + " "
+        labels = series_labels(self._host, series.instance)
+        return selector(self._names[series.metric], labels) + " "
 
 
 def _printable(values: "np.typing.NDArray[np.generic]") -> Iterable[object]:

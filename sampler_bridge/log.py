@@ -11,13 +11,13 @@ from threading import Condition
 
 from sampler_bridge.batch import START, Batch, Position, Taken, read_batch
 from sampler_bridge.errors import StateError
+from sampler_bridge.files import write_all
 from sampler_bridge.record import HEADER_BYTES, write_record
 from sampler_bridge.segment import (
     Segment,
     open_segment,
     segment_numbers,
     segment_path,
-    write_all,
 )
 
 _SEGMENT_BYTES = 8 * 1024 * 1024

@@ -144,7 +144,7 @@ class Layout:
         if count < 0:
             self.gaps[metric] = Gap(pmapi.error_text(count), self._size(metric))
         elif count == 0:
-            self.gaps[metric] = Gap("PCP has no value for it", self._size(metric))
+            self.gaps[metric] = Gap("no value at present", self._size(metric))
         else:
             self._sizes[metric] = count
         if nameless:

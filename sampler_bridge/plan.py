@@ -1,19 +1,24 @@
 """What to sample: read from the graph, kept in the state folder."""
 
 import json
+import logging
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ontology.selectors import SERIES_NAME
 from sampler_bridge.errors import PlanError
-from sampler_bridge.files import write_whole
-from sampler_bridge.lines import SERIES_NAME
+from sampler_bridge.files import read_json, write_whole
+
+_LOG = logging.getLogger(__name__)
 
 CACHE_FORMAT = "supertwin-plan/1"
 SHORTEST_MS = 1
 LONGEST_MS = 3_600_000
+_NO_NAME = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ def _planned(metric: str, row: Mapping[str, Any]) -> Planned:
     series = str(row.get("dbName") or "")
     if not SERIES_NAME.fullmatch(series):
         raise PlanError(f"{series!r} is no series name: mend the metric's st:dbName")
-    if not metric or "\0" in metric:
+    if not metric or _NO_NAME.search(metric):
         raise PlanError(f"{metric!r} is no metric name: mend its st:samplerName")
     return Planned(metric, series, _period_ms(row.get("period")))
 
@@ -117,10 +122,37 @@ def save_plan(path: Path, plan: Plan) -> None:
 def load_plan(path: Path) -> Plan | None:
     """The plan that was kept, None where there is none that can be read."""
     try:
-        document = json.loads(path.read_text())
-        if document["format"] != CACHE_FORMAT:
-            return None
-        metrics = tuple(Planned(**row) for row in document["metrics"])
-        return Plan(metrics, dict(document["refused"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return _read(read_json(path))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s is no plan (%s): waiting for the graph's", path, error)
+    return None
+
+
+def _read(document: object) -> Plan:
+    """Raises ValueError for what save_plan did not write."""
+    match document:
+        case {"format": str(form), "metrics": [*rows], "refused": dict(refused)}:
+            plan = Plan(tuple(map(_read_planned, rows)), refused)
+            if form == CACHE_FORMAT and _is_sound(plan):
+                return plan
+    raise ValueError("not of its form")
+
+
+def _read_planned(row: object) -> Planned:
+    match row:
+        case {"metric": str(metric), "series": str(series), "period_ms": int(period)}:
+            values = {"dbName": series, "period": Decimal(period) / 1000}
+            try:
+                return _planned(metric, values)
+            except PlanError as error:
+                raise ValueError(str(error)) from None
+    raise ValueError("a metric is not of its form")
+
+
+def _is_sound(plan: Plan) -> bool:
+    metrics = {one.metric for one in plan.metrics}
+    series = {one.series for one in plan.metrics}
+    texts = all(isinstance(reason, str) for reason in plan.refused.values())
+    return texts and len(metrics) == len(series) == len(plan.metrics)

@@ -1,6 +1,7 @@
 """One file of the log, and what is known of it without reading it again."""
 
 import os
+import re
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from sampler_bridge.record import HEADER_BYTES, Header, find_header, read_header, scan
 
 SUFFIX = ".log"
+_NUMBER = re.compile("[0-9]{20}")
 
 
 @dataclass
@@ -39,7 +41,7 @@ def segment_path(folder: Path, number: int) -> Path:
 def segment_numbers(folder: Path) -> list[int]:
     """Numbers of the segments in a folder, oldest first."""
     names = (path.stem for path in folder.glob(f"*{SUFFIX}"))
-    return sorted(int(name) for name in names if name.isdecimal())
+    return sorted(int(name) for name in names if _NUMBER.fullmatch(name))
 
 
 class Damage(NamedTuple):
@@ -89,10 +91,3 @@ def sound_offset(descriptor: int, offset: int, size: int) -> int:
     """Where the next sound header after a damaged stretch lies, or ``size``."""
     rest = os.pread(descriptor, size - offset, offset)
     return offset + find_header(rest, 1)
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it: the system may take less at a time; raises OSError."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

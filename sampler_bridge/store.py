@@ -25,9 +25,9 @@ class Refusal(NamedTuple):
 class Store:
     """One store by its base URL, over a kept-alive connection, for one thread."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, account: tuple[str, str] | None = None) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.Client(timeout=_TIMEOUT, trust_env=False)
+        self._client = httpx.Client(timeout=_TIMEOUT, auth=account, trust_env=False)
         self._can_show = True
 
     def write(self, lines: bytes) -> Refusal | None:
@@ -38,6 +38,8 @@ class Store:
         response = self._send("POST", _WRITE, lines)
         if response.is_success:
             return None
+        if response.status_code in (401, 403):
+            raise self._refused(response)
         reason = f"HTTP {response.status_code}: {_line(response)}"
         if response.is_client_error and response.status_code not in _TRY_AGAIN:
             return Refusal(reason)
@@ -56,10 +58,13 @@ class Store:
     def started(self) -> float | None:
         """Since when this run of the store is up (Unix seconds, whole ones), if known.
 
-        Raises StoreDownError, also where no store answers at this address: what it
-        says of points would tell nothing about them.
+        The part of a cluster that takes points does not say. Raises StoreDownError,
+        also where no store answers at this address: what it says of points would tell
+        nothing about them.
         """
         response = self._send("GET", _METRICS)
+        if response.is_client_error and self.write(b"") is None:
+            return None
         if not response.is_success:
             raise self._down(f"no {_METRICS}: HTTP {response.status_code}")
         found = _STARTED.search(response.text)
@@ -74,6 +79,12 @@ class Store:
             return self._client.request(method, self.url + path, content=body)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._down(str(error) or type(error).__name__) from error
+
+    def _refused(self, response: httpx.Response) -> StoreDownError:
+        return StoreDownError(
+            f"store {self.url} refuses the account ({response.status_code}): mend the "
+            "settings STORE_USER and STORE_PASSWORD"
+        )
 
     def _down(self, reason: str) -> StoreDownError:
         return StoreDownError(

@@ -2,12 +2,22 @@
 
 import getpass
 import json
+import secrets
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from supertwin import tools
+from supertwin.accounts import (
+    Account,
+    fuseki_account,
+    jetty_line,
+    make_fuseki_account,
+    store_account,
+    write_secret,
+)
+from supertwin.compaction import drop_old
 from supertwin.health import Check, answers_http, greets, is_fresh
 from supertwin.pmcd import own_socket, write_config
 from supertwin.ports import free_port
@@ -15,6 +25,7 @@ from supertwin.settings import LOOPBACK, Settings
 
 _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
+_CLOSED = ("delete", "snapshot", "forceMerge")  # what VictoriaMetrics does for a key
 
 
 @dataclass(frozen=True)
@@ -37,13 +48,16 @@ class ChildSpec:
     stop_within: float = 15.0
 
 
-def fuseki(settings: Settings) -> ChildSpec:
-    """Fuseki on loopback, with its configuration written anew."""
+def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
+    """Fuseki on loopback, or everywhere; its configuration is written anew."""
     home = settings.home / "fuseki"
     for dataset in ("twin", "history"):
         (home / dataset).mkdir(parents=True, exist_ok=True)
+        drop_old(home / dataset)
+    account = make_fuseki_account(settings)
+    write_secret(home / "passwd", jetty_line(account))
     config = home / "fuseki.ttl"
-    config.write_text(_fuseki_config(home), encoding="utf-8")
+    config.write_text(fuseki_config(home, account[0]), encoding="utf-8")
     command = (
         str(tools.java()),
         f"-Xmx{settings.fuseki_heap}",
@@ -54,29 +68,38 @@ def fuseki(settings: Settings) -> ChildSpec:
         *("-cp", str(tools.fuseki_jar())),
         "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
         *("--config", str(config), "--port", str(settings.fuseki_port)),
-        *("--localhost", "--no-cors", "--ping", "--compact", "--modules=false"),
+        *(() if everywhere else ("--localhost",)),
+        *("--no-cors", "--ping", "--compact", "--modules=false"),
         f"--timeout={int(settings.query_timeout * 1000)}",
     )
-    check = answers_http(settings.fuseki_port, "/$/ping", (200,))
+    check = fuseki_check(settings)
     return ChildSpec("fuseki", command, check, home, stop_within=30.0)
 
 
-def _fuseki_config(home: Path) -> str:
-    """Fill in the folders; JSON's escapes are Turtle's."""
+def fuseki_check(settings: Settings) -> Check:
+    """Whether the local Fuseki lets us in and answers."""
+    account = fuseki_account(settings)
+    return answers_http(settings.fuseki_port, "/$/ping", (200,), account)
+
+
+def fuseki_config(home: Path, user: str) -> str:
+    """Fill in folders and user; JSON's escapes are Turtle's."""
     text = (_HERE / "fuseki.ttl").read_text(encoding="utf-8")
-    for dataset in ("twin", "history"):
-        place = json.dumps(str(home / dataset), ensure_ascii=False)
-        text = text.replace(f'"@{dataset.upper()}@"', place)
+    places = {name: str(home / name) for name in ("twin", "history", "passwd")}
+    for name, value in {**places, "user": user}.items():
+        written = json.dumps(value, ensure_ascii=False)
+        text = text.replace(f'"@{name.upper()}@"', written)
     return text
 
 
-def store(settings: Settings) -> ChildSpec:
-    """VictoriaMetrics on loopback."""
+def store(settings: Settings, everywhere: bool = False) -> ChildSpec:
+    """VictoriaMetrics on loopback, or everywhere."""
+    address = "" if everywhere else LOOPBACK
     command = (
         str(tools.store()),
         f"-storageDataPath={settings.home / 'store'}",
         f"-retentionPeriod={settings.retention}",
-        f"-httpListenAddr={LOOPBACK}:{settings.store_port}",
+        f"-httpListenAddr={address}:{settings.store_port}",
         # Else a point stays invisible for 30 s.
         "-search.latencyOffset=0s",
         "-dedup.minScrapeInterval=1ms",
@@ -85,9 +108,21 @@ def store(settings: Settings) -> ChildSpec:
         "-search.maxUniqueTimeseries=300000",
         "-storage.minFreeDiskSpaceBytes=100MB",
         "-loggerLevel=WARN",
+        *("-envflag.enable", "-envflag.prefix=VM_"),
     )
-    check = answers_http(settings.store_port, "/health", (200,))
-    return ChildSpec("victoria-metrics", command, check, settings.home)
+    check = store_check(settings)
+    # A page of any web site could have series deleted, by an image's address: it takes
+    # a key that nobody knows.
+    env = {f"VM_{name}AuthKey": secrets.token_urlsafe(24) for name in _CLOSED}
+    # Else it lets the pages of all web sites read the series. Not on the command line:
+    # old releases that do not know it, as Debian's, would not start.
+    env["VM_http_disableCORS"] = "true"
+    return ChildSpec("victoria-metrics", command, check, settings.home, env)
+
+
+def store_check(settings: Settings) -> Check:
+    """Whether the local VictoriaMetrics answers."""
+    return answers_http(settings.store_port, "/health", (200,))
 
 
 def pmcd(settings: Settings) -> ChildSpec:
@@ -115,8 +150,12 @@ def api(settings: Settings, pmcd_address: str) -> ChildSpec:
     """The HTTP API; a degraded answer (503) is still an answer."""
     env = settings.environment() | {"SUPERTWIN_PMCD": pmcd_address}
     command = (sys.executable, "-m", "api")
-    check = answers_http(settings.api_port, "/health", (200, 503))
-    return ChildSpec("api", command, check, tools.CHECKOUT, env)
+    return ChildSpec("api", command, api_check(settings), tools.CHECKOUT, env)
+
+
+def api_check(settings: Settings) -> Check:
+    """Whether the API answers, on loopback."""
+    return answers_http(settings.api_port, "/health", (200, 503))
 
 
 def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
@@ -129,9 +168,22 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         *("--base", settings.base, "--store", settings.store_write),
         *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
     )
-    status = state / "status.json"
-    check = is_fresh(status, _TICK_FRESH)
-    return ChildSpec("bridge", command, check, tools.CHECKOUT, stale=(status,))
+    env = {
+        **_account_variable("FUSEKI", fuseki_account(settings)),
+        **_account_variable("STORE", store_account(settings)),
+    }
+    check, stale = bridge_check(settings), (state / "status.json",)
+    return ChildSpec("bridge", command, check, tools.CHECKOUT, env, stale)
+
+
+def bridge_check(settings: Settings) -> Check:
+    """Whether the bridge has written its status lately."""
+    return is_fresh(settings.home / "bridge" / "status.json", _TICK_FRESH)
+
+
+def _account_variable(service: str, account: Account | None) -> dict[str, str]:
+    """Hand an account over where no list of processes shows it."""
+    return {f"SAMPLER_BRIDGE_{service}_ACCOUNT": ":".join(account)} if account else {}
 
 
 Maker = Callable[[Settings], ChildSpec]

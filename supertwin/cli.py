@@ -4,6 +4,7 @@ Errors are one line on stderr that names the thing and the cure; exit 2 for what
 user can mend, 1 for a failure.
 """
 
+import contextlib
 import importlib
 import json
 import signal
@@ -28,9 +29,13 @@ _LOOK = 0.1
 
 # Imported when they are called: `status` must not wait for pySHACL.
 _LATER = {
+    "dashboards": "supertwin.cli_dashboards:dashboards_command",
     "ingest": "supertwin.cli_ingest:ingest_command",
     "probe": "supertwin.cli_ingest:probe_command",
     "query": "supertwin.cli_queries:query",
+    "run": "supertwin.cli_services:run_command",
+    "check": "supertwin.cli_services:check_command",
+    "compact": "supertwin.cli_services:compact_command",
 }
 
 
@@ -80,14 +85,20 @@ def main(traceback: bool) -> None:
 def up() -> None:
     """Start the stack, load this machine's twin, start monitoring; once is enough."""
     settings = Settings()
-    began = time.time()
     # A terminal that closes, or a `make` that is ended, is an interruption too.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
+    with stack.turn(settings, _progress):
+        _up(settings)
+
+
+def _up(settings: Settings) -> None:
+    began = time.time()
     with stack.started(settings, _progress) as state:
         twin = _load(settings, state)
         if twin.monitored:
             _wait_for_samples(settings)
+            _open_once(settings)
     verb = "was up already, seen" if state.started < began else "up"
     _progress(f"{verb} after {time.time() - began:.1f} s")
     for line in summary.up_lines(settings, twin):
@@ -148,6 +159,15 @@ def _wait_for_samples(settings: Settings) -> None:
             return
         time.sleep(_LOOK)
     _progress(f"no sample after {_SAMPLES_WITHIN:.0f} s: {status} says why")
+
+
+def _open_once(settings: Settings) -> None:
+    """Ask for the first page, which takes a second when nobody has asked before."""
+    import httpx
+
+    address = f"{settings.api}/dashboards/monitor"
+    with contextlib.suppress(httpx.HTTPError):
+        httpx.get(address, params={"host": settings.host}, timeout=10, trust_env=False)
 
 
 def _progress(line: str) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from ingest.document import check_document
 from ingest.errors import DocumentError, TopologyError
 from ingest.hwloc import parse_hwloc, read_file
-from ingest.probe import check_host, hwloc_document, probe
+from ingest.probe import FORMAT, check_host, hwloc_document, probe
 from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
 from supertwin.stack import pmcd_address
@@ -89,8 +90,7 @@ def _document(
     if hwloc_file:
         return hwloc_document(check_host(host or ""), _read_topology(hwloc_file))
     if probe_file:
-        document = _read_document(probe_file)
-        return document | {"host": check_host(host or str(document.get("host", "")))}
+        return _read_document(probe_file, host)
     return probe(check_host(settings.host), pmcd_address(settings), _progress)
 
 
@@ -101,15 +101,21 @@ def _read_topology(path: Path) -> dict[str, Any]:
         raise TopologyError(f"{path}: {error}") from error
 
 
-def _read_document(path: Path) -> dict[str, Any]:
+def _read_document(path: Path, host: str | None) -> dict[str, Any]:
+    """The document in a file, of the machine in it unless another name is given."""
     try:
         document = json.loads(read_file(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DocumentError(f"{path} is no JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != "supertwin-probe/1":
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DocumentError(
             f"{path} is no probe file: `supertwin probe --out FILE` writes them"
         )
+    document |= {"host": check_host(host or str(document.get("host", "")))}
+    try:
+        check_document(document)
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
     return document
 
 

@@ -12,6 +12,7 @@ from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.endpoint import Endpoint
 from queries.results import Rows
+from supertwin.accounts import fuseki_account
 from supertwin.settings import Settings
 
 
@@ -85,8 +86,8 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     if "host" in saved.params and "host" not in given:
         given["host"] = settings.host
     text = saved.bind(given)
-    url, timeout = f"{settings.fuseki}/twin", settings.query_timeout
-    with Endpoint(url, timeout=timeout) as endpoint:
+    url, account = f"{settings.fuseki}/twin", fuseki_account(settings)
+    with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
         rows = endpoint.select(text)
     return {"table": as_table, "csv": as_csv, "json": as_json}[output](rows)
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from supertwin.accounts import Account
 from supertwin.loopback import request
 
 Check = Callable[[], Awaitable[str | None]]
@@ -13,14 +14,16 @@ TIMEOUT = 5.0
 _WRONG = (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError)
 
 
-def answers_http(port: int, path: str, accept: tuple[int, ...]) -> Check:
+def answers_http(
+    port: int, path: str, accept: tuple[int, ...], account: Account | None = None
+) -> Check:
     """Check that a GET on the loopback port is answered with one of the codes."""
-    return _bounded(lambda: _get(port, path, accept))
 
+    async def check() -> str | None:
+        status, _ = await request(port, "GET", path, account)
+        return None if status in accept else f"{path} answered {status}"
 
-async def _get(port: int, path: str, accept: tuple[int, ...]) -> str | None:
-    status, _ = await request(port, "GET", path)
-    return None if status in accept else f"{path} answered {status}"
+    return _bounded(check)
 
 
 def greets(socket: Path) -> Check:

@@ -9,10 +9,12 @@ from typing import Any
 from ingest.describe import describe
 from ingest.probe import check_host, probe
 from ingest.publish import Store, publish, read_catalogue
+from ingest.topology_file import keep_topology
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
+from supertwin.accounts import fuseki_account
 from supertwin.settings import Settings
 
 Progress = Callable[[str], None]
@@ -24,7 +26,8 @@ _COUNTS = ("sockets", "cores", "threads", "metrics")
 class Twin:
     """What the graph says of a host, in numbers; `gaps` are the probe's, by source.
 
-    `triples` are those of the host's own graphs and of the shared catalogues.
+    `triples` are those of the host's own graphs, `shared` those of the catalogues that
+    all hosts share.
     """
 
     host: str
@@ -34,6 +37,7 @@ class Twin:
     metrics: int
     monitored: int
     triples: int
+    shared: int
     gaps: dict[str, str]
 
 
@@ -60,14 +64,21 @@ def load_document(
     iris = Iris(settings.base)
     with open_store(settings) as store:
         _load(iris, store, document, progress, confirm)
+    if problem := keep_topology(settings.home, document):
+        progress(problem)
 
 
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Store]:
     """The two Fuseki datasets of this installation."""
-    url = settings.fuseki
-    with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
+    with dataset(settings, "twin") as twin, dataset(settings, "history") as history:
         yield Store(twin, history)
+
+
+def dataset(settings: Settings, name: str, timeout: float = 30.0) -> Endpoint:
+    """A client of one of the two, with our account."""
+    url = f"{settings.fuseki}/{name}"
+    return Endpoint(url, timeout=timeout, account=fuseki_account(settings))
 
 
 def _load(
@@ -101,7 +112,7 @@ def _monitored(document: dict[str, Any], progress: Progress) -> list[str]:
 
 def read_twin(settings: Settings, host: str) -> Twin | None:
     """The twin of a host as it stands in the graph; None where there is none."""
-    with Endpoint(f"{settings.fuseki}/twin") as endpoint:
+    with dataset(settings, "twin") as endpoint:
         hosts = _rows(endpoint, "inventory/hosts", host=host)
         if not hosts:
             return None
@@ -110,7 +121,7 @@ def read_twin(settings: Settings, host: str) -> Twin | None:
             host=host,
             **{name: hosts[0][name] for name in _COUNTS},
             monitored=len(_rows(endpoint, "telemetry/plan", host=host)),
-            triples=_triples(Iris(settings.base), host, endpoint),
+            **_triples(Iris(settings.base), host, endpoint),
             gaps={row["source"]: row["reason"] for row in gaps},
         )
 
@@ -120,14 +131,14 @@ def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
 
 
-def _triples(iris: Iris, host: str, endpoint: Endpoint) -> int:
+def _triples(iris: Iris, host: str, endpoint: Endpoint) -> dict[str, int]:
     others = (str(iris.twin_graph("x"))[:-1], str(iris.plans_graph("x"))[:-1])
     own = (str(iris.twin_graph(host)), str(iris.plans_graph(host)))
-    return sum(
-        row["triples"]
-        for row in _rows(endpoint, "inventory/graphs")
-        if row["graph"] in own or not row["graph"].startswith(others)
-    )
+    sizes = {r["graph"]: r["triples"] for r in _rows(endpoint, "inventory/graphs")}
+    return {
+        "triples": sum(sizes.get(graph, 0) for graph in own),
+        "shared": sum(n for graph, n in sizes.items() if not graph.startswith(others)),
+    }
 
 
 def _since(started: float) -> str:

@@ -1,8 +1,12 @@
-"""Whether a supervisor lives: a record lock that the kernel drops when it dies."""
+"""Whether a supervisor lives, and whose turn it is: the kernel drops a lock by itself
+when its process dies.
+"""
 
 import fcntl
 import os
 import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -41,3 +45,24 @@ def holder(home: Path) -> int | None:
         return None
     kind, _, _, _, pid = struct.unpack(_FLOCK, answer)
     return None if kind == fcntl.F_UNLCK else pid
+
+
+@contextmanager
+def turn(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Let one process at a time bring a home up; ``on_wait`` is told of another one.
+
+    Where no file can be made all are let through: the start says what is wrong.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        file = (home / "up.lock").open("a", encoding="utf-8")
+    except OSError:
+        yield
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

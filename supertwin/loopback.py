@@ -1,21 +1,26 @@
 """The little HTTP that the supervisor speaks, to its own children only."""
 
 import asyncio
+from base64 import b64encode
 
+from supertwin.accounts import Account
 from supertwin.settings import LOOPBACK
 
 
-async def request(port: int, method: str, path: str) -> tuple[int, bytes]:
+async def request(
+    port: int, method: str, path: str, account: Account | None = None
+) -> tuple[int, bytes]:
     """Send a request without a body; return status and body.
 
     OSError: nobody answers. ValueError: the answer is no HTTP.
     """
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     try:
-        head = (
-            f"{method} {path} HTTP/1.0\r\nHost: {LOOPBACK}\r\nContent-Length: 0\r\n\r\n"
-        )
-        writer.write(head.encode())
+        lines = [f"{method} {path} HTTP/1.0", f"Host: {LOOPBACK}", "Content-Length: 0"]
+        if account:
+            encoded = b64encode(":".join(account).encode()).decode()
+            lines.append(f"Authorization: Basic {encoded}")
+        writer.write("\r\n".join([*lines, "", ""]).encode())
         answer = await reader.read()
     finally:
         writer.close()

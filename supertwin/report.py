@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from pydantic import ValidationError
 
+from dashboards.errors import DashboardError
 from ingest.errors import IngestError, NotConformingError
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
 from supertwin.errors import MendableError, SuperTwinError
@@ -13,7 +14,7 @@ from supertwin.errors import MendableError, SuperTwinError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_KNOWN = (SuperTwinError, IngestError, QueriesError, OSError)
+_KNOWN = (SuperTwinError, DashboardError, IngestError, QueriesError, OSError)
 
 
 def error_lines(error: Exception) -> list[str]:
@@ -49,8 +50,9 @@ def exit_code(error: Exception) -> int:
         return MendableError.exit_code
     if isinstance(error, EndpointError):
         return SuperTwinError.exit_code
-    mendable = isinstance(error, IngestError | QueriesError | ValidationError)
-    return MendableError.exit_code if mendable else SuperTwinError.exit_code
+    mendable = (DashboardError, IngestError, QueriesError, ValidationError)
+    known = isinstance(error, mendable)
+    return MendableError.exit_code if known else SuperTwinError.exit_code
 
 
 def _flat(error: Exception) -> str:
@@ -60,4 +62,5 @@ def _flat(error: Exception) -> str:
 def _setting(error: "ErrorDetails") -> str:
     name = ".".join(str(part) for part in error["loc"]).upper()
     wrong = error["msg"].removeprefix("Value error, ")
-    return f"SUPERTWIN_{name}={error['input']}: {wrong} (see docs/settings.md)"
+    given = "" if "PASSWORD" in name else f"={error['input']}"
+    return f"SUPERTWIN_{name}{given}: {wrong} (see docs/settings.md)"

@@ -1,31 +1,38 @@
 """Every setting of SuperTwin: environment variables ``SUPERTWIN_*``."""
 
-import re
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-Port = Annotated[int, Field(ge=1, le=65535)]
+from supertwin.setting_forms import (
+    Folder,
+    Hosts,
+    Ipv4,
+    LengthOfTime,
+    Origins,
+    Port,
+    Url,
+    User,
+    listed,
+    without_account,
+)
 
 LOOPBACK = "127.0.0.1"
 _CHECKOUT = Path(__file__).resolve().parents[1]
-_LENGTH_OF_TIME = re.compile(r"(\d+)([hdwy])")
-_HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
-
-
-# with a host, without a query or a fragment: paths are put behind it
-_URL = re.compile(r"https?://[^\s<>\"{}|\\^`?#/][^\s<>\"{}|\\^`?#]*")
+_SERVICES = {"fuseki": ("fuseki_url",), "store": ("store_read_url", "store_write_url")}
 
 
 class Settings(BaseSettings):
     """What can be set, with its default; each field is ``SUPERTWIN_`` + its name."""
 
-    model_config = SettingsConfigDict(env_prefix="SUPERTWIN_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="SUPERTWIN_", frozen=True, hide_input_in_errors=True
+    )
 
-    home: Path = Field(
+    home: Folder = Field(
         default_factory=lambda: _CHECKOUT / ".state",
         description="Folder of all state; deleting it resets everything. "
         "The default is `.state` in the checkout.",
@@ -36,37 +43,80 @@ class Settings(BaseSettings):
         description="Name of this machine in the twin and in its series. "
         "The default is what `hostname` prints.",
     )
-    bind: str = Field(
+    bind: Ipv4 = Field(
         default=LOOPBACK,
-        description="IPv4 address that the API listens on. Fuseki, VictoriaMetrics "
-        "and PMCD have no login and always listen on 127.0.0.1.",
+        description="IPv4 address that the API listens on. The local Fuseki, "
+        "VictoriaMetrics and PMCD always listen on 127.0.0.1.",
     )
     api_port: Port = Field(default=8000, description="Port of the API.")
-    base: str = Field(
+    base: Url = Field(
         default_factory=lambda given: f"http://localhost:{given.get('api_port', 8000)}",
         min_length=1,
         description="What every instance IRI begins with; the twin is loaded anew when "
         "it changes. The default is `http://localhost:` and the API's port.",
     )
+    allowed_hosts: Hosts = Field(
+        default="",
+        description="More names that the API may be called by, separated by commas. "
+        "`localhost`, the host of `base` and loopback addresses always are; any "
+        "address is where `bind` is not loopback; `*` is every name.",
+    )
+    reader_user: User = Field(
+        default="reader", description="The account that may read the API."
+    )
+    reader_password: SecretStr = Field(
+        default=SecretStr(""),
+        description="Its password; empty: the API asks for none. `/health` and "
+        "`/context.jsonld` stay open.",
+    )
+    reader_password_file: Path | None = Field(
+        default=None, description="A file that holds the password instead."
+    )
+    cors_origins: Origins = Field(
+        default="",
+        description="Origins whose pages may ask `/sparql`, such as "
+        "`http://localhost:3000`, separated by commas. `*`, every origin, needs "
+        "`reader_password`.",
+    )
     fuseki_port: Port = Field(default=3030, description="Port of the local Fuseki.")
     store_port: Port = Field(
         default=8428, description="Port of the local VictoriaMetrics."
     )
-    fuseki_url: str = Field(
+    fuseki_url: Url = Field(
         default="", description="A Fuseki elsewhere; empty: the local one is started."
+    )
+    fuseki_user: User = Field(
+        default="supertwin", description="Account at Fuseki, the local one included."
+    )
+    fuseki_password: SecretStr = Field(
+        default=SecretStr(""),
+        description="Its password. The local Fuseki gets one of its own, kept in "
+        "`fuseki/password` under `home`.",
+    )
+    fuseki_password_file: Path | None = Field(
+        default=None, description="A file that holds the password instead."
     )
     fuseki_heap: str = Field(
         default="1g",
-        pattern=r"^[1-9]\d*[mg]$",
+        pattern=r"^[1-9][0-9]*[mg]$",
         description="Largest Java heap of the local Fuseki, such as `512m` or `4g`.",
     )
-    store_read_url: str = Field(
+    store_read_url: Url = Field(
         default="",
         description="Where series are read; empty: the local VictoriaMetrics.",
     )
-    store_write_url: str = Field(
+    store_write_url: Url = Field(
         default="",
         description="Where series are written; empty: the local VictoriaMetrics.",
+    )
+    store_user: User = Field(
+        default="supertwin", description="Account at a VictoriaMetrics elsewhere."
+    )
+    store_password: SecretStr = Field(
+        default=SecretStr(""), description="Its password; empty: none is asked for."
+    )
+    store_password_file: Path | None = Field(
+        default=None, description="A file that holds the password instead."
     )
     store_memory_percent: float = Field(
         default=10.0,
@@ -84,7 +134,7 @@ class Settings(BaseSettings):
         default=44321,
         description="Port of a PMCD of our own; when it is taken, another free one.",
     )
-    retention: str = Field(
+    retention: LengthOfTime = Field(
         default="90d",
         description="How long VictoriaMetrics keeps series: a number and `h`, `d`, "
         "`w` or `y`, at least `24h`.",
@@ -111,40 +161,28 @@ class Settings(BaseSettings):
         description="Bytes that must be free under `home` for the stack to start.",
     )
 
-    @field_validator("home")
+    @model_validator(mode="before")
     @classmethod
-    def _absolute(cls, home: Path) -> Path:
-        """Keep the same folder when a child runs elsewhere."""
-        return home.expanduser().absolute()
+    def _account_of_its_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take an account out of an address: addresses are shown and logged."""
+        return given | {
+            name: value
+            for service, urls in _SERVICES.items()
+            for url in urls
+            for name, value in without_account(
+                service, url, str(given.get(url) or "")
+            ).items()
+        }
 
-    @field_validator("bind")
+    @field_validator("cors_origins")
     @classmethod
-    def _is_ipv4(cls, bind: str) -> str:
-        try:
-            socket.inet_pton(socket.AF_INET, bind)
-        except OSError:
+    def _asks_for_an_account(cls, origins: str, info: ValidationInfo) -> str:
+        reader = (info.data.get(f"reader_password{end}") for end in ("", "_file"))
+        if "*" in listed(origins) and not any(reader):
             raise ValueError(
-                "not an IPv4 address such as 127.0.0.1 or 0.0.0.0"
-            ) from None
-        return bind
-
-    @field_validator("base", "fuseki_url", "store_read_url", "store_write_url")
-    @classmethod
-    def _is_url(cls, url: str) -> str:
-        """Refuse what is no http address; a slash at the end would double later."""
-        if url and not _URL.fullmatch(url):
-            raise ValueError("not an address such as http://localhost:8000")
-        return url.rstrip("/")
-
-    @field_validator("retention")
-    @classmethod
-    def _is_length_of_time(cls, retention: str) -> str:
-        match = _LENGTH_OF_TIME.fullmatch(retention)
-        if not match or int(match[1]) * _HOURS[match[2]] < 24:
-            raise ValueError(
-                "not a length of time such as 90d, 12w or 1y (24h or more)"
+                "every web site could read the twin: set SUPERTWIN_READER_PASSWORD too"
             )
-        return retention
+        return origins
 
     @property
     def api(self) -> str:
@@ -166,10 +204,40 @@ class Settings(BaseSettings):
         """Base URL that series are written to."""
         return self.store_write_url or f"http://{LOOPBACK}:{self.store_port}"
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names that the API may be called by, beside those it always may."""
+        return listed(self.allowed_hosts)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Origins whose pages may ask ``/sparql``."""
+        return listed(self.cors_origins)
+
     def environment(self) -> dict[str, str]:
-        """Return the variables that give another process the same settings."""
-        values = self.model_dump(mode="json")
-        return {f"SUPERTWIN_{name.upper()}": str(v) for name, v in values.items()}
+        """Return the variables that give another process the same settings.
+
+        Secrets are among them: not for files, logs or the eyes of others.
+        """
+        secrets = {
+            _variable(name): value.get_secret_value()
+            for name, value in self
+            if isinstance(value, SecretStr)
+        }
+        return self.shown() | secrets
+
+    def shown(self) -> dict[str, str]:
+        """Return the same variables without what is secret."""
+        values = self.model_dump(mode="json", exclude_none=True)
+        return {
+            _variable(name): str(value)
+            for name, value in values.items()
+            if not isinstance(getattr(self, name), SecretStr)
+        }
+
+
+def _variable(name: str) -> str:
+    return f"SUPERTWIN_{name.upper()}"
 
 
 def _reachable(bind: str) -> str:

@@ -42,6 +42,24 @@ def pmcd_address(settings: Settings) -> str | None:
 
 
 @contextmanager
+def turn(settings: Settings, progress: Progress) -> Iterator[None]:
+    """Let one `up` of a home run at a time; one that may not start leaves nothing."""
+    if not settings.home.exists():
+        _may_start(settings)
+    with lock.turn(settings.home, lambda: progress("waiting for another `up`")):
+        yield
+
+
+def _may_start(settings: Settings) -> None:
+    try:
+        preflight(settings)
+    except MendableError:
+        # What is in the way may be the stack itself, started at the same moment.
+        if lock.holder(settings.home) is None:
+            raise
+
+
+@contextmanager
 def started(settings: Settings, progress: Progress) -> Iterator[StackState]:
     """Bring the stack up and keep it; what we started stops again on any failure."""
     own = _start(settings) if lock.holder(settings.home) is None else None
@@ -85,7 +103,7 @@ def _end(supervisor: subprocess.Popen[bytes]) -> None:
 def _same_settings(settings: Settings) -> None:
     """Refuse to call a stack ours that was started with other settings."""
     state = read_state(settings.home)
-    then, now = (state.settings if state else {}), settings.environment()
+    then, now = (state.settings if state else {}), settings.shown()
     changed = [k for k in now if k in then and then[k] != now[k] and k not in _FREE]
     if changed:
         raise MendableError(

@@ -82,6 +82,6 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """Return the object in a JSON file; None when it is missing or cut short."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

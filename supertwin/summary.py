@@ -24,7 +24,7 @@ def twin_line(twin: "Twin") -> str:
     return (
         f"{twin.host}: {twin.sockets} sockets, {twin.cores} cores, "
         f"{twin.threads} threads, {twin.metrics} metrics ({twin.monitored} sampled), "
-        f"{twin.triples} triples"
+        f"{twin.triples} triples, and {twin.shared} in the catalogues of all hosts"
     )
 
 
@@ -33,7 +33,7 @@ def up_lines(settings: Settings, twin: "Twin") -> list[str]:
     return [
         twin_line(twin),
         *(f"  not learnt from {name}: {why}" for name, why in twin.gaps.items()),
-        f"API              {settings.api}",
+        f"web page, API    {settings.api}/",
         f"Fuseki           {settings.fuseki}",
         f"VictoriaMetrics  {settings.store_read}",
         "Which caches does each thread use? Try:",

@@ -40,7 +40,7 @@ class Supervisor:
             pid=os.getpid(),
             started=time.time(),
             pmcd=pmcd_address,
-            settings=settings.environment(),
+            settings=settings.shown(),
         )
         self._running: list[tuple[Child, asyncio.Task[None]]] = []
         self._again: asyncio.TimerHandle | None = None

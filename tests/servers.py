@@ -4,6 +4,7 @@ import getpass
 import json
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,6 +18,8 @@ from typing import Any, Self
 import httpx
 
 from supertwin import tools
+from supertwin.accounts import jetty_line, write_secret
+from supertwin.children import fuseki_config
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = "127.0.0.1"
@@ -263,19 +266,22 @@ _FROZEN = """
 class Fuseki(Server):
     """A graph store with the project's own configuration.
 
-    Its datasets outlive its restarts. ``frozen`` is a dataset to read only.
+    Its datasets outlive its restarts. ``frozen`` is a dataset to read only. ``url``
+    holds the account, ``address`` does not.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.port = free_port()
-        self.url = f"http://{LOOPBACK}:{self.port}"
-        config = (ROOT / "supertwin/fuseki.ttl").read_text() + _FROZEN
+        self.account = ("supertwin", secrets.token_urlsafe(12))
+        self.address = f"http://{LOOPBACK}:{self.port}"
+        self.url = f"http://{':'.join(self.account)}@{LOOPBACK}:{self.port}"
+        config = fuseki_config(folder, self.account[0]) + _FROZEN
         config = config.replace("( :twin :history )", "( :twin :history :frozen )")
         for name in ("twin", "history"):
             (folder / name).mkdir(exist_ok=True)
-            config = config.replace(f"@{name.upper()}@", str(folder / name))
         (folder / "config.ttl").write_text(config)
+        write_secret(folder / "passwd", jetty_line(self.account))
 
     def start(self) -> None:
         self.launch(

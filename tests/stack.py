@@ -31,7 +31,10 @@ class Stack:
 
     @property
     def fuseki(self) -> str:
-        return f"http://127.0.0.1:{self.env['SUPERTWIN_FUSEKI_PORT']}"
+        """Fuseki's address, with the account that the supervisor made."""
+        password = (self.home / "fuseki" / "password").read_text().strip()
+        port = self.env["SUPERTWIN_FUSEKI_PORT"]
+        return f"http://supertwin:{password}@127.0.0.1:{port}"
 
     @property
     def store(self) -> str:

@@ -8,7 +8,9 @@ import httpx
 import pytest
 
 from tests.api import graph
+from tests.api import watched as watching
 from tests.api.servers import Api
+from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
 
@@ -80,3 +82,21 @@ def api(api_url: str) -> Iterator[httpx.Client]:
     """A client of the API, which accepts anything unless told otherwise."""
     with httpx.Client(base_url=api_url, timeout=20, trust_env=False) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
+    """A graph with a host of four threads, and one of 128."""
+    with Fuseki(tmp_path_factory.mktemp("hosts")) as server:
+        watching.publish(server, watching.small_document())
+        watching.publish(server, big_document(watching.LARGE, topology()))
+        yield server
+
+
+@pytest.fixture(scope="session")
+def watched(
+    tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki
+) -> Iterator[watching.Watched]:
+    """An API before them, with a store of its own, which is empty at first."""
+    with watching.watched(tmp_path_factory.mktemp("watched"), hosts) as found:
+        yield found

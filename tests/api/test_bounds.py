@@ -64,7 +64,7 @@ def test_others_are_served_meanwhile(api: httpx.Client) -> None:
 
 def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
     app = create_app(Settings.model_validate({"fuseki_url": fuseki}))
-    pool = app.state.services.sparql.client._transport._pool
+    connections = app.state.services.sparql.client._transport
     messages = [{"type": "http.request", "body": f"query={ENDLESS[2][0]}".encode()}]
     sent: list[Message] = []
     open_: list[int] = []
@@ -73,7 +73,7 @@ def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
         if messages:
             return messages.pop()
         await asyncio.sleep(0.5)
-        open_.append(len(pool.connections))
+        open_.append(connections.busy)
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
@@ -82,7 +82,7 @@ def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
     async def asked() -> None:
         async with asyncio.timeout(10):
             await app(SCOPE, receive, send)
-        open_.append(len(pool.connections))
+        open_.append(connections.busy)
         await app.state.services.aclose()
 
     asyncio.run(asked())

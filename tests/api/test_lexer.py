@@ -57,6 +57,7 @@ def test_form(text: str, form: Form) -> None:
         f"SELECT * {{ # \r{SERVICE} }}",
         f"SELECT * {{ ?s ?p 'a\\\\'{SERVICE}#' }}",
         f'SELECT * {{ ?s ?p """a"""" "{SERVICE}#" }}',
+        f"SELECT * {{ ?s ?p '''a' # ''' . {SERVICE} \n }}",
         f'SELECT * {{ <a"b> {SERVICE} }}',
         f"SELECT * {{ FILTER (1 <?a) {SERVICE} }}",
         f"SELECT * {{ ?s ?p 'a\n {SERVICE} }}",
@@ -118,7 +119,13 @@ def test_quoted_text_never_changes_the_form(text: str) -> None:
     assert read_form(query) is Form.ASK
 
 
-@pytest.mark.parametrize("bit", ["a.", "'''", '"', "<a", "x:", "((", "1e", "_:a", "#"])
+LONG = [
+    *("a.", "'''", '"', "<a", "x:", "((", "1e", "_:a", "#", "x:%41", "@a-", "<\\u0061"),
+    *('\\"', "\\'", "\n\\'''", '\\"""', "\\u0061", "'\\", '"\\"', '"""\\'),
+]
+
+
+@pytest.mark.parametrize("bit", LONG)
 def test_long_texts_take_linear_time(bit: str) -> None:
     with pytest.raises(BadQueryError, match="SERVICE"):
         read_form(f"SELECT * {{ {bit * 300_000}\n' ''' \" \n {SERVICE} }}\nSERVICE")

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from api.app import create_app
 from supertwin.settings import Settings
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 FIELDS = {"type", "title", "status", "detail", "instance"}
 
 
@@ -36,7 +37,7 @@ def ask(app: FastAPI, method: str, path: str, **more: Any) -> httpx.Response:
     async def asked() -> httpx.Response:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(
-            transport=transport, base_url="http://x"
+            transport=transport, base_url="http://localhost"
         ) as client:
             return await client.request(method, path, **more)
 
@@ -99,3 +100,72 @@ def test_the_shape_is_locked(app: FastAPI) -> None:
         "instance": "/queries/cache/sharing",
         "parameter": "cpu",
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("GET", "/nothing/here", 404, "nothing is served here"),
+        ("GET", "/queries/a/b", 404, "a/b"),
+        ("POST", "/twin", 405, "POST is not taken here"),
+        ("GET", "/why", 422, "host: Field required"),
+        ("GET", "/explorer/parts?iri=%3Cscript%3E", 400, "&lt;script&gt;"),
+        ("GET", "/twin/n1", 503, "Fuseki does not answer"),
+        ("GET", "/twin/n1/drawing", 503, "Fuseki does not answer"),
+        ("GET", "/broken", 500, "its log on stderr says where"),
+    ],
+)
+def test_browsers_are_shown_a_page(
+    app: FastAPI, method: str, path: str, status: int, said: str
+) -> None:
+    page = ask(app, method, path, headers={"Accept": BROWSER})
+    assert page.status_code == status
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert page.headers["cache-control"] == "no-store"
+    assert said in page.text and "<script>" not in page.text
+    assert f"Status {status}" in page.text and 'href="/dashboards"' in page.text
+    document = ask(app, method, path)
+    assert page.headers.get("allow") == document.headers.get("allow")
+    for answer in (page, document):
+        assert answer.headers.get_list("vary") == ["Accept"]
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["", "*/*", "application/json, text/html", "text/turtle", "text/html;q=0.1, */*"],
+)
+def test_others_get_the_document(app: FastAPI, accept: str) -> None:
+    answer = ask(app, "GET", "/nothing", headers={"Accept": accept})
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_pages_of_problems_link_below_the_path_of_the_base() -> None:
+    settings = {"base": "http://localhost:8000/st", "fuseki_url": "http://127.0.0.1:9"}
+    made = create_app(Settings.model_validate(settings))
+
+    @made.get("/st/broken")
+    async def broken() -> None:
+        raise RuntimeError
+
+    for path in ("/st/nothing", "/st/broken"):
+        page = ask(made, "GET", path, headers={"Accept": BROWSER})
+        assert 'href="/st/dashboards"' in page.text, page.text
+
+
+@pytest.mark.parametrize("path", ["/", "/state", "/openapi.json", "/context.jsonld"])
+def test_browsers_guess_no_types(app: FastAPI, path: str) -> None:
+    assert ask(app, "GET", path).headers.get_list("x-content-type-options") == [
+        "nosniff"
+    ]
+
+
+def test_headers_are_bounded(app: FastAPI) -> None:
+    path = "/context.jsonld"
+    taken = ask(app, "GET", path, headers={"X-Some": "x" * 60_000})
+    assert taken.status_code == 200
+    refused = ask(app, "GET", path, headers={"Accept": "a/b," * 20_000})
+    assert refused.status_code == 431
+    assert refused.json()["detail"].startswith(
+        "the headers of a request may have 65536"
+    )

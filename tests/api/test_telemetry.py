@@ -9,7 +9,6 @@ from rdflib import Graph, URIRef
 from rdflib.namespace import XSD
 
 from api.app import create_app
-from api.store import selector
 from ontology.terms import ST, UNIT
 from supertwin.settings import Settings
 
@@ -133,18 +132,5 @@ def test_a_store_that_is_away_is_a_reason(fuseki: str, base: str) -> None:
 
     for answer in asyncio.run(asked()):
         assert answer.status_code == 200
-        assert "nothing answers at http://127.0.0.1:9" in answer.text
+        assert "VictoriaMetrics does not answer at http://127.0.0.1:9" in answer.text
         assert "storeReason" in answer.text and "lastValue" not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("instance", "expected"),
-    [
-        (None, 'a{hostname="n1"}'),
-        ("cpu0", 'a{hostname="n1",instname="cpu0"}'),
-        ('"}\\\n', 'a{hostname="n1",instname="\\"}\\\\\\n"}'),
-        ("é", 'a{hostname="n1",instname="é"}'),
-    ],
-)
-def test_selectors_quote_what_they_hold(instance: str | None, expected: str) -> None:
-    assert selector("a", "n1", instance) == expected

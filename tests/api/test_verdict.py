@@ -11,7 +11,8 @@ import pytest
 
 from api.bridge import Bridge, read_bridge
 from api.store import Sample
-from api.verdict import Evidence, Known, judge
+from api.verdict import Evidence, judge
+from queries.findings import Known
 
 STATUS: dict[str, Any] = {
     "host": "n1",
@@ -79,7 +80,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         "no permission",
         {"bridge": bridge(metrics={"a.b": {"reason": "No permission to perform"}})},
     ),
-    ("store down", {"store_reason": "nothing answers"}),
+    ("store down", {"store_reason": "VictoriaMetrics does not answer"}),
     ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
     ("not yet sampled", {}),
     ("not yet sampled", {"bridge": bridge(metrics={"other": {"reason": "x"}})}),
@@ -96,7 +97,17 @@ def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
     assert judged.reason and "\n" not in judged.reason
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", '"x"', "\x00", "{}"], ids=repr)
+def test_what_pcp_lacks_is_said_once() -> None:
+    lacking = bridge(metrics={"a.b": {"reason": "no value at present"}})
+    judged = judge(replace(GOOD, bridge=lacking))
+    assert judged.reason == "PCP is asked for 'a.b', and answers: no value at present"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "null", "{", '"x"', "\x00", "[" * 99_999, "{}"],
+    ids=lambda text: ascii(text[:9]),
+)
 def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
     path = tmp_path / "status.json"
     path.write_text(text)
@@ -111,6 +122,9 @@ def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
     [
         {"pcp": 1, "store": [], "metrics": "x", "last_tick_ms": "soon"},
         {"pcp": {}, "store": {}, "metrics": {"a": None}},
+        {"last_tick_ms": float("inf")},
+        {"last_tick_ms": float("nan")},
+        {"last_tick_ms": 10**400},
     ],
 )
 def test_a_strange_status_is_read_as_far_as_it_goes(
@@ -120,6 +134,7 @@ def test_a_strange_status_is_read_as_far_as_it_goes(
     path.write_text(json.dumps(status))
     found = read_bridge(path)
     assert found.up and not found.pcp_reason and not found.metric_reason("a")
+    assert found.last_tick_age is None
 
 
 def test_an_old_or_absent_status_file_means_that_the_bridge_is_down(

@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.bridge import bridge_figures
+from tests.bench.dashboards import dashboard_figures
 from tests.bench.queries import query_figures
 from tests.bench.table import Figure, print_table
 from tests.bench.twin import big_host_figures, probe_figures
@@ -20,6 +21,7 @@ def main() -> None:
         figures += probe_figures(stack)
         figures += big_host_figures(stack)
         figures += query_figures(stack)
+        figures += dashboard_figures(stack)
     print_table(figures)
 
 

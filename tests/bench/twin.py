@@ -1,27 +1,24 @@
 """From a machine, or a file, to a queryable twin."""
 
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx
 
 from ingest.describe import Description, describe
-from ingest.hwloc import parse_hwloc
-from ingest.probe import hwloc_document, probe
+from ingest.probe import probe
 from ingest.publish import Store, publish
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
 from shapes.validate import validate
 from tests.bench.table import Figure
+from tests.dashboards.synthetic_facts import scaled_document, topology
 from tests.stack import Stack
 
-# 2 sockets × 4 NUMA domains × 2 L3 × 4 cores × 2 threads = 128 threads
-BIG = "pack:2 numa:4 l3:2 l2:4 l1d:1 l1i:1 core:1 pu:2"
 ORIGINAL_PROBE_S = 30.0
 
 T = TypeVar("T")
@@ -57,12 +54,8 @@ def big_host_figures(stack: Stack) -> list[Figure]:
     """A 128-thread host with this machine's PCP catalogue, instances scaled to it."""
     iris = Iris(stack.base)
     facts = probe("big", stack.bridge()["pcp"]["address"])
-    xml = subprocess.run(
-        ["lstopo-no-graphics", "--input", BIG, "--of", "xml"],
-        capture_output=True,
-        check=True,
-    ).stdout
-    document, parse = _timed(lambda: _scaled(facts, xml))
+    xml = topology()
+    document, parse = _timed(lambda: scaled_document(facts, xml))
     names = [m["name"] for m in document["facts"]["pcp"]["metrics"]]
     monitored = plan_names(load_monitor(), names)
     description, describing = _timed(lambda: describe(document, iris, monitored))
@@ -96,28 +89,6 @@ def big_host_figures(stack: Stack) -> list[Figure]:
         ),
         Figure("128 threads: triples with the shared catalogues", len(description), ""),
     ]
-
-
-def _scaled(document: dict[str, Any], xml: bytes) -> dict[str, Any]:
-    """This machine's facts with another topology, and domains that match it."""
-    topology = hwloc_document("big", parse_hwloc(xml))["facts"]["hwloc"]
-    pcp = dict(document["facts"]["pcp"])
-    for prefix, count in (
-        ("cpu", len(topology["threads"])),
-        ("node", len(topology["numa"])),
-    ):
-        pcp["indoms"] = {
-            domain: (
-                entry | {"instances": [[f"{prefix}{i}", i] for i in range(count)]}
-                if [f"{prefix}0", 0] in [list(x) for x in entry["instances"]]
-                else entry
-            )
-            for domain, entry in pcp["indoms"].items()
-        }
-    facts = {
-        k: v for k, v in document["facts"].items() if k not in ("cpu", "os", "board")
-    }
-    return {**document, "facts": {**facts, "hwloc": topology, "pcp": pcp}}
 
 
 def _bare_load(stack: Stack, description: Description) -> float:

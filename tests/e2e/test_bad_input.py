@@ -1,9 +1,11 @@
 """Bad input: one clear line, and nothing changed."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -81,9 +83,38 @@ def test_a_host_name_that_cannot_be_one(
 
 def test_a_probe_file_that_is_none(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
-    for text in ("{", "[]", '{"format": "other"}', ""):
+    for text in ("{", "[]", '{"format": "other"}', "", "[" * 100_000):
         path.write_text(text)
         one_line(stack.run("ingest", "--probe", str(path), check=False), "facts.json")
+
+
+@pytest.mark.parametrize("option", ["--probe", "--hwloc"])
+def test_a_pipe_is_not_waited_for(stack: Stack, tmp_path: Path, option: str) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    done = stack.run("ingest", option, str(path), "--host", "n1", check=False)
+    one_line(done, str(path), "check that it is a file")
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ([], "facts is a list, expected an object"),
+        ({"pcp": {"metrics": [7]}}, "facts.pcp.metrics[0] is the number 7"),
+        ({"hwloc": {"threads": []}}, "facts.hwloc.cores is missing"),
+        ({"disks": [{"name": "vda", "size": "1"}]}, "facts.disks[0].size is the text"),
+    ],
+)
+def test_a_misshapen_probe_file_says_where(
+    stack: Stack, tmp_path: Path, facts: Any, said: str
+) -> None:
+    path = tmp_path / "facts.json"
+    time = "2026-11-21T00:00:00Z"
+    document = {"format": "supertwin-probe/1", "host": "n1", "sources": {}}
+    document |= {"started": time, "ended": time, "facts": facts}
+    path.write_text(json.dumps(document))
+    done = stack.run("ingest", "--probe", str(path), check=False)
+    one_line(done, str(path), said, "supertwin probe --out FILE")
 
 
 def test_a_file_that_does_not_exist(stack: Stack) -> None:

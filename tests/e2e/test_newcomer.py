@@ -18,7 +18,7 @@ EXAMPLES = re.findall(r"```sparql\n(.*?)```", (ROOT / "README.md").read_text(), 
 def test_up_says_what_it_found_and_what_to_try(stack: Stack) -> None:
     assert HOST in stack.printed
     assert re.search(r"\d+ metrics", stack.printed)
-    assert re.search(r"\d+ triples", stack.printed)
+    assert re.search(r"\d+ triples, and \d+ in the cat", stack.printed)
     assert stack.api in stack.printed
     assert "curl" in stack.printed
 

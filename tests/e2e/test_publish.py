@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+from rdflib import Graph, Literal
 
 from ingest.describe import describe
 from ingest.errors import NotConformingError, OtherMachineError
@@ -188,3 +190,28 @@ def test_plans_of_others_stay(store: Store, iris: Iris) -> None:
         f"SELECT (COUNT(*) AS ?n) {{ GRAPH <{graph}> {{ ?s a <{ST.SamplingPlan}> }} }}"
     )
     assert int(store.twin.select(count).rows[0][0]) == 2
+
+
+def test_control_characters_break_no_reader(
+    stack: Stack, store: Store, iris: Iris
+) -> None:
+    document = facts("controls")
+    metric = document["facts"]["pcp"]["metrics"][0]
+    metric |= {"name": "test.controls", "help": "bell \x07, nul \0, \ufffe"}
+    document["facts"]["os"]["kernel"] = "6.1\x1b[31m"
+    document["facts"]["disks"] = [{"name": "sd\x01a", "model": "\x08"}]
+    assert load(store, iris, document)
+    node = str(iris.host("controls"))
+    query = f"SELECT ?o {{ {{ <{node}> ?p ?o }} UNION {{ ?s ?q <{node}> ; ?p ?o }} }}"
+    table = stack.get("/sparql", "application/sparql-results+xml", query=query)
+    texts = set(ElementTree.fromstring(table.content).itertext())
+    assert {"6.1\ufffd[31m", "sd\ufffda", "\ufffd"} <= texts
+    path = node.removeprefix(stack.base)
+    assert "6.1\ufffd[31m" in json.dumps(
+        stack.get(path, "application/ld+json").json(), ensure_ascii=False
+    )
+    whole = f"CONSTRUCT {{ <{node}> ?p ?o }} WHERE {{ <{node}> ?p ?o }}"
+    for kind, form in (("application/rdf+xml", "xml"), ("text/turtle", "turtle")):
+        answer = stack.get("/sparql", kind, query=whole)
+        graph = Graph().parse(data=answer.content, format=form)
+        assert Literal("6.1\ufffd[31m") in set(graph.objects())

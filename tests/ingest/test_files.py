@@ -1,5 +1,7 @@
 """Files are read whole, bounded, and what fails is one line."""
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,22 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         read_file(tmp_path)
 
 
+def test_what_may_never_end_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, name = tmp_path / "pipe", tmp_path / "socket"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(name))
+        for path in (pipe, name, Path("/dev/zero"), Path("/dev/ptmx")):
+            with pytest.raises(SourceRefusedError, match="check that it is a file"):
+                read_file(path)
+
+
+def test_a_link_to_a_file_is_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("file")
+    assert read_file(tmp_path / "link") == b"x"
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [("Samsung SSD \n", "Samsung SSD"), ("\n", None), ("a\0", "a"), ("  ", None)],
@@ -42,8 +60,9 @@ def test_values_are_stripped_and_empty_ones_are_none(
 
 
 def test_what_is_no_number_is_none(tmp_path: Path) -> None:
-    (tmp_path / "speed").write_text("fast\n")
-    assert read_number(tmp_path / "speed") is None
+    for text in ("fast\n", "1_0", "٣"):
+        (tmp_path / "speed").write_text(text)
+        assert read_number(tmp_path / "speed") is None
     assert read_number(tmp_path / "missing") is None
 
 
@@ -56,5 +75,6 @@ def test_lists_of_cpus(text: str, cpus: list[int]) -> None:
 
 
 def test_what_is_no_list_of_cpus() -> None:
-    with pytest.raises(MalformedSourceError, match="no list of CPUs"):
-        parse_cpulist("0-x")
+    for text in ("0-x", "1_0", "٣"):
+        with pytest.raises(MalformedSourceError, match="no list of CPUs"):
+            parse_cpulist(text)

@@ -220,10 +220,22 @@ BAD = {
     "no-machine": (b'<topology version="2.0"/>', "no machine"),
     "no-unit": (machine(""), "no PU"),
     "unit-twice": (machine(unit(0) + unit(0)), "PU 0 stands twice"),
+    "unit-of-others": (machine(UNITS.replace('"1"', '"9"')), "PU 9 has the CPU set of"),
+    "unit-beyond-all": (
+        machine(UNITS + '<object type="PU" os_index="99999999999"/>'),
+        "PU 99999999999 has the CPU set of",
+    ),
     "unit-without-index": (machine('<object type="PU" cpuset="0x1"/>'), "os_index"),
     "numa-twice": (machine(UNITS + unit(0, "NUMANode") * 2), "NUMANode 0 stands twice"),
     "not-a-number": (machine('<object type="PU" os_index="one"/>'), "'one'"),
+    "underscores": (machine('<object type="PU" os_index="1_0"/>'), "'1_0'"),
+    "arabic-digits": (machine('<object type="PU" os_index="&#1635;"/>'), "'٣'"),
+    "blanks": (machine('<object type="PU" os_index=" 1"/>'), "' 1'"),
+    "endless-number": (machine(f'<object type="PU" os_index="{"9" * 50}"/>'), "999"),
     "not-hexadecimal": (machine(UNITS, cpuset="0xxyz"), "not hexadecimal"),
+    "underscores-in-a-set": (machine(UNITS, cpuset="0x1_1"), "not hexadecimal"),
+    "wide-digits-in-a-set": (machine(UNITS, cpuset="0x&#65297;"), "not hexadecimal"),
+    "lines-in-a-set": (machine(UNITS, cpuset="0x&#10;,...f"), "unbounded"),
     "unbounded-set": (machine(UNITS, cpuset="0xf...f,0xffffffff"), "unbounded"),
     "absurd-set": (machine(UNITS, cpuset="0x1" + "," * 4096), "unbounded or wider"),
     "cpu-of-nobody": (machine(UNITS + unit(9, "Core")), "the machine does not"),
@@ -239,6 +251,14 @@ BAD = {
             b"<u64values>10</u64values></distances2></topology>",
         ),
         "1 distances for 2",
+    ),
+    "a-matrix-of-underscores": (
+        machine(UNITS).replace(
+            b"</topology>",
+            b'<distances2 type="NUMANode" kind="5" indexing="os"><indexes>0</indexes>'
+            b"<u64values>1_0</u64values></distances2></topology>",
+        ),
+        "not numbers",
     ),
     "words-for-distances": (
         machine(UNITS).replace(

@@ -104,7 +104,7 @@ def test_distances_between_domains_that_are_not_numbered_through(
     ]
 
 
-@pytest.mark.parametrize("row", ["10", "10 x", "10 20 30"])
+@pytest.mark.parametrize("row", ["10", "10 x", "10 20 30", "10 ²", "10 2_0"])
 def test_a_damaged_row(row: str) -> None:
     with pytest.raises(MalformedSourceError, match="not 2 numbers"):
         parse_numa_distances({0: row, 1: "20 10"})

@@ -33,6 +33,13 @@ def test_ntriples_hold_what_the_graph_holds() -> None:
     )
 
 
+def test_control_characters_are_replaced_where_texts_become_terms() -> None:
+    triples = Triples()
+    triples.node(A, B, {P: ["a\0b\x1b", "caf\udce9", "\ttab\n"]}, label="\uffff")
+    texts = [str(o) for _, p, o in triples if isinstance(o, Literal)]
+    assert texts == ["\ufffd", "a\ufffdb\ufffd", "caf\\udce9", "\ttab\n"]
+
+
 def test_a_digest_knows_no_order() -> None:
     one, two = Triples(), Triples()
     one.link(A, {P: [1, 2, 2]})

@@ -1,8 +1,10 @@
 """The catalogue of saved queries, and what it refuses to load."""
 
 import re
+from itertools import pairwise
 
 import pytest
+from rdflib.namespace import XSD
 from rdflib.plugins.sparql import prepareQuery
 
 from ontology.terms import PREFIXES
@@ -33,7 +35,7 @@ def test_a_good_query_loads():
     assert list(query.params) == ["host", "cpu"]
     assert query.params["cpu"].default == 3
     assert query.returns == ["thread", "cpu"]
-    assert query.panel is None
+    assert query.panels == ()
 
 
 def test_bind_replaces_the_row_and_nothing_else():
@@ -45,6 +47,17 @@ def test_bind_keeps_defaults_and_none_opens_a_parameter():
     query = parse_query("a/b", GOOD)
     assert query.bind({}) == GOOD
     assert query.bind({"cpu": None}) == GOOD.replace("(UNDEF 3)", "(UNDEF UNDEF)")
+
+
+@pytest.mark.parametrize("end", ["VALUES", "VALUES (?host)", "VALUES ?host { UNDEF }"])
+def test_other_values_are_left_alone(end):
+    assert parse_query("a/b", GOOD + end).bind({}) == GOOD + end
+
+
+def test_a_term_of_several_tokens_is_one():
+    text = GOOD.replace("integer, default: 3", "number, default: -2.5")
+    text = text.replace("UNDEF 3", f'UNDEF "-2.5"^^<{XSD.decimal}>')
+    assert "(UNDEF 1)" in parse_query("a/b", text).bind({"cpu": 1})
 
 
 def test_bind_refuses_unknown_parameters_and_lists_the_known():
@@ -67,6 +80,29 @@ def changed(old: str, new: str) -> str:
         (changed("#+ title", "#+ colour: red\n#+ title"), "unknown keys colour"),
         (changed("#+ title", "#+ title: Twice\n#+ title"), "title stands twice"),
         (changed("#+ title", "#+ panel: 5\n#+ title"), "panel must be a mapping"),
+        *(
+            (changed("title: Threads", f"title: {value}"), message)
+            for value, message in (
+                ("!!int x", "a value that is none .* quote it"),
+                ("!!bool x", "a value that is none"),
+                ("!!timestamp x", "a value that is none"),
+                ("2020-13-45", "a value that is none .month must be"),
+                ("9" * 5000, "a value that is none"),
+                ("{? [a] : b}", "has a key that is no text"),
+                ("[" * 300_000, "nested too deeply"),
+                ("&a [*a]", "more than 10000 values"),
+                ("&a {b: *a}", "more than 10000 values"),
+                (
+                    "[&a [x, x, x, x, x, x, x, x, x, x]"
+                    + "".join(
+                        f", &{name} [{', '.join([f'*{before}'] * 10)}]"
+                        for before, name in pairwise("abcdefghi")
+                    )
+                    + "]",
+                    "more than 10000 values",
+                ),
+            )
+        ),
         (changed("[thread, cpu]", "[thread]"), "returns .* but projects"),
         (changed("[thread, cpu]", "thread"), "returns must be a list"),
         (changed("SELECT ?thread ?cpu", "SELECT *"), "projects"),
@@ -96,6 +132,9 @@ def changed(old: str, new: str) -> str:
         (changed(".\n}\n", ".\n"), "line 6: '{' is never closed"),
         (changed("?thread st:", "?thread \x01 st:"), "line 9 is not SPARQL"),
         (changed("?thread st:osIndex", "?thread foaf:age"), "prefix foaf: is not"),
+        (changed("(UNDEF 3)", '("a"^^xsd:token 3)'), "prefix xsd: is not"),
+        (changed("(UNDEF 3)", "(UNDEF +3)"), "differs from the defaults"),
+        (changed("?node st:hostname", r"?node \ st:hostname"), "line 8 is not SPARQL"),
         (changed("SELECT ?thread ?cpu WHERE", "INSERT"), "is no query"),
     ],
 )

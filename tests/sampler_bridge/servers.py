@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from sampler_bridge.plan import make_plan, save_plan
 from tests.servers import ROOT, Server, wait_until
@@ -44,8 +45,13 @@ class BridgeProcess(Server):
 
     def launch_only(self) -> None:
         """Start it without waiting for its status."""
-        words = [f"--{name}={value}" for name, value in self.options.items()]
-        self.launch([sys.executable, "-m", "sampler_bridge", *words], cwd=ROOT)
+        options, accounts = dict(self.options), {}
+        for name in ("fuseki", "store"):
+            options[name], account = parted(options[name])
+            accounts[f"SAMPLER_BRIDGE_{name.upper()}_ACCOUNT"] = account
+        words = [f"--{name}={value}" for name, value in options.items()]
+        command = [sys.executable, "-m", "sampler_bridge", *words]
+        self.launch(command, cwd=ROOT, **accounts)
 
     def start(self) -> None:
         self.launch_only()
@@ -64,6 +70,13 @@ class BridgeProcess(Server):
     def _has_status(self) -> bool:
         path = self.state / "status.json"
         return path.exists() and self.status()["pid"] == self.pid
+
+
+def parted(url: str) -> tuple[str, str]:
+    """An address, and the account ``user:password`` that it holds."""
+    parts = urlsplit(url)
+    account, _, place = parts.netloc.rpartition("@")
+    return parts._replace(netloc=place).geturl(), account
 
 
 def closes(status: Mapping[str, Any]) -> bool:

@@ -1,6 +1,8 @@
 """The cursor in its file, and where a restarted store is sent from."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +16,46 @@ def test_a_cursor_comes_back_from_its_file(tmp_path: Path) -> None:
     assert load_cursor(tmp_path / "cursor.json") == cursor
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"taken": [1], "again": [1, 2]}'])
-def test_a_broken_cursor_sends_everything(tmp_path: Path, text: str) -> None:
-    (tmp_path / "cursor.json").write_text(text)
+def whole(**changed: Any) -> str:
+    document = {"taken": [3, 40], "again": [2, 5], "store": 1.7e9}
+    return json.dumps(document | changed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", "7", "[" * 100_000, "1" * 5000, "\0", "\xff"),
+        '{"taken": [1, 2], "again": [1, 2]}',
+        whole(taken=[1]),
+        whole(taken=[1, 2, 3]),
+        whole(taken="12"),
+        whole(taken=[-1, 0]),
+        whole(taken=[10**30, 0]),
+        whole(taken=[1.5, 0]),
+        whole(again=[1, "2"]),
+        whole(again=None),
+        whole(store="now"),
+        whole(store=float("nan")),
+        whole(store=float("inf")),
+        whole(store=-1),
+        whole(store=[]),
+    ],
+    ids=lambda text: ascii(text[:30]),
+)
+def test_a_broken_cursor_sends_everything_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    (tmp_path / "cursor.json").write_text(text, "latin-1")
     assert load_cursor(tmp_path / "cursor.json") == Cursor(START, START, None)
+    (line,) = caplog.messages
+    assert "cursor.json is no cursor" in line and "\n" not in line
+
+
+def test_a_first_start_has_no_cursor(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert load_cursor(tmp_path / "cursor.json") == Cursor(START, START, None)
+    assert not caplog.messages
 
 
 def test_the_last_minute_of_sending_is_sent_again() -> None:

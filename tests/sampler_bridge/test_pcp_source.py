@@ -66,7 +66,7 @@ def test_what_gives_no_number_is_a_gap_with_its_reason(source: PcpSource) -> Non
         "sample.string.hullo": "texts are not stored",
         "sample.aggregate.hullo": "aggregates are not stored",
         "sample.event.records": "events are not stored",
-        "sample.bad.novalues": "PCP has no value for it",
+        "sample.bad.novalues": "no value at present",
         "swap.in": "Metric not supported by this version of monitored application",
     }
     assert values(sample) == {Series("sample.long.one", None): 1}

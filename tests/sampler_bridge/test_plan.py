@@ -1,9 +1,12 @@
 """Plans from rows, kept in a file; the monitor set on a real PMCD."""
 
+import json
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sampler_bridge.errors import MonitorError
 from sampler_bridge.monitor import MONITOR_FILE, load_monitor, plan_names
@@ -61,13 +64,79 @@ def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     assert load_plan(tmp_path / "plan.json") == plan
 
 
+ROW = {"metric": "a.b", "series": "a_b", "period_ms": 1000}
+
+
+def whole(*rows: object, **changed: object) -> str:
+    document = {"format": "supertwin-plan/1", "metrics": [*rows], "refused": {}}
+    return json.dumps(document | changed)
+
+
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[1]", '{"format": "x"}', '{"format": "supertwin-plan/1"}']
+    "text",
+    [
+        *("", "{}", "[1]", "[" * 100_000, '{"format": "supertwin-plan/1"}', "\xff"),
+        whole(ROW, format="x"),
+        whole(ROW, refused=[]),
+        whole(ROW, refused={"a": 1}),
+        whole(ROW, metrics={}),
+        whole(ROW, ROW),
+        whole(7),
+        whole({"metric": "a.b"}),
+        whole({**ROW, "metric": 7}),
+        whole({**ROW, "metric": ""}),
+        whole({**ROW, "metric": "a\0"}),
+        whole({**ROW, "metric": "\ud800"}),
+        whole({**ROW, "series": 'a"} or b'}),
+        whole({**ROW, "period_ms": 0}),
+        whole({**ROW, "period_ms": -1000}),
+        whole({**ROW, "period_ms": 10**30}),
+        whole({**ROW, "period_ms": 0.5}),
+        whole({**ROW, "period_ms": "1000"}),
+    ],
+    ids=lambda text: ascii(text[:30] + text[-30:]),
 )
-def test_a_file_that_is_no_plan_is_no_plan(tmp_path: Path, text: str) -> None:
-    (tmp_path / "plan.json").write_text(text)
+def test_a_file_that_is_no_plan_is_no_plan(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    (tmp_path / "plan.json").write_text(text, "latin-1")
     assert load_plan(tmp_path / "plan.json") is None
-    assert load_plan(tmp_path / "none.json") is None
+    (line,) = caplog.messages
+    assert "plan.json is no plan" in line and "\n" not in line
+
+
+def test_a_first_start_has_no_plan(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert load_plan(tmp_path / "plan.json") is None
+    assert not caplog.messages
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.fixed_dictionaries(
+        {
+            "metric": JSON | st.text(st.characters(exclude_categories=[])),
+            "series": JSON | st.just("a"),
+            "period_ms": JSON | st.integers(1, 5000),
+        }
+    ),
+    JSON | st.just({}),
+)
+def test_any_kept_plan_can_be_sampled_or_is_none(
+    tmp_path: Path, row: object, refused: object
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(whole(row, refused=refused))
+    if plan := load_plan(path):
+        rows = [(one.metric, one.series, one.period_ms) for one in plan.metrics]
+        assert all(m.encode() and s == "a" and 1 <= p <= 3_600_000 for m, s, p in rows)
 
 
 def test_no_rows_are_an_empty_plan() -> None:

@@ -41,6 +41,13 @@ class Servers:
     def url(self, service: str) -> str:
         return f"http://127.0.0.1:{self.env[f'SUPERTWIN_{service}_PORT']}"
 
+    @property
+    def fuseki(self) -> str:
+        """Fuseki's address, with the account that the supervisor made."""
+        password = (self.home / "fuseki" / "password").read_text().strip()
+        port = self.env["SUPERTWIN_FUSEKI_PORT"]
+        return f"http://supertwin:{password}@127.0.0.1:{port}"
+
     def is_running(self) -> bool:
         return self.state.get("phase") == "running"
 

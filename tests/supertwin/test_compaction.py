@@ -1,14 +1,15 @@
 """Fuseki's files shrink by themselves."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import httpx
 import pytest
 
-from supertwin.compaction import bytes_on_disk, compact, keep_small
+from supertwin.compaction import bytes_on_disk, compact, drop_old, keep_small
 from supertwin.settings import Settings
-from tests.supertwin.conftest import Servers
+from tests.supertwin.conftest import Servers, run, running_servers
 
 
 def replace_often(twin: str) -> None:
@@ -27,14 +28,17 @@ def count(twin: str) -> str:
     return str(answer.json()["results"]["bindings"][0]["n"]["value"])
 
 
+def settings_of(servers: Servers) -> Settings:
+    port = int(servers.env["SUPERTWIN_FUSEKI_PORT"])
+    return Settings(home=servers.home, fuseki_port=port)
+
+
 def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
-    twin = f"{servers.url('FUSEKI')}/twin"
+    twin = f"{servers.fuseki}/twin"
     replace_often(twin)
     folder = servers.home / "fuseki" / "twin"
     before = bytes_on_disk(folder)
-    settings = Settings(
-        home=servers.home, fuseki_port=int(servers.env["SUPERTWIN_FUSEKI_PORT"])
-    )
+    settings = settings_of(servers)
 
     async def for_a_while() -> None:
         task = asyncio.create_task(keep_small(settings, every=0.1, floor=before // 3))
@@ -48,10 +52,51 @@ def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
 
 
 def test_what_fuseki_refuses_is_an_error(servers: Servers) -> None:
-    port = int(servers.env["SUPERTWIN_FUSEKI_PORT"])
     with pytest.raises(ValueError, match="400"):
-        asyncio.run(compact(port, "none"))
+        asyncio.run(compact(settings_of(servers), "none"))
 
 
 def test_an_empty_folder_takes_nothing(tmp_path: Path) -> None:
     assert bytes_on_disk(tmp_path) == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [
+        ("FUSEKI_PASSWORD=wrong", "refuses the account (401); mend SUPERTWIN_FUSEKI_"),
+        ("FUSEKI_URL=http://127.0.0.1:1", "compact it on its own machine"),
+    ],
+)
+def test_what_cannot_be_compacted_is_one_line(
+    servers: Servers, setting: str, line: str
+) -> None:
+    """Another Fuseki than the local one is none that this command may mean."""
+    name, _, value = setting.partition("=")
+    done = run({**servers.env, f"SUPERTWIN_{name}": value}, "compact")
+    assert done.returncode != 0
+    assert len(done.stderr.splitlines()) == 1
+    assert line in done.stderr
+
+
+def test_only_the_newest_generation_stays(tmp_path: Path) -> None:
+    names = ("Data-0001", "Data-0009", "Data-0010", "Data-0011-tmp", "Data-x", "other")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "GSPO.dat").write_text("")
+    drop_old(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*names[2:]}
+    drop_old(tmp_path / "none")
+
+
+def test_what_a_compaction_left_goes_at_the_next_start(tmp_path: Path) -> None:
+    """As after one that never ended: the old generation is still there."""
+    with running_servers(tmp_path) as servers:
+        replace_often(f"{servers.fuseki}/twin")
+        asyncio.run(compact(settings_of(servers), "twin"))
+        (newest,) = (tmp_path / "fuseki" / "twin").glob("Data-*")
+    old = newest.with_name("Data-0001")
+    assert old != newest
+    shutil.copytree(newest, old)
+    with running_servers(tmp_path) as servers:
+        assert count(f"{servers.fuseki}/twin") == "4000"
+        assert not old.exists()

@@ -53,6 +53,8 @@ def test_a_full_disk(env: dict[str, str]) -> None:
         ("BIND", "localhost"),
         ("BASE", "no address"),
         ("FUSEKI_HEAP", "plenty"),
+        ("FUSEKI_HEAP", "1٣m"),
+        ("RETENTION", "9٠d"),
         ("QUERY_TIMEOUT", "-1"),
         ("QUERY_TIMEOUT", "inf"),
         ("BASE", ""),

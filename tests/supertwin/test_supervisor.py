@@ -40,7 +40,7 @@ def test_a_killed_child_is_back(servers: Servers, name: str) -> None:
 
 
 def test_fuseki_keeps_its_graphs_when_it_is_killed(servers: Servers) -> None:
-    twin = f"{servers.url('FUSEKI')}/twin"
+    twin = f"{servers.fuseki}/twin"
     text = "INSERT DATA { GRAPH <urn:g> { <urn:kept> <urn:p> 1 } }"
     assert httpx.post(f"{twin}/update", data={"update": text}).status_code < 300
     os.kill(servers.child("fuseki")["pid"], signal.SIGKILL)
@@ -64,7 +64,7 @@ def test_status_prints_the_table(servers: Servers) -> None:
 
 
 def test_fuseki_calls_no_other_address(servers: Servers) -> None:
-    fuseki = servers.url("FUSEKI")
+    fuseki = servers.fuseki
     query = f"SELECT * {{ SERVICE <{fuseki}/history/sparql> {{ ?s ?p ?o }} }}"
     answer = httpx.post(f"{fuseki}/twin/sparql", data={"query": query})
     assert answer.status_code >= 400
@@ -72,7 +72,7 @@ def test_fuseki_calls_no_other_address(servers: Servers) -> None:
 
 
 def test_fuseki_validates_with_shacl(servers: Servers) -> None:
-    fuseki = servers.url("FUSEKI")
+    fuseki = servers.fuseki
     text = "INSERT DATA { GRAPH <urn:s> { <urn:s> <urn:count> 1 } }"
     httpx.post(f"{fuseki}/twin/update", data={"update": text})
     shapes = """@prefix sh: <http://www.w3.org/ns/shacl#> .
@@ -90,7 +90,7 @@ def test_fuseki_validates_with_shacl(servers: Servers) -> None:
 
 
 def test_fuseki_compacts(servers: Servers) -> None:
-    fuseki = servers.url("FUSEKI")
+    fuseki = servers.fuseki
     answer = httpx.post(f"{fuseki}/$/compact/twin", params={"deleteOld": "true"})
     assert answer.status_code == 200
 

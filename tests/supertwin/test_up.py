@@ -3,7 +3,9 @@
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -47,6 +49,46 @@ def test_an_interrupted_up_stops_the_stack(
     assert up.returncode == 130
     assert said.splitlines()[-1] == "supertwin: interrupted"
     nothing_left(env)
+
+
+def test_two_at_the_very_same_moment_bring_up_one_stack(env: dict[str, str]) -> None:
+    words = [sys.executable, "-m", "supertwin", "up"]
+    both = [
+        subprocess.Popen(words, cwd=ROOT, env=env, stdout=PIPE, stderr=PIPE, text=True)
+        for _ in range(2)
+    ]
+    try:
+        (out, said), (other_out, other_said) = (
+            up.communicate(timeout=90) for up in both
+        )
+        assert [up.returncode for up in both] == [0, 0], said + other_said
+        assert out == other_out
+        first, second = sorted((said, other_said), key=lambda text: "waiting" in text)
+        assert "waiting" not in first and "api ready in" in first
+        assert second.startswith("waiting for another `up`\nwas up already, seen after")
+        assert run(env, "up").stdout == out
+    finally:
+        assert run(env, "down").returncode == 0
+    nothing_left(env)
+
+
+def test_the_one_that_waits_goes_on_when_the_other_has_ended(
+    env: dict[str, str],
+) -> None:
+    home = Path(env["SUPERTWIN_HOME"])
+    began = threading.Event()
+
+    def hold() -> None:
+        with lock.turn(home, began.set):
+            pass
+
+    with lock.turn(home, lambda: None):
+        waiter = threading.Thread(target=hold)
+        waiter.start()
+        assert began.wait(5)
+        assert waiter.is_alive()
+    waiter.join(5)
+    assert not waiter.is_alive()
 
 
 def test_a_home_in_use_is_not_taken_twice(env: dict[str, str]) -> None:

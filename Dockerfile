@@ -1,0 +1,39 @@
+# SuperTwin in one image: Fuseki, VictoriaMetrics, API, bridge and command line; which of
+# them a container is, `supertwin run NAME` says. Built by install.sh, as everywhere else.
+
+FROM victoriametrics/victoria-metrics:v1.140.0 AS victoria-metrics
+
+FROM debian:13.1-slim AS build
+COPY --from=victoria-metrics /victoria-metrics-prod /usr/local/bin/victoria-metrics
+WORKDIR /opt/supertwin
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates python3 \
+    && rm -rf /var/lib/apt/lists/*
+COPY install.sh pyproject.toml README.md ./
+COPY deps deps
+RUN ./install.sh
+
+FROM debian:13.1-slim
+RUN apt-get update \
+    && apt-get upgrade -y \
+    && apt-get install -y --no-install-recommends \
+        default-jre-headless hwloc-nox libpcp3 libpfm4 lshw python3 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin supertwin \
+    && for name in fuseki store bridge topology dashboards; do \
+        install -d -o supertwin -g supertwin "/var/lib/supertwin/$name"; \
+    done
+COPY --from=victoria-metrics /victoria-metrics-prod /usr/local/bin/victoria-metrics
+COPY --from=build /opt/supertwin/.venv /opt/supertwin/.venv
+COPY --from=build /opt/supertwin/.tools/fuseki /opt/supertwin/.tools/fuseki
+COPY --from=build /opt/supertwin/.tools/web /opt/supertwin/.tools/web
+COPY . /opt/supertwin
+ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    SUPERTWIN_HOME=/var/lib/supertwin
+WORKDIR /opt/supertwin
+RUN python -m compileall -q api dashboards ingest ontology pmapi queries \
+    sampler_bridge shapes supertwin
+USER supertwin
+ENTRYPOINT ["supertwin"]
+CMD ["--help"]

@@ -1,0 +1,79 @@
+"""``/static``: the pages' own styles and scripts, and the browser libraries."""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+
+from api.problems import ApiError, NotFoundError
+from supertwin.tools import TOOLS
+
+router = APIRouter(prefix="/static", include_in_schema=False)
+
+_OWN = Path(__file__).parent / "static"
+_MODULES = TOOLS / "web" / "node_modules"
+LIBRARIES = {
+    "uPlot.esm.js": "uplot/dist/uPlot.esm.js",
+    "uPlot.min.css": "uplot/dist/uPlot.min.css",
+    "yasgui.min.js": "@zazuko/yasgui/build/yasgui.min.js",
+    "yasgui.min.css": "@zazuko/yasgui/build/yasgui.min.css",
+}
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@router.get("/lib/{name}", response_class=Response)
+async def library(request: Request, name: str) -> Response:
+    """One file of a library that was installed at set-up."""
+    if name not in LIBRARIES:
+        raise _unknown(f"lib/{name}")
+    path = _MODULES / LIBRARIES[name]
+    if not path.is_file():
+        detail = f"the browser library {name} is not installed: run ./install.sh"
+        raise ApiError(503, "not-installed", "Not installed", detail)
+    return _file(request, path)
+
+
+@router.get("/{path:path}", response_class=Response)
+async def own(request: Request, path: str) -> Response:
+    """One of the pages' own files; whatever is not below their folder is refused."""
+    try:
+        found = (_OWN / path).resolve()
+        known = found.is_relative_to(_OWN) and found.is_file()
+    except (ValueError, OSError):  # A null byte, a name too long.
+        known = False
+    if not known or found.suffix not in _TYPES:
+        raise _unknown(path)
+    return _file(request, found)
+
+
+def _unknown(path: str) -> NotFoundError:
+    detail = f"the pages have no file {path[:200]!r}"
+    return NotFoundError("no-such-file", "No such file", detail)
+
+
+def _file(request: Request, path: Path) -> Response:
+    """The file, or 304; it is asked for again each time, so that no page is stale."""
+    state = path.stat()
+    body, tag = _read(path, state.st_mtime_ns, state.st_size)
+    headers = {
+        "Cache-Control": "no-cache",
+        "ETag": tag,
+        "Content-Type": _TYPES[path.suffix],
+        "X-Content-Type-Options": "nosniff",
+    }
+    given = request.headers.get("if-none-match", "")
+    if tag in (one.strip().removeprefix("W/") for one in given.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _changed_ns: int, _size: int) -> tuple[bytes, str]:
+    """The content and its tag, read once per version of the file."""
+    body = path.read_bytes()
+    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'

@@ -1,0 +1,180 @@
+"""``/twin/{host}/drawing``: the machine as lstopo draws it, with links."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Query, Request, Response
+from markupsafe import Markup
+from rdflib import URIRef
+
+from api import formats, nodes, pages
+from api.connection import while_connected
+from api.drawing_boxes import Box, find_boxes
+from api.drawing_svg import Link, Picture, best_fit, read_picture, write_picture
+from api.fuseki import Row
+from api.negotiation import negotiate
+from api.problems import ApiError, NotFoundError
+from api.rdf import iri_term
+from api.services import Services, Use
+from api.twin import Segment, decoded, unknown_host
+from ingest.errors import SourceError, SourceMissingError
+from ingest.files import read_file
+from ingest.hwloc import MAX_DRAWN
+from ingest.lstopo import sketch
+from ingest.topology_file import topology_path
+from ontology.terms import PREFIXES
+
+router = APIRouter(tags=["Twin"])
+
+SVG = "image/svg+xml"
+_KEPT = 16
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The drawing", "content": {SVG: {}, formats.HTML: {}}},
+    404: {"description": "No such host, or its topology is not kept here"},
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Vary": "Accept",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+# Each keeps a processor busy, and whoever comes second finds the first one's drawing.
+_ONE_AT_A_TIME = CapacityLimiter(1)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One topology file, drawn: its shapes, and the component of each box."""
+
+    picture: Picture
+    boxes: dict[str, Box]
+
+
+@router.get(
+    "/twin/{host}/drawing",
+    summary="The machine, drawn",
+    responses=_ANSWERS,
+    response_class=Response,
+)
+async def drawing(
+    request: Request,
+    services: Use,
+    host: Segment,
+    mark: Annotated[str, Query(description="IRI of the component to mark")] = "",
+) -> Response:
+    """lstopo's drawing; each box that is a component has `data-iri` and `data-kind`.
+
+    It is made from the topology that `supertwin ingest` kept under `SUPERTWIN_HOME`.
+    """
+    accept = request.headers.getlist("accept")
+    what = "the drawing is served as SVG and HTML"
+    media_type = negotiate(accept, (SVG, formats.HTML), what)
+    name = decoded(host)
+    work = _drawn(request, services, name, mark, alone=media_type == SVG)
+    svg = await while_connected(request, work)
+    if media_type == SVG:
+        return Response(svg, headers=_HEADERS, media_type=SVG)
+    return pages.page(
+        "explorer_drawing.html",
+        request,
+        services.settings.base,
+        title=f"{name}, drawn",
+        host=name,
+        host_iri=str(services.iris.host(name)),
+        svg=Markup(svg),  # noqa: S704
+    )
+
+
+async def _drawn(
+    request: Request, services: Services, host: str, mark: str, *, alone: bool
+) -> str:
+    known = await _components(services, host)
+    if not known:
+        raise unknown_host(host, await nodes.hosts(services.graph))
+    path = topology_path(services.settings.home, host)
+    drawn = await to_thread.run_sync(_draw, path, host, limiter=_ONE_AT_A_TIME)
+    made = pages.links(request, services.settings.base)
+
+    def link(name: str) -> Link | None:
+        return _link(services, host, drawn.boxes.get(name), known, made)
+
+    return write_picture(drawn.picture, link, host, mark=mark, alone=alone)
+
+
+async def _components(services: Services, host: str) -> dict[str, Row]:
+    """What the graph says of every component of a host, by IRI; empty without host."""
+    graph = iri_term(services.iris.twin_graph(host))
+    node = iri_term(services.iris.host(host))
+    rows = await services.graph.rows(
+        f"PREFIX st: <{PREFIXES['st']}> PREFIX rdfs: <{PREFIXES['rdfs']}>\n"
+        f"SELECT ?s ?label ?allowed {{ GRAPH {graph} {{ "
+        f"{{ ?s st:isPartOf ?p }} UNION {{ {node} st:hostname ?n BIND ({node} AS ?s) }}"
+        f" OPTIONAL {{ ?s rdfs:label ?label }} OPTIONAL {{ ?s st:allowed ?allowed }}"
+        f" }} }}"
+    )
+    return {row["s"].value: row for row in rows}
+
+
+def _draw(path: Path, host: str) -> Drawn:
+    try:
+        state = path.stat()
+    except OSError:
+        raise _not_kept(host) from None
+    try:
+        return _read(path, state.st_mtime_ns, state.st_size)
+    except SourceMissingError as error:
+        raise ApiError(503, "no-lstopo", "Cannot be drawn here", str(error)) from None
+    except SourceError as error:
+        raise ApiError(502, "not-drawn", "Cannot be drawn", str(error)) from None
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(path: Path, _changed_ns: int, _size: int) -> Drawn:
+    """Drawn once for each version of the file."""
+    xml = read_file(path, MAX_DRAWN)
+    made = sketch(xml)
+    picture = best_fit([read_picture(svg) for svg in made.svgs])
+    return Drawn(picture, find_boxes(picture.shapes, made.xml, xml))
+
+
+def _not_kept(host: str) -> NotFoundError:
+    detail = (
+        f"no topology of host {host!r} is kept here: run `supertwin ingest` "
+        f"on it, or `supertwin ingest --hwloc FILE --host {host}` here, where FILE is "
+        "what `lstopo --of xml` writes on it"
+    )
+    return NotFoundError("no-drawing", "No drawing", detail)
+
+
+def _link(
+    services: Services,
+    host: str,
+    box: Box | None,
+    known: dict[str, Row],
+    links: pages.Links,
+) -> Link | None:
+    if box is None:
+        return None
+    kind, id_ = box
+    iri = _iri(services, host, kind, id_)
+    row = known.get(str(iri))
+    if row is None:
+        return None
+    label = row["label"].value if "label" in row else f"{kind} {id_ or host}"
+    return Link(
+        iri=str(iri),
+        kind=kind,
+        href=links.href(str(iri)),
+        label=label,
+        off="allowed" in row and row["allowed"].value == "false",
+        id=id_,
+    )
+
+
+def _iri(services: Services, host: str, kind: str, id_: str) -> URIRef:
+    if kind == "host":
+        return services.iris.host(host)
+    return services.iris.component(host, kind, id_)

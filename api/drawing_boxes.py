@@ -1,0 +1,102 @@
+"""Which component each box of lstopo's drawing is.
+
+lstopo names its boxes by class and logical index (``L2_3``): the third L2, counted in
+the topology as hwloc read it. The ids of components come from ingest's own rules.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from api.drawing_svg import Shape
+from ingest import component_ids as ids
+from ingest.hwloc import parse_hwloc
+from ingest.hwloc_xml import Thing, parse_topology, whole
+from ingest.lstopo import plain
+from ontology.iris import IdError, encode_id
+
+Box = tuple[str, str]
+
+_LETTERS = {0: "", 1: "d", 2: "i"}
+_CONTAINERS = {"Package": "socket", "Die": "die", "Core": "core"}
+_OS_INDEX = re.compile(r"NUMANode\b.*? P#([0-9]+)\b")
+_DEVICES = {"Block": "disk", "Net": "nic", "GPU": "gpu", "CoProc": "gpu"}
+
+
+def find_boxes(
+    shapes: Iterable[Shape], sketched: bytes, given: bytes
+) -> dict[str, Box]:
+    """Kind and id of the component by the name of its box.
+
+    ``sketched`` is the XML as lstopo numbered it, ``given`` what the host was described
+    from. Raises TopologyError.
+    """
+    facts = parse_hwloc(given)
+    devices = _devices(given)
+    counts: Counter[str] = Counter()
+    found: dict[str, Box] = {"Machine_0": ("host", "")}
+    for thing in parse_topology(sketched).objects:
+        name = _class(thing)
+        number, counts[name] = counts[name], counts[name] + 1
+        if name == "OSDev":
+            found |= _device(thing, number, devices)
+        elif box := _component(thing, name, facts):
+            found[f"{name}_{number}"] = box
+    return found | _domains(shapes)
+
+
+def _domains(shapes: Iterable[Shape]) -> dict[str, Box]:
+    """NUMA domains by the os index in their texts.
+
+    hwloc counts them in another order than that of its XML where memories of several
+    kinds are near to the same threads.
+    """
+    texts = ((shape.box, _OS_INDEX.match(shape.text)) for shape in shapes)
+    return {box: ("numa", found[1]) for box, found in texts if found}
+
+
+def _class(thing: Thing) -> str:
+    """The class that lstopo gives the boxes of such a thing."""
+    if thing.kind == "Cache":
+        letter = _LETTERS.get(whole(thing, "cache_type") or 0, "?")
+        return f"L{whole(thing, 'depth')}{letter}"
+    return f"Group{thing.level}" if thing.kind == "Group" else thing.kind
+
+
+def _component(thing: Thing, name: str, facts: Mapping[str, Any]) -> Box | None:
+    match thing.kind:
+        case "PU":
+            return "thread", str(thing.os_index)
+        case "Package" | "Die" | "Core" if thing.threads:
+            kind = _CONTAINERS[thing.kind]
+            return kind, ids.container(kind, thing.threads)
+        case "Cache" if thing.threads:
+            return "cache", ids.container(name.lower(), thing.threads)
+        case "Group":
+            return next(_groups(thing, facts), None)
+    return None
+
+
+def _groups(thing: Thing, facts: Mapping[str, Any]) -> Iterator[Box]:
+    """hwloc leaves out Groups that add nothing, so that levels may differ."""
+    for group in facts["groups"]:
+        if group["threads"] and group["threads"] == thing.threads:
+            yield "group", ids.group(group["level"], group["threads"])
+
+
+def _devices(given: bytes) -> dict[str, str]:
+    """The names of devices by the names they are drawn with, where these are clear."""
+    things = parse_topology(given).all_things("OSDev")
+    names = {thing.attributes.get("name", "") for thing in things}
+    drawn = Counter(plain(name) for name in names)
+    return {plain(name): name for name in names if drawn[plain(name)] == 1}
+
+
+def _device(thing: Thing, number: int, names: Mapping[str, str]) -> dict[str, Box]:
+    name = ids.device(names.get(thing.attributes.get("name", ""), ""))
+    try:
+        encode_id(name)
+    except IdError:
+        return {}
+    return {f"{class_}_{number}": (kind, name) for class_, kind in _DEVICES.items()}

@@ -1,0 +1,113 @@
+"""``/explorer``: what the component pages ask for once they are shown."""
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+from rdflib import URIRef
+
+from api import formats, nodes, pages
+from api.connection import while_connected
+from api.explorer_graph import find_parts
+from api.explorer_page import host_of
+from api.explorer_series import Metric, find_sampled, read_metrics
+from api.problems import ApiError
+from api.rdf import iri_term
+from api.services import Services, Use
+from api.sparql import response
+from api.store import StoreError
+from api.twin import unknown_host
+from queries.errors import ParameterError
+
+router = APIRouter(prefix="/explorer", tags=["Explorer"])
+
+Iri = Annotated[str, Query(description="IRI of the component", max_length=2000)]
+
+
+@router.get("/parts", summary="The direct parts of a component")
+async def parts(request: Request, services: Use, iri: Iri) -> Response:
+    """One level of the hierarchy: each part with its kind and how many parts it has."""
+    node, host = _component(services, iri)
+    found = await while_connected(request, find_parts(services.graph, node))
+    if not found:
+        await _refuse_unknown_host(services, host)
+    made = pages.links(request, services.settings.base)
+    listed = [
+        {
+            "iri": part.iri,
+            "href": made.href(part.iri),
+            "kind": part.kind,
+            "label": part.label,
+            "parts": part.parts,
+        }
+        for part in found
+    ]
+    return response(orjson.dumps({"parts": listed}), formats.JSON)
+
+
+@router.get("/telemetry", summary="Last values and recent charts of a component")
+async def telemetry(request: Request, services: Use, iri: Iri) -> Response:
+    """What is sampled of a component: last values, ages, the last 15 minutes.
+
+    Counters are charted as rates. When the series store is away, `problem` says so.
+    """
+    node, host = _component(services, iri)
+    work = _telemetry(services, host, node)
+    return response(orjson.dumps(await while_connected(request, work)), formats.JSON)
+
+
+async def _telemetry(services: Services, host: str, node: URIRef) -> dict[str, Any]:
+    sampled = await find_sampled(services.graph, node)
+    if not sampled:
+        await _refuse_unknown_host(services, host)
+    problem, times = "", list[float]()
+    try:
+        sampled, times = await read_metrics(services.store, host, sampled)
+    except StoreError as error:
+        problem = error.detail
+    return {
+        "times": times,
+        "metrics": [_listed(metric, host) for metric in sampled],
+        "problem": problem,
+    }
+
+
+def _listed(metric: Metric, host: str) -> dict[str, Any]:
+    scale, chart_scale = float(metric.unit[1]), float(metric.chart_unit[1])
+    reading = metric.reading
+    return {
+        "host": host,
+        "metric": metric.name,
+        "instance": metric.instance,
+        "telemetry": metric.telemetry,
+        "period": metric.period,
+        "value": None if reading.value is None else reading.value * scale,
+        "time": reading.time,
+        "unit": metric.unit[0],
+        "chart": [v if v is None else v * chart_scale for v in reading.chart],
+        "chartUnit": metric.chart_unit[0],
+        "rate": metric.counter,
+    }
+
+
+def _component(services: Services, iri: str) -> tuple[URIRef, str]:
+    host = host_of(services, URIRef(iri))
+    if not host or not _is_iri(iri):
+        base = services.settings.base.rstrip("/")
+        detail = f"{iri[:200]!r} is no component; they begin with {base}/twin/"
+        raise ApiError(400, "bad-parameter", "Not a component", detail)
+    return URIRef(iri), host
+
+
+def _is_iri(text: str) -> bool:
+    try:
+        iri_term(text)
+    except ParameterError:
+        return False
+    return True
+
+
+async def _refuse_unknown_host(services: Services, host: str) -> None:
+    known = await nodes.hosts(services.graph)
+    if (services.iris.host(host), None, None) not in known:
+        raise unknown_host(host, known)

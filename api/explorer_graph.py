@@ -1,0 +1,199 @@
+"""Where a component stands: what it is part of, what is part of it, who shares."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from rdflib import URIRef
+
+from api.fuseki import GraphStore, Row
+from api.pages import natural
+from api.rdf import iri_term
+from ontology.iris import Iris
+from ontology.terms import PREFIXES
+from queries.catalogue import saved_query
+
+# The order in which parts are shown: what computes, what remembers, what connects.
+KINDS = {
+    "socket": ("socket", "Sockets"),
+    "die": ("die", "Dies"),
+    "core": ("core", "Cores"),
+    "thread": ("thread", "Threads"),
+    "numa": ("NUMA domain", "NUMA domains"),
+    "group": ("group", "Groups"),
+    "cache": ("cache", "Caches"),
+    "memory": ("memory bank", "Memory banks"),
+    "disk": ("disk", "Disks"),
+    "nic": ("network interface", "Network interfaces"),
+    "gpu": ("GPU", "GPUs"),
+    "pmu": ("PMU", "PMUs"),
+}
+# Of these, it is a short list with which threads they share what.
+_USING = ("core", "thread", "cache")
+_SHARING = (*_USING, "socket", "die", "group", "numa")
+_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "rdfs"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component with its kind as the IRI names it, its label, and its size."""
+
+    iri: str
+    kind: str
+    label: str
+    size: int | None = None
+    parts: int = 0
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """One cache (or NUMA domain) with the threads that use it, by os index."""
+
+    iri: str
+    label: str
+    threads: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The host first in ``path``, the component itself last."""
+
+    path: tuple[Part, ...] = ()
+    parts: tuple[Part, ...] = ()
+    below: dict[str, int] = field(default_factory=dict)
+    caches: tuple[Sharing, ...] = ()
+    domains: tuple[Sharing, ...] = ()
+    threads: frozenset[int] = frozenset()
+
+
+async def find_place(store: GraphStore, iris: Iris, host: str, iri: URIRef) -> Place:
+    """All of it, for a component of a host; empty for what stands in no hierarchy."""
+    path, parts, below = await asyncio.gather(
+        _path(store, iri), find_parts(store, iri), _below(store, iri)
+    )
+    if not path:
+        return Place()
+    threads = frozenset(_number(part) for part in below if part.kind == "thread")
+    place = Place(path, parts, _counts(below), threads=threads)
+    return await _shared(store, host, place)
+
+
+async def _shared(store: GraphStore, host: str, place: Place) -> Place:
+    """Who uses the same caches and memory, for what uses any."""
+    own = place.path[-1]
+    if own.kind not in _SHARING:
+        return place
+    caches, domains = await asyncio.gather(_caches(store, host), _domains(store, host))
+    threads = place.threads
+    if own.kind == "thread":
+        threads = frozenset([_number(own)])
+    elif own.kind in ("cache", "numa"):
+        caches = [one for one in caches if one.iri == own.iri]
+        own_domains = [one for one in domains if one.iri == own.iri]
+        threads = frozenset(cpu for s in (*caches, *own_domains) for cpu in s.threads)
+    return replace(
+        place,
+        caches=_touching(caches, threads) if own.kind in _USING else (),
+        domains=_touching(domains, threads),
+        threads=threads,
+    )
+
+
+async def find_parts(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
+    """The direct parts, grouped by kind, in natural order."""
+    rows = await store.rows(
+        f"{_PREFIXES}SELECT ?s ?label ?size (COUNT(?part) AS ?parts) {{ "
+        f"?s st:isPartOf {iri_term(iri)} OPTIONAL {{ ?s rdfs:label ?label }} "
+        "OPTIONAL { ?s st:cacheSize ?size } OPTIONAL { ?part st:isPartOf ?s } } "
+        "GROUP BY ?s ?label ?size"
+    )
+    return tuple(sorted((_part(row) for row in rows if "s" in row), key=_order))
+
+
+def kind_of(iri: str) -> str:
+    """``core`` of ``…/twin/node1/core/core-0``; ``host`` of ``…/twin/node1``."""
+    _, _, path = iri.partition("/twin/")
+    return path.split("/")[1] if path.count("/") > 1 else "host"
+
+
+async def _path(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
+    """From the host down to the component: who holds more of the others is higher."""
+    node = iri_term(iri)
+    rows = await store.rows(
+        f"{_PREFIXES}SELECT ?s ?label (COUNT(?above) AS ?parts) {{ "
+        f"{node} st:isPartOf* ?s OPTIONAL {{ ?s rdfs:label ?label }} "
+        "OPTIONAL { ?s st:isPartOf+ ?above } FILTER EXISTS { "
+        "{ ?s st:isPartOf ?any } UNION { ?s st:hostname ?name } } } "
+        "GROUP BY ?s ?label"
+    )
+    found = [_part(row) for row in rows if "s" in row]
+    return tuple(sorted(found, key=lambda part: part.parts))
+
+
+async def _below(store: GraphStore, iri: URIRef) -> list[Part]:
+    rows = await store.rows(
+        f"{_PREFIXES}SELECT ?s {{ ?s st:isPartOf+ {iri_term(iri)} }}"
+    )
+    return [_part(row) for row in rows]
+
+
+async def _caches(store: GraphStore, host: str) -> list[Sharing]:
+    rows = await store.rows(saved_query("cache/groups").bind({"host": host}))
+    return [
+        Sharing(row["cache"].value, _cache_label(row), _cpus(row["cpus"].value))
+        for row in rows
+    ]
+
+
+async def _domains(store: GraphStore, host: str) -> list[Sharing]:
+    rows = await store.rows(saved_query("topology/numa").bind({"host": host}))
+    return [
+        Sharing(
+            row["domain"].value,
+            f"NUMA domain {row['numa'].value}",
+            _cpus(row["cpus"].value),
+        )
+        for row in rows
+    ]
+
+
+def _cache_label(row: Row) -> str:
+    letter = {"data": "d", "instruction": "i"}.get(row["type"].value, "")
+    return f"L{row['level'].value}{letter}"
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    return tuple(int(cpu) for cpu in text.split(",") if cpu)
+
+
+def _touching(found: list[Sharing], threads: frozenset[int]) -> tuple[Sharing, ...]:
+    return tuple(one for one in found if threads.intersection(one.threads))
+
+
+def _counts(below: list[Part]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for part in sorted(below, key=_order):
+        counts[part.kind] = counts.get(part.kind, 0) + 1
+    return counts
+
+
+def _part(row: Row) -> Part:
+    iri = row["s"].value
+    label = row["label"].value if "label" in row else iri.rpartition("/")[2]
+    return Part(
+        iri=iri,
+        kind=kind_of(iri),
+        label=label,
+        size=int(row["size"].value) if "size" in row else None,
+        parts=int(row["parts"].value) if "parts" in row else 0,
+    )
+
+
+def _number(part: Part) -> int:
+    last = part.iri.rpartition("/")[2]
+    return int(last) if last.isdecimal() else -1
+
+
+def _order(part: Part) -> tuple[int, str, list[tuple[bool, int, str]]]:
+    kinds = list(KINDS)
+    place = kinds.index(part.kind) if part.kind in kinds else len(kinds)
+    return place, part.kind, natural(part.iri)

@@ -1,0 +1,178 @@
+"""The page of one IRI: where it stands, its facts, its telemetry, all its triples."""
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from fastapi import Request, Response
+from rdflib import URIRef
+from rdflib.namespace import RDFS
+
+from api import pages
+from api.explorer_facts import class_label, find_facts, quantity
+from api.explorer_graph import KINDS, Part, Place, Sharing, find_place, kind_of
+from api.explorer_series import Metric, Other, find_others, find_sampled
+from api.nodes import Node
+from api.pages import Links, Shown
+from api.services import Services
+from dashboards.units import drawn_unit
+from ingest.topology_file import topology_path
+from ontology.iris import IdError, decode_id
+from queries.catalogue import saved_query
+from queries.endpoint import JSON_RESULTS
+from queries.findings import of_host, read_known
+from queries.results import read_rows
+
+_BYTES = drawn_unit("BYTE")[0]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parts of one kind, with the word for several of them."""
+
+    title: str
+    parts: tuple[Shown, ...]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A cache or NUMA domain, and the threads that use it besides the component."""
+
+    what: Shown
+    others: tuple[Shown, ...]
+
+
+async def node_page(request: Request, services: Services, node: Node) -> Response:
+    """The node as HTML; for what stands in no hierarchy, its facts and triples."""
+    made = pages.links(request, services.settings.base)
+    host = host_of(services, node.iri)
+    place, sampled, others = Place(), list[Metric](), list[Other]()
+    if host:
+        place, sampled, others = await asyncio.gather(
+            find_place(services.graph, services.iris, host, node.iri),
+            find_sampled(services.graph, node.iri),
+            _others(services, host, node.iri),
+        )
+    silence = ""
+    if place.path and not sampled and not others:
+        silence = await _silence(services, host, node.iri)
+    known = {metric.telemetry for metric in sampled}
+    title = str(node.graph.value(node.iri, RDFS.label) or made.short(str(node.iri)))
+    return pages.page(
+        "node.html",
+        request,
+        services.settings.base,
+        title=title,
+        iri=str(node.iri),
+        class_=class_label(node.graph, node.iri),
+        cut=node.cut,
+        facts=find_facts(node.graph, node.iri, made),
+        path=[_shown(part, made) for part in place.path],
+        below=[_counted(kind, count) for kind, count in place.below.items()],
+        groups=_groups(place, made),
+        caches=_shared(place, place.caches, services, host, made),
+        domains=_shared(place, place.domains, services, host, made),
+        host=host if place.path else "",
+        drawing=_drawing(services, host, node.iri) if place.path else "",
+        sampled=sampled,
+        silence=silence,
+        others=[other for other in others if other.telemetry not in known],
+        **pages.triples(node, made),
+    )
+
+
+async def _others(services: Services, host: str, iri: URIRef) -> list[Other]:
+    """Those of a whole host are thousands; a saved query lists them."""
+    if kind_of(iri) == "host":
+        return []
+    return await find_others(services.graph, services.iris, host, iri)
+
+
+async def _silence(services: Services, host: str, iri: URIRef) -> str:
+    """Why a component has no series at all; empty where that is nothing special."""
+    text = saved_query("why/no-data").bind({"host": host})
+    known = read_known(read_rows(await services.graph.query(text, JSON_RESULTS)))
+    found = of_host(known, host)
+    if found:
+        return found.reason
+    return "no plan samples this host" if kind_of(iri) == "host" else ""
+
+
+def host_of(services: Services, iri: URIRef) -> str:
+    """The host that an IRI is of; empty for what belongs to none."""
+    start = f"{services.settings.base.rstrip('/')}/twin/"
+    if not iri.startswith(start):
+        return ""
+    try:
+        return decode_id(iri.removeprefix(start).partition("/")[0])
+    except IdError:
+        return ""
+
+
+def _shown(part: Part, links: Links) -> Shown:
+    return Shown(part.label, links.href(part.iri), part.iri)
+
+
+def _counted(kind: str, count: int) -> str:
+    one, many = KINDS.get(kind, (kind, kind))
+    return f"{count} {one if count == 1 else _lower(many)}"
+
+
+def _lower(text: str) -> str:
+    """Without the capital of a sentence; NUMA and GPUs keep theirs."""
+    return text if text[:2].isupper() else text[0].lower() + text[1:]
+
+
+def _groups(place: Place, links: Links) -> list[Group]:
+    kinds = dict.fromkeys(part.kind for part in place.parts)
+    return [
+        Group(
+            KINDS.get(kind, (kind, kind.capitalize()))[1],
+            tuple(_sized(p, links) for p in place.parts if p.kind == kind),
+        )
+        for kind in kinds
+    ]
+
+
+def _sized(part: Part, links: Links) -> Shown:
+    size = f", {quantity(part.size, _BYTES)}" if part.size else ""
+    return Shown(part.label + size, links.href(part.iri), part.iri)
+
+
+def _shared(
+    place: Place,
+    found: tuple[Sharing, ...],
+    services: Services,
+    host: str,
+    links: Links,
+) -> list[Shared]:
+    """Of a cache or a domain itself, all its threads; else those of others."""
+    own = place.path[-1].iri if place.path else ""
+    return [
+        Shared(
+            Shown(one.label, links.href(one.iri), one.iri),
+            tuple(
+                _thread(services, host, cpu, links)
+                for cpu in one.threads
+                if one.iri == own or cpu not in place.threads
+            ),
+        )
+        for one in found
+    ]
+
+
+def _thread(services: Services, host: str, cpu: int, links: Links) -> Shown:
+    iri = str(services.iris.component(host, "thread", str(cpu)))
+    return Shown(str(cpu), links.href(iri), iri)
+
+
+def _drawing(services: Services, host: str, iri: URIRef) -> str:
+    """Path of the drawing with this component marked; empty where there is none."""
+    try:
+        kept = topology_path(services.settings.home, host).is_file()
+    except (IdError, OSError):
+        kept = False
+    if not kept:
+        return ""
+    node = services.iris.host(host).removeprefix(services.settings.base.rstrip("/"))
+    return f"{node}/drawing?mark={quote(iri, safe='')}"

@@ -1,0 +1,258 @@
+"""Follows the newest points of one dashboard, each step once, for all who watch it."""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+
+import orjson
+
+from api.panel_points import Asked, row
+from api.problems import ApiError, GraphStoreError
+from api.ranges import Column, Reader
+from api.settled import GRACE_S, lead, settled
+from api.specs import Spec, Specs
+from api.steps import Grid, round_step
+from api.watcher import (
+    WAITING,
+    Changed,
+    End,
+    Message,
+    Problem,
+    Tick,
+    Watcher,
+    Windows,
+)
+from dashboards.spec import Component
+
+_LOG = logging.getLogger(__name__)
+
+_GRAPH_EVERY_S = 3.0
+_AGAIN_S = 1.0
+# What takes longer for the newest points alone hangs.
+_PATIENCE_S = 10.0
+_HANGS = f"did not answer in {_PATIENCE_S:g} s"
+# Points that the bridge held back while the store was away come after it is back.
+_LATER_S = 10.0
+# Points that came after their tick are shown by fresh windows, not by one for each.
+_LATE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """The newest columns of a panel.
+
+    The first ``count`` times are final; ``waits``: for the next one, since it is due.
+    """
+
+    asked: Asked
+    grid: Grid
+    columns: list[Column]
+    count: int
+    waits: bool
+
+    def at(self, time: int) -> Column:
+        """The values of one time, none where the panel has no such time."""
+        index, between = divmod(time - self.grid.first, self.grid.step)
+        if between or not 0 <= index < self.grid.count:
+            return []
+        return [column[index] for column in self.columns]
+
+    def known(self, time: int) -> int:
+        """How many series have a value at a time."""
+        return sum(value is not None for value in self.at(time))
+
+    @property
+    def horizon(self) -> int:
+        """The last moment of which everything is known."""
+        return self.grid.first + self.count * self.grid.step - 1
+
+
+class Feed:
+    """Polls all panels of a dashboard; ``last`` is the time of the last tick told.
+
+    ``asked`` are the panels with series, ``step`` is that of the ticks; a panel whose
+    samples are further apart has a value in every so many of them.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        specs: Specs,
+        spec: Spec,
+        component: Component | None,
+        step: int,
+    ) -> None:
+        self.spec, self.component, self.step = spec, component, step
+        self.last = int((time.time() - GRACE_S) // step) * step
+        self.watchers: set[Watcher] = set()
+        self.problems: dict[str, str] = {}
+        self.changed = False
+        self.ready = asyncio.Event()
+        self._reader, self._specs = reader, specs
+        self._delay, self._tries = 0.3, 0
+        self._later = 0.0
+        self._told: dict[int, dict[str, int]] = {}
+        self.asked = [
+            Asked(spec, panel, component)
+            for panel in spec.panels.values()
+            if panel.targets and not panel.problem
+        ]
+        self._steps = {asked.panel.id: self.step_of(asked) for asked in self.asked}
+
+    def step_of(self, asked: Asked) -> int:
+        """Seconds between two points of a panel: a multiple of the feed's step."""
+        step = round_step(0, 1, max(asked.period, self.step))
+        return -(-step // self.step) * self.step
+
+    async def run(self) -> None:
+        """Poll until cancelled; an unforeseen error ends the streams, and is logged."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow_store())
+                tasks.create_task(self._follow_graph())
+        except Exception:
+            _LOG.exception("a live dashboard failed")
+            self.tell(End())
+
+    def tell(self, message: Message) -> None:
+        """Tell all who watch."""
+        for watcher in self.watchers:
+            watcher.tell(message)
+
+    async def _follow_store(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(_PATIENCE_S):
+                    await self._poll(time.time())
+            except TimeoutError:
+                self._ailing("store", f"{self._reader.store.url} {_HANGS}")
+                pause = _AGAIN_S
+            except ApiError as error:
+                self._ailing("store", error.detail)
+                pause = _AGAIN_S
+            else:
+                self._well("store")
+                pause = self._pause()
+            self.ready.set()
+            await asyncio.sleep(pause)
+
+    async def _follow_graph(self) -> None:
+        shown = self.spec.dashboard
+        while True:
+            await asyncio.sleep(_GRAPH_EVERY_S)
+            try:
+                found = await self._specs.get(shown.name, shown.host)
+                self._compare(found.dashboard != shown)
+            except GraphStoreError as error:
+                self._ailing("graph", error.detail)
+                continue
+            except ApiError:
+                self._compare(True)
+            self._well("graph")
+
+    def _compare(self, differs: bool) -> None:
+        if differs and not self.changed:
+            self.changed = True
+            self.tell(Changed())
+
+    def _ailing(self, what: str, detail: str) -> None:
+        if self.problems.get(what) != detail:
+            self.problems[what] = detail
+            self.tell(Problem(detail))
+
+    def _well(self, what: str) -> None:
+        if self.problems.pop(what, None):
+            self.tell(Windows(recovered=not self.problems))
+            self._later = time.time() + _LATER_S
+        if self._later and time.time() > self._later:
+            self._later = 0.0
+            self.tell(Windows())
+
+    def _remember(self, at: int, parts: list[Part]) -> None:
+        """How many values of a tick were known when it was told."""
+        self._told = {
+            time: known for time, known in self._told.items() if time > at - GRACE_S
+        }
+        self._told[at] = {part.asked.panel.id: part.known(at) for part in parts}
+
+    def _is_late(self, parts: list[Part]) -> bool:
+        """Whether there are values by now that a tick has told to be missing."""
+        return any(
+            part.known(at) > known.get(part.asked.panel.id, 0)
+            for at, known in self._told.items()
+            for part in parts
+        )
+
+    def _pause(self) -> float:
+        """Seconds until the next points are likely to be there.
+
+        It comes to know how late they are: most polls then find what they look for.
+        """
+        left = self.last + self.step + self._delay - time.time()
+        if left > self.step + self._delay:  # The clock was set back: look soon.
+            return 1.0
+        if left > 0:
+            if self._tries == 0:
+                self._delay = max(0.1, self._delay - 0.01)
+            self._tries = 0
+            return left
+        self._tries += 1
+        self._delay = min(GRACE_S + 1, self._delay + 0.1)
+        return 0.25
+
+    async def _poll(self, now: float) -> None:
+        if self.last > now + self.step:  # The clock was set back.
+            self.last = int((now - GRACE_S) // self.step) * self.step
+            self._told.clear()
+            self.tell(Windows())
+        parts = await self._parts(now)
+        horizon = max(self.last, self._horizon(parts, now))
+        first = not self.ready.is_set() or "store" in self.problems
+        if first or (horizon - self.last) // self.step > WAITING:
+            self.last = horizon
+            self._told.clear()
+            if not first:
+                self.tell(Windows())
+        if not self._later and self._is_late(parts):
+            self._later = now + _LATE_S
+        while self.last < horizon:
+            self.last += self.step
+            self._remember(self.last, parts)
+            self.tell(Tick(self.last, _body(self.last, parts)))
+
+    async def _parts(self, now: float) -> list[Part]:
+        """The newest columns of the panels that are due, read together."""
+        due: dict[Grid, list[Asked]] = {}
+        for asked in self.asked:
+            times = self._due(asked, now)
+            if times.count:
+                due.setdefault(lead(times, now), []).append(asked)
+        parts = []
+        for times, several in due.items():
+            panels = [asked.panel for asked in several]
+            found = await self._reader.together(panels, times, self.component)
+            for asked, columns in zip(several, found, strict=True):
+                count, waits = settled(columns, times, now, asked.period)
+                parts.append(Part(asked, times, columns, count, waits))
+        return parts
+
+    def _due(self, asked: Asked, now: float) -> Grid:
+        """The times of a panel since the last tick; may be none."""
+        step = self._steps[asked.panel.id]
+        first = self.last // step * step + step
+        return Grid(first, step, max(0, int((now - first) // step) + 1))
+
+    def _horizon(self, parts: list[Part], now: float) -> int:
+        """The last step of which all that is expected has been seen."""
+        found = [part.horizon for part in parts if part.waits]
+        late = int(now - GRACE_S) if parts else int(now)
+        return min([*found, int(now)] if found else [late]) // self.step * self.step
+
+
+def _body(at: int, parts: list[Part]) -> bytes:
+    rows = {part.asked.panel.id: part.at(at) for part in parts}
+    panels = {
+        id_: orjson.Fragment(row(values)) for id_, values in rows.items() if values
+    }
+    return orjson.dumps({"time": at, "panels": panels})

@@ -1,0 +1,76 @@
+"""All feeds: one for each dashboard, host, component and step that is watched."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from api.feed import Feed
+from api.problems import ApiError
+from api.ranges import Reader
+from api.specs import Spec, Specs
+from api.watcher import End, Watcher
+from dashboards.spec import Component
+
+MAX_STREAMS = 64
+# Panels whose windows are read at once, for all streams together.
+_AT_ONCE = 4
+
+Key = tuple[str, str, str, int]
+
+
+@dataclass
+class Feeds:
+    """Starts a feed with the first who watches it, and ends it with the last.
+
+    ``allowed`` bounds how much is read at once for the windows of all of them.
+    """
+
+    reader: Reader
+    specs: Specs
+    allowed: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(_AT_ONCE)
+    )
+    _running: dict[Key, Feed] = field(default_factory=dict)
+    _tasks: dict[Feed, asyncio.Task[None]] = field(default_factory=dict)
+    _stopped: bool = False
+
+    @property
+    def streams(self) -> int:
+        """How many watch."""
+        return sum(len(feed.watchers) for feed in self._tasks)
+
+    def join(
+        self, spec: Spec, component: Component | None, step: int
+    ) -> tuple[Feed, Watcher]:
+        """Watch a dashboard; raises ApiError when there are too many who do."""
+        if self._stopped:
+            raise _unavailable("stopping", "Stopping", "SuperTwin stops; ask again")
+        if self.streams >= MAX_STREAMS:
+            detail = f"{MAX_STREAMS} live streams are open; close a page and ask again"
+            raise _unavailable("too-many-streams", "Too many live streams", detail)
+        shown = spec.dashboard
+        key = (shown.name, shown.host, component.id if component else "", step)
+        feed = self._running.get(key)
+        if feed is None or feed.spec.dashboard != shown or self._tasks[feed].done():
+            feed = Feed(self.reader, self.specs, spec, component, step)
+            self._running[key] = feed
+            self._tasks[feed] = asyncio.create_task(feed.run())
+        watcher = Watcher()
+        feed.watchers.add(watcher)
+        return feed, watcher
+
+    def leave(self, feed: Feed, watcher: Watcher) -> None:
+        """Watch no longer; may be called more than once."""
+        feed.watchers.discard(watcher)
+        if not feed.watchers and feed in self._tasks:
+            self._tasks.pop(feed).cancel()
+            self._running = {k: v for k, v in self._running.items() if v is not feed}
+
+    def stop(self) -> None:
+        """End all streams: who watches is told so, and nobody can join any more."""
+        self._stopped = True
+        for feed in self._tasks:
+            feed.tell(End())
+
+
+def _unavailable(kind: str, title: str, detail: str) -> ApiError:
+    return ApiError(503, kind, title, detail, headers={"Retry-After": "5"})

@@ -1,0 +1,184 @@
+"""``/dashboards/{name}/live``: the points of a dashboard as they come."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from api.connection import while_connected
+from api.dashboards import ANSWERS, ComponentId, Host, Name
+from api.feed import Feed
+from api.panel_points import Asked, Points
+from api.panel_series import MAX_POINTS, explained
+from api.problems import ApiError
+from api.ranges import ExpressionError
+from api.services import Services, Use
+from api.steps import grid, round_step
+from api.store import StoreError
+from api.watcher import Changed, End, Problem, Tick, Watcher, Windows
+
+router = APIRouter(tags=["Dashboards"])
+
+MEDIA_TYPE = "text/event-stream"
+_HEARTBEAT_S = 8.0
+_LOOK_S = 2.0
+_NOTHING = b": nothing new\n\n"
+_LONGEST_S = 7 * 86_400
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@router.get(
+    "/dashboards/{name}/live",
+    summary="The points of a dashboard as they come",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Events: `window` (an object as /series gives it) for each "
+            'panel with series, `tick` (`{"time": …, "panels": {id: [values]}}`) for '
+            "each step after it, `problem` while a store is away, `recovered` and "
+            "fresh windows afterwards, `changed` when the twin of the host has changed",
+            "content": {MEDIA_TYPE: {}},
+        },
+        **ANSWERS,
+        503: {"description": "The graph store is away, or too many streams are open"},
+    },
+)
+async def live(
+    request: Request,
+    services: Use,
+    name: Name,
+    host: Host = None,
+    seconds: Annotated[
+        int, Query(description="How long the windows are", ge=1, le=_LONGEST_S)
+    ] = 300,
+    points: Annotated[
+        int, Query(description="At most so many times", ge=1, le=MAX_POINTS)
+    ] = 600,
+    component: ComponentId = "",
+) -> Response:
+    """Server-sent events, until either side ends.
+
+    Each step of the round width that `seconds` and `points` give comes once, in order.
+    """
+    chosen = await while_connected(request, services.specs.host(name, host))
+    spec = await while_connected(request, services.specs.recent(name, chosen))
+    narrowed = spec.component(component)
+    step = round_step(seconds, points)
+    if request.scope.get("head"):
+        return Response(headers=_HEADERS, media_type=MEDIA_TYPE)
+    feed, watcher = services.feeds.join(spec, narrowed, step)
+    return _Stream(services, feed, watcher, seconds)
+
+
+class _Stream(StreamingResponse):
+    """Leaves the feed however the stream ends."""
+
+    def __init__(
+        self, services: Services, feed: Feed, watcher: Watcher, seconds: int
+    ) -> None:
+        events = _events(services, feed, watcher, seconds)
+        super().__init__(events, headers=_HEADERS, media_type=MEDIA_TYPE)
+        self._feeds, self._feed, self._watcher = services.feeds, feed, watcher
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._feeds.leave(self._feed, self._watcher)
+
+
+async def _events(
+    services: Services, feed: Feed, watcher: Watcher, seconds: int
+) -> AsyncIterator[bytes]:
+    """What a client is sent; a problem of one moment never ends it."""
+    yield b"retry: 3000\n\n"
+    await feed.ready.wait()
+    for detail in feed.problems.values():
+        watcher.tell(Problem(detail))
+    watcher.tell(Windows())
+    said = ""
+    # No tick comes before the windows that it goes on from.
+    last, lost = math.inf, False
+    while not isinstance(message := await watcher.next(_HEARTBEAT_S), End):
+        if isinstance(message, Problem):
+            if message.detail == said:
+                continue
+            said = message.detail
+            yield _event("problem", orjson.dumps({"detail": message.detail}))
+        elif isinstance(message, Changed):
+            yield _event("changed", b"{}")
+        elif isinstance(message, Tick) and not lost:
+            if message.time > last:
+                last = message.time
+                yield _event("tick", message.body)
+        elif message is None:
+            yield _NOTHING
+        elif "store" not in feed.problems:
+            if lost or (isinstance(message, Windows) and message.recovered):
+                yield _event("recovered", b"{}")
+            last, lost, said = feed.last, False, ""
+            try:
+                async with aclosing(_windows(services, feed, seconds, last)) as bodies:
+                    async for body in bodies:
+                        yield _event("window", body) if body else _NOTHING
+            except ApiError as error:
+                lost = True
+                said = error.detail
+                yield _event("problem", orjson.dumps({"detail": said}))
+
+
+async def _windows(
+    services: Services, feed: Feed, seconds: int, end: int
+) -> AsyncGenerator[bytes]:
+    """The window of each panel, as soon as it is read, some ahead of time.
+
+    Nothing, from time to time, while one takes long; StoreError when the store hangs.
+    """
+    tasks = []
+
+    async def window(asked: Asked) -> bytes:
+        async with services.feeds.allowed:
+            return await _window(services, feed, asked, seconds, end)
+
+    try:
+        tasks = [asyncio.create_task(window(asked)) for asked in feed.asked]
+        for task in tasks:
+            while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
+                if "store" in feed.problems:
+                    raise StoreError(feed.problems["store"])
+                yield b""
+            yield task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _window(
+    services: Services, feed: Feed, asked: Asked, seconds: int, end: int
+) -> bytes:
+    step = feed.step_of(asked)
+    times = grid(time.time() - seconds, end, step)
+    try:
+        columns = await services.reader.columns(asked.panel, times, asked.component)
+    except ExpressionError as error:
+        columns = [[None] * times.count for _ in asked.panel.series]
+        found = Points(asked.panel.id, times, columns, [error.detail])
+        return found.body()
+    found = Points(asked.panel.id, times, columns)
+    return (await explained(services, asked, found)).body()
+
+
+def _event(name: str, body: bytes) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), body)

@@ -1,0 +1,85 @@
+"""The points of one panel as the pages get them: times, values, or why none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from api.ranges import Column, Reader
+from api.settled import lead, settled
+from api.specs import Spec
+from api.steps import Grid
+from dashboards.spec import Component, Panel
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A panel of a dashboard, perhaps narrowed to a component."""
+
+    spec: Spec
+    panel: Panel
+    component: Component | None = None
+
+    @property
+    def period(self) -> float:
+        """Seconds between two samples of its slowest metric; 1 where none is known."""
+        periods = self.spec.periods
+        metrics = {series.metric for series in self.panel.series}
+        return max((periods[m] for m in metrics if m in periods), default=1.0)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values of a panel's series on a grid; ``why`` says why there are none at all."""
+
+    panel: str
+    grid: Grid
+    columns: list[Column]
+    why: Sequence[str] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether no series has a point."""
+        return all(value is None for column in self.columns for value in column)
+
+    def until(self, time: float) -> "Points":
+        """What does not lie after a time."""
+        grid = self.grid.until(time)
+        columns = [column[: grid.count] for column in self.columns]
+        return Points(self.panel, grid, columns, self.why)
+
+    def since(self, grid: Grid) -> "Points":
+        """What does not lie before another grid of the same step."""
+        skipped = self.grid.index(grid.first)
+        left = Grid(grid.first, grid.step, max(0, self.grid.count - skipped))
+        return Points(self.panel, left, [c[skipped:] for c in self.columns], self.why)
+
+    def body(self) -> bytes:
+        """As JSON; numbers stand as the store wrote them."""
+        return orjson.dumps(
+            {
+                "panel": self.panel,
+                "start": self.grid.first,
+                "end": self.grid.last,
+                "step": self.grid.step,
+                "times": self.grid.times,
+                "values": orjson.Fragment(f"[{','.join(map(row, self.columns))}]"),
+                "why": list(self.why),
+            }
+        )
+
+
+def row(column: Sequence[str | None]) -> str:
+    """Values as a JSON array."""
+    if None not in column:
+        return f"[{','.join(column)}]"  # type: ignore[arg-type]
+    return f"[{','.join([value or 'null' for value in column])}]"
+
+
+async def final_points(reader: Reader, asked: Asked, grid: Grid, now: float) -> Points:
+    """The points of a panel on a grid, without those that may still change."""
+    wider = lead(grid.until(now), now)
+    columns = await reader.columns(asked.panel, wider, asked.component)
+    count, _ = settled(columns, wider, now, asked.period)
+    found = Points(asked.panel.id, wider, columns)
+    return found.until(wider.first + (count - 0.5) * wider.step).since(grid)

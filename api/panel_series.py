@@ -1,0 +1,163 @@
+"""``/dashboards/{name}/series``: the points of one panel between two times."""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api import formats
+from api.connection import while_connected
+from api.dashboards import ANSWERS, ComponentId, Host, Name
+from api.panel_points import Asked, Points, final_points
+from api.problems import ApiError, NotFoundError
+from api.services import Services, Use
+from api.sparql import response
+from api.specs import Spec
+from api.steps import grid, round_step
+from api.verdict import judge
+from api.why import evidence
+from dashboards.spec import Series
+
+router = APIRouter(tags=["Dashboards"])
+
+MAX_POINTS = 5000
+_RANGE_S = 300.0
+_DAY = 86_400.0
+_FARTHEST_S = 20 * 365 * _DAY
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time, in Unix seconds."""
+
+    start: float
+    end: float
+
+
+@router.get(
+    "/dashboards/{name}/series",
+    summary="The points of one panel",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "`times` (Unix seconds), `values` with one list per series "
+            "of the panel, in its order, null where there is no point; `why` says why "
+            "there is none at all",
+            "content": {formats.JSON: {}},
+        },
+        **ANSWERS,
+        400: {"description": "Times that are no range, or a panel without series"},
+        502: {"description": "The series store refuses the panel's expression"},
+        503: {"description": "The series store or the graph store is away"},
+    },
+)
+async def panel_series(
+    request: Request,
+    services: Use,
+    name: Name,
+    panel: Annotated[str, Query(description="`id` of the panel")],
+    host: Host = None,
+    start: Annotated[
+        float | None, Query(description="Unix seconds; 300 s before the end without it")
+    ] = None,
+    end: Annotated[
+        float | None, Query(description="Unix seconds; now without it")
+    ] = None,
+    points: Annotated[
+        int, Query(description="At most so many times", ge=1, le=MAX_POINTS)
+    ] = 600,
+    component: ComponentId = "",
+) -> Response:
+    """Values at multiples of a round step, each of the step that ends there.
+
+    The newest times are left out until the samples of all series have come.
+    """
+    now = time.time()
+    span = _span(start, end, now)
+    work = _read(services, name, host, panel, component, span, points, now)
+    return response(await while_connected(request, work), formats.JSON)
+
+
+async def _read(
+    services: Services,
+    name: str,
+    host: str | None,
+    panel: str,
+    component: str,
+    span: Span,
+    points: int,
+    now: float,
+) -> bytes:
+    spec = await services.specs.recent(name, await services.specs.host(name, host))
+    asked = find_panel(spec, panel, component)
+    step = round_step(span.end - span.start, points, asked.period)
+    times = grid(span.start, span.end, step)
+    found = await final_points(services.reader, asked, times, now)
+    return (await explained(services, asked, found)).body()
+
+
+def find_panel(spec: Spec, id_: str, component: str) -> Asked:
+    """A panel with series; raises NotFoundError, or 400 for one without."""
+    panel = spec.panels.get(id_)
+    if panel is None:
+        some = ", ".join(list(spec.panels)[:20])
+        detail = f"dashboard {spec.dashboard.name} has no panel {id_[:80]!r}; {some} …"
+        raise NotFoundError("unknown-panel", "Unknown panel", detail)
+    if panel.picture == "table":
+        detail = f"panel {id_} is a table: its rows are in the dashboard itself"
+        raise ApiError(400, "no-series", "No series", detail)
+    return Asked(spec, panel, spec.component(component))
+
+
+async def explained(services: Services, asked: Asked, found: Points) -> Points:
+    """The points with the reasons where there are none at all."""
+    if not found.empty:
+        return found
+    return Points(found.panel, found.grid, found.columns, await why(services, asked))
+
+
+async def why(services: Services, asked: Asked) -> list[str]:
+    """Why a panel is empty: what is known of its first series tells for all."""
+    panel = asked.panel
+    if panel.problem:
+        return [panel.problem]
+    series = _first(asked)
+    if series is None:
+        return list(panel.why) or ["nothing of the component is drawn here"]
+    try:
+        found = await evidence(services, asked.spec.dashboard.host, series.metric, None)
+    except ApiError as error:
+        return [error.detail]
+    judged = judge(found)
+    if judged.verdict == "data":
+        return [f"no sample of {series.metric} in this time, but there are others"]
+    return [judged.reason, *panel.why]
+
+
+def _first(asked: Asked) -> Series | None:
+    inside = asked.component.instances if asked.component else ()
+    narrowed = bool(asked.component and asked.panel.narrows)
+    for series in asked.panel.series:
+        if not narrowed or series.instname in inside:
+            return series
+    return None
+
+
+def _span(start: float | None, end: float | None, now: float) -> Span:
+    last = now if end is None else end
+    first = last - _RANGE_S if start is None else start
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise _bad_times("start and end must be numbers, in Unix seconds")
+    if first >= last:
+        raise _bad_times(f"start {first:.15g} is not before end {last:.15g}")
+    if first > now or last > now + _DAY:
+        raise _bad_times(f"{max(first, last):.15g} is in the future; now is {now:.0f}")
+    if first < now - _FARTHEST_S:
+        raise _bad_times(f"start {first:.15g} is more than 20 years ago")
+    return Span(first, last)
+
+
+def _bad_times(detail: str) -> ApiError:
+    return ApiError(400, "bad-times", "Not a range of time", detail)

@@ -1,0 +1,19 @@
+"""The path of the base: the API is served under it, and links begin with it."""
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class Prefix:
+    """Puts the path in front of every request's, unless a proxy left it there."""
+
+    def __init__(self, app: ASGIApp, path: str) -> None:
+        self._app = app
+        self._path = path.rstrip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._path:
+            path = scope["path"]
+            if path != self._path and not path.startswith(f"{self._path}/"):
+                path = self._path + path
+            scope = {**scope, "path": path, "root_path": self._path}
+        await self._app(scope, receive, send)

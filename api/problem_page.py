@@ -1,0 +1,36 @@
+"""Problems as pages, for people who came by a browser."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import Request, Response
+
+from api import formats, pages
+from api.negotiation import choose
+from api.problems import MEDIA_TYPE
+from api.services import Services
+
+# Scripts and other programs, which take anything, get the document.
+_OFFERS = (MEDIA_TYPE, formats.JSON, formats.HTML)
+
+
+def draw_problem(
+    request: Request, document: Mapping[str, Any], headers: Mapping[str, str]
+) -> Response | None:
+    """A problem document as a page; None where the client prefers the document."""
+    if choose(request.headers.getlist("accept"), _OFFERS) != formats.HTML:
+        return None
+    services: Services = request.app.state.services
+    base = services.settings.base
+    # The unforeseen is handled outside of what knows the path of the base.
+    root = urlsplit(base).path.rstrip("/")
+    return pages.page(
+        "problem.html",
+        Request({**request.scope, "root_path": root}),
+        base,
+        status=document["status"],
+        headers=headers,
+        title=document["title"],
+        problem=document,
+    )

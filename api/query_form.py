@@ -1,0 +1,145 @@
+"""A saved query as a form: one field per parameter, each with its own error."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rdflib.namespace import RDFS
+
+from api import nodes
+from api.fuseki import GraphStore
+from api.pages import natural
+from api.problems import ApiError
+from api.rdf import iri_term
+from ontology.iris import IdError, Iris
+from ontology.terms import ST
+from queries.binding import Param
+from queries.catalogue import SavedQuery
+from queries.errors import ParameterError
+
+_MOST = 400
+_INPUTS = {"integer": "number", "number": "number"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice of a field; the text of none is what is said without a value."""
+
+    value: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One input: ``select`` where the options are all there is, else its type.
+
+    ``suggested`` options are only offered; anything else can be written too.
+    """
+
+    name: str
+    input: str
+    value: str
+    description: str
+    default: str = ""
+    error: str = ""
+    options: tuple[Option, ...] = ()
+    suggested: tuple[Option, ...] = ()
+
+
+def misfits(query: SavedQuery, given: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with each value that does not fit, by parameter."""
+    found = {}
+    for name, value in given.items():
+        try:
+            query.bind({name: value})
+        except ParameterError as error:
+            found[name] = str(error).removeprefix(f"parameter {name}: ")
+    return found
+
+
+async def fields(
+    store: GraphStore,
+    iris: Iris,
+    query: SavedQuery,
+    given: Mapping[str, str],
+    errors: Mapping[str, str],
+) -> list[Field]:
+    """The fields of a query's form; without the graph store, with fewer choices."""
+    kinds = {(param.name, param.type) for param in query.params.values()}
+    hosts = await _hosts(store) if ("host", "string") in kinds else []
+    parts = list[Option]()
+    if any(type_ == "iri" for _, type_ in kinds):
+        parts = await _components(store, iris, given.get("host", ""))
+    return [
+        _field(param, given.get(name, ""), errors.get(name, ""), hosts, parts)
+        for name, param in query.params.items()
+    ]
+
+
+def _field(
+    param: Param,
+    value: str,
+    error: str,
+    hosts: Sequence[str],
+    parts: Sequence[Option],
+) -> Field:
+    default = _text(param.default)
+    options = _options(param, value, default, hosts)
+    return Field(
+        name=param.name,
+        input="select" if options else _INPUTS.get(param.type, "text"),
+        value=value,
+        description=param.description,
+        default=default,
+        error=error,
+        options=options,
+        suggested=tuple(parts) if param.type == "iri" else (),
+    )
+
+
+def _options(
+    param: Param, value: str, default: str, hosts: Sequence[str]
+) -> tuple[Option, ...]:
+    choices: list[str] = [_text(one) for one in param.enum]
+    if param.type == "boolean" and not choices:
+        choices = ["true", "false"]
+    if param.name == "host" and param.type == "string" and not choices:
+        choices = list(hosts)
+    if not choices:
+        return ()
+    none = f"{default} (default)" if default else "any"
+    if value and value not in choices:
+        choices.append(value)
+    rest = [Option(one, one) for one in choices if one != default]
+    return (Option("", none), *rest)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+async def _hosts(store: GraphStore) -> list[str]:
+    try:
+        graph = await nodes.hosts(store)
+    except ApiError:
+        return []
+    return sorted({str(name) for name in graph.objects(None, ST.hostname)}, key=natural)
+
+
+async def _components(store: GraphStore, iris: Iris, host: str) -> list[Option]:
+    """The components of a host, or of those that come first."""
+    try:
+        above = iri_term(iris.host(host)) if host else "?host"
+        rows = await store.rows(
+            f"SELECT ?s ?label {{ ?s {iri_term(ST.isPartOf)}+ {above} . "
+            f"{above} {iri_term(ST.hostname)} ?name "
+            f"OPTIONAL {{ ?s {iri_term(RDFS.label)} ?label }} }} LIMIT {_MOST}"
+        )
+    except (ApiError, IdError):
+        return []
+    found = [
+        Option(row["s"].value, row["label"].value if "label" in row else "")
+        for row in rows
+    ]
+    return sorted(found, key=lambda option: natural(option.value))

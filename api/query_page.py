@@ -1,0 +1,145 @@
+"""The saved queries as pages: a list by folder, and a form with its results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import Request, Response
+from rdflib import Graph
+from rdflib.namespace import XSD
+
+from api import formats, pages
+from api.fuseki import Binding, read_binding
+from api.pages import Links, Shown
+from api.problems import ApiError
+from api.query_form import fields, misfits
+from api.rdf import term
+from api.services import Services
+from api.sparql import Asked, run
+from queries.catalogue import SavedQuery
+
+_MAX_ROWS = 1000
+_NUMBERS = {
+    str(kind) for kind in (XSD.integer, XSD.decimal, XSD.double, XSD.float, XSD.int)
+}
+_TRIPLES = ("construct", "describe")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query gave: a table of at most 1,000 rows, or one text."""
+
+    columns: tuple[str, ...] = ()
+    numeric: frozenset[str] = frozenset()
+    rows: tuple[tuple[Shown | None, ...], ...] = ()
+    total: int = 0
+    text: str = ""
+
+
+def list_page(request: Request, base: str, found: Mapping[str, SavedQuery]) -> Response:
+    """Every saved query, grouped by its folder."""
+    by_folder = groupby(found.values(), key=lambda query: query.name.partition("/")[0])
+    groups = [(folder, list(queries)) for folder, queries in by_folder]
+    return pages.page(
+        "queries.html", request, base, title="Saved queries", groups=groups
+    )
+
+
+async def results_page(
+    request: Request,
+    services: Services,
+    query: SavedQuery,
+    pairs: Sequence[tuple[str, str]],
+) -> Response:
+    """The form of a query and what it gives; a value that does not fit is 400."""
+    given = {name: value for name, value in pairs if value or name not in query.params}
+    errors = misfits(query, given) | _repeated(pairs)
+    answer, problem, status, text = Answer(), "", 400 if errors else 200, query.text
+    if not errors:
+        text = query.bind(given)
+        try:
+            answer = await _answer(request, services, query, text)
+        except ApiError as error:
+            problem, status = error.detail, error.status
+    form = await fields(services.graph, services.iris, query, given, errors)
+    return pages.page(
+        "results.html",
+        request,
+        services.settings.base,
+        status=status,
+        title=query.title,
+        query=query,
+        fields=form,
+        stray={name: e for name, e in errors.items() if name not in query.params},
+        answer=answer,
+        answered=not errors and not problem,
+        problem=problem,
+        text=_without_header(text),
+        bound=f"?{urlencode(given)}" if given and not errors else "",
+        endings=_endings(query),
+    )
+
+
+def _without_header(text: str) -> str:
+    """The SPARQL alone: the page shows the rest in words."""
+    lines = (line for line in text.splitlines() if not line.startswith("#+"))
+    return "\n".join(lines).strip() + "\n"
+
+
+def _repeated(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    names = [name for name, _ in pairs]
+    return {name: "given more than once" for name in names if names.count(name) > 1}
+
+
+def _endings(query: SavedQuery) -> tuple[tuple[str, str], ...]:
+    """The forms that the answer can be fetched in: ending and name."""
+    if query.form in _TRIPLES:
+        return ("ttl", "Turtle"), ("jsonld", "JSON-LD")
+    table = (("csv", "CSV"), ("json", "JSON"))
+    return (*table, ("jsonld", "JSON-LD")) if query.form == "select" else table
+
+
+async def _answer(
+    request: Request, services: Services, query: SavedQuery, text: str
+) -> Answer:
+    if query.form in _TRIPLES:
+        body = await run(request, services, Asked(text), formats.TURTLE)
+        return Answer(text=body.decode(errors="replace"))
+    body = await run(request, services, Asked(text), formats.RESULTS_JSON)
+    document = orjson.loads(body)
+    if "boolean" in document:
+        return Answer(text="yes" if document["boolean"] else "no")
+    made = pages.links(request, services.settings.base)
+    return _table(document["results"]["bindings"], query.returns, made)
+
+
+def _table(
+    found: Sequence[Mapping[str, Any]], columns: Sequence[str], links: Links
+) -> Answer:
+    shown = [
+        {name: read_binding(value) for name, value in row.items()}
+        for row in found[:_MAX_ROWS]
+    ]
+    return Answer(
+        columns=tuple(columns),
+        numeric=frozenset(name for name in columns if _is_numeric(shown, name)),
+        rows=tuple(_row(row, columns, links) for row in shown),
+        total=len(found),
+    )
+
+
+def _is_numeric(rows: Sequence[Mapping[str, Binding]], column: str) -> bool:
+    known = [row[column] for row in rows if column in row]
+    return bool(known) and all(value.datatype in _NUMBERS for value in known)
+
+
+def _row(
+    row: Mapping[str, Binding], columns: Sequence[str], links: Links
+) -> tuple[Shown | None, ...]:
+    empty = Graph()
+    return tuple(
+        links.shown(term(row[name]), empty) if name in row else None for name in columns
+    )

@@ -1,0 +1,232 @@
+// The page of one dashboard: from the spec that it holds to live pictures.
+
+import { formatAge, formatTime } from "../charts/times.js";
+import { Board } from "./board.js";
+import { Feed } from "./feed.js";
+import { Links } from "./links.js";
+import { readRange, writeRange } from "./range.js";
+import { Toolbar } from "./toolbar.js";
+
+const RETRY_MS = 3000;
+const SLEEP_MS = 30000;
+
+const root = document.documentElement.dataset.root;
+const spec = JSON.parse(document.getElementById("spec").textContent);
+const links = new Links(spec.base, root, spec.host);
+const address = `${root}/dashboards/${encodeURIComponent(spec.name)}`;
+const banner = document.getElementById("banner");
+
+let range = readRange(new URLSearchParams(location.search));
+let paused = false;
+let lastTick = 0;
+let retry = 0;
+let asleep = 0;
+
+const feed = new Feed(address, spec.host ? { host: spec.host } : {}, {
+  window: loaded,
+  tick,
+  problem,
+  recovered,
+  changed,
+});
+// The stream is asked for first: the panels are built while it is on its way.
+const hasSeries = spec.sections.some((s) => s.panels.some((p) => p.series.length));
+if (hasSeries && range.last) feed.live(range.last);
+
+const board = new Board(document.getElementById("board"), spec, {
+  links,
+  pictures: {
+    href: (iri) => links.href(iri),
+    link: (series, name) => links.link(series, name),
+    zoom: (from, to) => go({ from, to }),
+  },
+  query: queryAddress,
+});
+board.onSeen = (panel) => {
+  if (!range.last) void fetchPanel(panel);
+};
+const toolbar = new Toolbar(document.getElementById("toolbar"), {
+  host: (name) => change({ host: name, component: "" }, true),
+  component: (id) => change({ component: id }),
+  range: go,
+  pause,
+});
+
+addEventListener("popstate", () => applyAddress());
+addEventListener("pagehide", () => feed.stop());
+addEventListener("pageshow", (event) => event.persisted && start());
+addEventListener("visibilitychange", sleep);
+document.getElementById("reload").addEventListener("click", () => location.reload());
+setInterval(showState, 1000);
+narrow();
+if (hasSeries) start(true);
+else {
+  document.getElementById("times").hidden = true;
+  sayOnce();
+}
+if (range.problem) say(range.problem, "warn");
+
+/** Begin with the range of the address; `begun`: the stream is open already. */
+function start(begun = false) {
+  clearTimeout(retry);
+  toolbar.range(range);
+  if (range.last) {
+    const now = Date.now() / 1000;
+    board.show([now - range.last, now]);
+    if (!begun) feed.live(range.last);
+  } else {
+    feed.stop();
+    for (const panel of board.panels.values()) panel.loaded = false;
+    board.show([range.from, range.to]);
+    for (const panel of board.panels.values()) if (panel.visible) void fetchPanel(panel);
+  }
+  showState();
+}
+
+function loaded(window) {
+  const panel = board.panels.get(window.panel);
+  if (!panel) return;
+  panel.load(window);
+  if (range.last) {
+    lastTick = Math.max(lastTick, window.end);
+    board.range = [window.end - range.last, window.end];
+  }
+  toolbar.fill(board.range);
+  board.redraw();
+}
+
+function tick({ time, panels }) {
+  lastTick = time;
+  for (const [id, values] of Object.entries(panels)) {
+    board.panels.get(id)?.append(time, values, range.last);
+  }
+  board.show([time - range.last, time]);
+  toolbar.fill(board.range);
+  showState();
+}
+
+/** One panel's points of a fixed range; asked for when it is first seen. */
+async function fetchPanel(panel) {
+  if (!panel.drawsSeries || panel.loaded || panel.asked === range) return;
+  const asked = range;
+  panel.asked = asked;
+  try {
+    const window = await feed.range(panel.panel.id, asked.from, asked.to);
+    if (asked !== range) return;
+    loaded(window);
+    recovered();
+  } catch (error) {
+    if (error.name === "AbortError" || asked !== range) return;
+    panel.asked = null;
+    problem(error.message);
+    clearTimeout(retry);
+    retry = setTimeout(() => {
+      for (const each of board.panels.values()) if (each.visible) void fetchPanel(each);
+    }, RETRY_MS);
+  }
+}
+
+function pause() {
+  if (!range.last) return;
+  paused = !paused;
+  if (paused) feed.stop();
+  else start();
+  showState();
+}
+
+/** A page that nobody sees lets go of its stream: a browser has few per site. */
+function sleep() {
+  clearTimeout(asleep);
+  if (!range.last || paused || !hasSeries) return;
+  if (document.hidden) asleep = setTimeout(() => feed.stop(), SLEEP_MS);
+  else if (!feed.source) start();
+}
+
+/** Another range of time, as a step of the history. */
+function go(next) {
+  const search = writeRange(new URLSearchParams(location.search), next);
+  history.pushState(null, "", `?${search}`);
+  applyAddress();
+}
+
+function change(parameters, reload = false) {
+  const search = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value) search.set(name, value);
+    else search.delete(name);
+  }
+  if (reload) {
+    location.assign(`?${search}`);
+    return;
+  }
+  history.pushState(null, "", `?${search}`);
+  narrow();
+}
+
+function applyAddress() {
+  const next = readRange(new URLSearchParams(location.search));
+  const same = ["last", "from", "to"].every((name) => next[name] === range[name]);
+  narrow();
+  if (same) return;
+  [range, paused] = [next, false];
+  say("");
+  if (hasSeries) start();
+}
+
+function narrow() {
+  const id = new URLSearchParams(location.search).get("component") ?? "";
+  const chosen = spec.components.find((component) => component.id === id);
+  toolbar.component(chosen?.id ?? "");
+  board.narrow(chosen ? chosen.instances : null);
+}
+
+function problem(detail) {
+  say(detail, "bad");
+  showState();
+}
+
+function recovered() {
+  if (!range.problem) say("");
+  showState();
+}
+
+/** What is drawn is made from a description that is no longer the last one. */
+function changed() {
+  document.getElementById("changed").hidden = false;
+}
+
+/** Where all panels are empty for the same reason, it stands above them, once. */
+function sayOnce() {
+  const panels = spec.sections.flatMap((section) => section.panels);
+  const reasons = new Set(panels.flatMap((panel) => panel.why));
+  const others = panels.some((panel) => panel.problem || panel.table?.rows.length);
+  if (others || panels.length < 3 || reasons.size !== 1) return;
+  say(`Nothing to show: ${[...reasons][0]}.`, "warn");
+  for (const section of board.sections) section.open = false;
+}
+
+function say(text, kind = "bad") {
+  banner.className = `banner ${kind}`;
+  banner.textContent = text;
+  banner.hidden = !text;
+}
+
+function showState() {
+  if (!range.last) {
+    const span = `${formatTime(range.from)} – ${formatTime(range.to)}`;
+    toolbar.state("range", span);
+  } else if (paused) toolbar.state("paused", "Paused");
+  else if (!banner.hidden && banner.classList.contains("bad")) toolbar.state("lost", "Away");
+  else if (!lastTick) toolbar.state("waiting", "Waiting …");
+  else toolbar.state("live", `Live · ${formatTime(lastTick)}${lag()}`);
+}
+
+function lag() {
+  const age = Date.now() / 1000 - lastTick;
+  return age > Math.max(10, range.last / 100) ? `, ${formatAge(age)} ago` : "";
+}
+
+function queryAddress(panel) {
+  const search = spec.host ? `?${new URLSearchParams({ host: spec.host })}` : "";
+  return `${root}/queries/${panel.query.split("/").map(encodeURIComponent).join("/")}${search}`;
+}

@@ -1,0 +1,71 @@
+// The range of time in the address: `last=15m`, or `from=…&to=…`.
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
+const DEFAULT = { last: 300 };
+const LONGEST_S = 30 * 86400;
+
+/** The ranges on the buttons. */
+export const PRESETS = ["5m", "15m", "1h", "6h", "24h"];
+
+/**
+ * The range that an address asks for.
+ * @param {URLSearchParams} search
+ * @returns {{last?: number, from?: number, to?: number, problem?: string}} in seconds;
+ *   `problem` says what was not understood
+ */
+export function readRange(search) {
+  const [from, to, last] = ["from", "to", "last"].map((name) => search.get(name));
+  if (from !== null || to !== null) return absolute(from, to);
+  if (last === null) return DEFAULT;
+  const seconds = readSpan(last);
+  return seconds ? { last: seconds } : misfit(`last=${last}`, "write it as last=15m");
+}
+
+/** The seconds of `15m`, NaN when it is no span of 10 s to 30 days. */
+export function readSpan(text) {
+  const found = /^(\d{1,6})([smhd])$/.exec(text);
+  const seconds = found ? Number(found[1]) * SECONDS[found[2]] : NaN;
+  return seconds >= 10 && seconds <= LONGEST_S ? seconds : NaN;
+}
+
+/** The parameters of an address with this range in place of its own. */
+export function writeRange(search, range) {
+  const made = new URLSearchParams(search);
+  for (const name of ["from", "to", "last"]) made.delete(name);
+  if (range.last) made.set("last", writeSpan(range.last));
+  else {
+    made.set("from", iso(range.from));
+    made.set("to", iso(range.to));
+  }
+  return made;
+}
+
+/** Seconds as `15m`. */
+export function writeSpan(seconds) {
+  const unit = ["d", "h", "m"].find((name) => seconds % SECONDS[name] === 0 && seconds > 0);
+  // A day is written as 24 hours, as on the button.
+  if (unit === "d" && seconds === 86400) return "24h";
+  return unit ? `${seconds / SECONDS[unit]}${unit}` : `${seconds}s`;
+}
+
+function absolute(from, to) {
+  const [start, end] = [instant(from), instant(to)];
+  if (!(end > start)) {
+    return misfit(`from=${from}&to=${to}`, "write from and to as 2026-01-31T14:00:00Z");
+  }
+  return { from: start, to: end };
+}
+
+/** Seconds since 1970 of an ISO time or of a number of seconds; NaN for another text. */
+function instant(text) {
+  if (!text) return NaN;
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Date.parse(text) / 1000;
+}
+
+function iso(seconds) {
+  return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+function misfit(given, cure) {
+  return { ...DEFAULT, problem: `the range ${given} is not understood: ${cure}` };
+}

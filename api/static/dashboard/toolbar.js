@@ -1,0 +1,108 @@
+// What stands above the panels: host, component, range of time, pause, and state.
+
+import { PRESETS, readSpan, writeSpan } from "./range.js";
+
+/**
+ * Wires the controls that the page holds. `on` has the functions `host(name)`,
+ * `component(id)`, `range(range)` and `pause()`.
+ */
+export class Toolbar {
+  constructor(root, on) {
+    this.root = root;
+    this.on = on;
+    this.find = (name) => root.querySelector(`[data-control=${name}]`);
+    this._selects();
+    this._presets();
+    this._absolute();
+    this.pause = this.find("pause");
+    this.pause.addEventListener("click", () => on.pause());
+    document.addEventListener("keydown", (event) => this._key(event));
+  }
+
+  /** Show which range is chosen. */
+  range(range) {
+    for (const button of this.find("presets").children) {
+      button.setAttribute("aria-pressed", String(readSpan(button.value) === range.last));
+    }
+    const custom = this.find("custom");
+    const listed = PRESETS.some((text) => readSpan(text) === range.last);
+    custom.classList.toggle("chosen", !listed);
+    const label = range.last ? (listed ? "Custom" : writeSpan(range.last)) : "From – to";
+    custom.querySelector("summary").textContent = label;
+    this.pause.hidden = !range.last;
+  }
+
+  /** Fill the fields of from and to with what is shown. */
+  fill([from, to]) {
+    if (this.find("custom").open) return;
+    this.find("from").value = local(from);
+    this.find("to").value = local(to);
+  }
+
+  /** Show the component that is chosen. */
+  component(id) {
+    const select = this.find("component");
+    if (select) select.value = id;
+  }
+
+  /** Show whether it is live: `state` is live, paused, range, waiting or lost. */
+  state(state, text) {
+    const place = this.find("state");
+    place.dataset.state = state;
+    if (place.textContent !== text) place.textContent = text;
+    const paused = state === "paused";
+    this.pause.setAttribute("aria-pressed", String(paused));
+    const label = paused ? "Resume" : "Pause";
+    if (this.pause.textContent !== label) this.pause.textContent = label;
+  }
+
+  _selects() {
+    const host = this.find("host");
+    host?.addEventListener("change", () => this.on.host(host.value));
+    const component = this.find("component");
+    component?.addEventListener("change", () => this.on.component(component.value));
+  }
+
+  _presets() {
+    for (const text of PRESETS) {
+      const button = this.find("presets").appendChild(document.createElement("button"));
+      button.type = "button";
+      button.value = text;
+      button.textContent = text;
+      button.addEventListener("click", () => this.on.range({ last: readSpan(text) }));
+    }
+  }
+
+  _absolute() {
+    const custom = this.find("custom");
+    custom.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const [from, to] = ["from", "to"].map((name) => Date.parse(this.find(name).value) / 1000);
+      const wrong = !(to > from);
+      this.find("to").setCustomValidity(wrong ? "The end must lie after the beginning" : "");
+      if (wrong) {
+        this.find("to").reportValidity();
+        return;
+      }
+      custom.open = false;
+      this.on.range({ from, to });
+    });
+    this.find("to").addEventListener("input", (event) => event.target.setCustomValidity(""));
+    custom.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") custom.open = false;
+    });
+  }
+
+  /** The space bar pauses, except where it means something else. */
+  _key(event) {
+    if (event.key !== " " || this.pause.hidden) return;
+    if (event.target.closest("button, a, input, select, summary, textarea")) return;
+    event.preventDefault();
+    this.on.pause();
+  }
+}
+
+function local(seconds) {
+  const date = new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
+  return date.toISOString().slice(0, 19);
+}

@@ -1,0 +1,34 @@
+// The drawn machine: coloured by what its threads do, walked with arrow keys, zoomed.
+
+import { paintLoad, prepare } from "./paint.js";
+import { watchKeys } from "./keys.js";
+import { watchPointer } from "./pointer.js";
+import { watchZoom } from "./zoom.js";
+import { poll } from "./poll.js";
+
+const sheet = document.getElementById("sheet");
+const svg = sheet.querySelector("svg");
+const live = document.getElementById("live");
+const problem = document.getElementById("problem");
+const boxes = prepare(svg);
+
+watchPointer(svg, boxes);
+watchKeys(svg, boxes);
+watchZoom(sheet, svg);
+document.addEventListener("themechange", () => paintLoad(boxes));
+
+poll(sheet.dataset.load, 2000, (answer) => {
+  const threads = Object.values(answer.busy);
+  const known = threads.filter((share) => share !== null).length;
+  paintLoad(boxes, new Map(Object.entries(answer.busy)));
+  show(answer.problem, known, threads.length);
+});
+
+function show(trouble, known, all) {
+  problem.hidden = !trouble;
+  problem.textContent = trouble;
+  live.className = `state ${known ? "good" : trouble ? "bad" : ""}`;
+  live.textContent = known
+    ? `live, ${known} of ${boxes.threads.length} threads`
+    : trouble ? "no values" : all ? "no values lately" : "not sampled";
+}

@@ -1,0 +1,111 @@
+// The first page: health of the services and load of the hosts, kept up to date.
+
+import { drawSpark } from "./charts/spark.js";
+import { formatAge, formatMoment } from "./charts/times.js";
+
+const EVERY_MS = 3000;
+const STALE_S = 60;
+const root = document.documentElement.dataset.root;
+const NO_ANSWER = "SuperTwin itself does not answer; this page tries again";
+
+let last = null;
+
+/** Ask for the state, show it, and ask again a little later. */
+async function refresh() {
+  if (!document.hidden) {
+    const found = await ask();
+    if (found) {
+      last = found;
+      showServices(found.health.services);
+      showHosts(found);
+      await recover(found.health.services);
+    } else showAway();
+  }
+  setTimeout(refresh, EVERY_MS);
+}
+
+async function ask() {
+  try {
+    const answer = await fetch(`${root}/state`);
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}
+
+function showServices(services) {
+  for (const item of document.querySelectorAll("[data-service]")) {
+    const service = services[item.dataset.service];
+    mark(item, service.ok ? "good" : "bad", service.ok ? well(service) : service.reason);
+  }
+}
+
+function showAway() {
+  for (const item of document.querySelectorAll("[data-service]")) {
+    mark(item, "", NO_ANSWER);
+  }
+}
+
+function mark(item, state, text) {
+  item.querySelector(".state").className = `state ${state}`;
+  const said = item.querySelector(".said");
+  said.classList.toggle("failed", state === "bad");
+  if (said.textContent !== text) said.textContent = text;
+}
+
+function well({ ms, age_s: age }) {
+  if (typeof ms === "number") return `answers in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  return typeof age === "number" ? `last sign ${formatAge(age)} ago` : "runs";
+}
+
+function showHosts({ hosts, problem }) {
+  for (const card of document.querySelectorAll("[data-host]")) {
+    showHost(card, hosts[card.dataset.host], problem);
+  }
+}
+
+function showHost(card, found, problem) {
+  const shares = found ? found.busy : [];
+  const share = shares.findLast((value) => value !== null);
+  const stale = !found || found.age_s === null || found.age_s > STALE_S;
+  card.querySelector(".share").textContent =
+    share === undefined || stale ? "–" : `${Math.round(share * 100)} %`;
+  card.querySelector(".sampled").textContent = sampled(found, problem, "unplanned" in card.dataset);
+  const values = Float64Array.from(shares, (value) => value ?? NaN);
+  const times = Float64Array.from(shares, (_, i) => i);
+  drawSpark(card.querySelector("canvas"), times, values, [0, times.length - 1], [0, 1]);
+}
+
+function sampled(found, problem, unplanned) {
+  if (problem) return `series unknown: ${problem}`;
+  if (!found || found.age_s === null) {
+    return unplanned ? "never sampled" : "no samples in the last hour";
+  }
+  return `last sample ${formatAge(found.age_s)} ago`;
+}
+
+/** Fetch the list of hosts once the graph is back; the page was made without it. */
+async function recover(services) {
+  const place = document.getElementById("hosts");
+  if (!place.dataset.away || !services.fuseki.ok) return;
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const hosts = page.getElementById("hosts");
+  if (hosts) place.replaceWith(document.adoptNode(hosts));
+  showTimes();
+  if (last) showHosts(last);
+}
+
+/** Times of the server as the reader's clock shows them. */
+function showTimes() {
+  for (const element of document.querySelectorAll("#hosts time")) {
+    const seconds = Date.parse(element.dateTime) / 1000;
+    if (!Number.isFinite(seconds)) continue;
+    element.title = element.dateTime;
+    element.textContent = formatMoment(seconds);
+  }
+}
+
+document.addEventListener("themechange", () => last && showHosts(last));
+showTimes();
+void refresh();

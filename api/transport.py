@@ -1,0 +1,110 @@
+"""Connections to a store, none of which is lost when a request is given up.
+
+To httpcore 1.0 a connection whose request is cancelled at some moments is in use for
+ever; when all are, nothing is answered any more. So each has a pool of its own, and one
+whose answer was not read to its end is closed together with it.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from functools import lru_cache
+
+import httpx
+
+_CLOSING: set[asyncio.Task[None]] = set()
+
+
+class Connections(httpx.AsyncBaseTransport):
+    """At most so many connections, each kept for some seconds; one more has to wait.
+
+    ``busy`` are those with a request.
+    """
+
+    def __init__(self, most: int, keep_s: float) -> None:
+        self._limits = httpx.Limits(max_connections=1, keepalive_expiry=keep_s)
+        self._free = asyncio.Semaphore(most)
+        self._idle: list[httpx.AsyncHTTPTransport] = []
+        self.busy = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer to a request, its body still to be read; raises PoolTimeout."""
+        try:
+            async with asyncio.timeout(request.extensions["timeout"]["pool"]):
+                await self._free.acquire()
+        except TimeoutError:
+            raise httpx.PoolTimeout("none came free", request=request) from None
+        self.busy += 1
+        one = self._idle.pop() if self._idle else self._made()
+        try:
+            answer = await one.handle_async_request(request)
+        except BaseException:
+            self.drop(one)
+            raise
+        answer.stream = _Body(self, one, answer.stream)
+        return answer
+
+    def keep(self, one: httpx.AsyncHTTPTransport) -> None:
+        """Take a connection back."""
+        self._idle.append(one)
+        self._release()
+
+    def drop(self, one: httpx.AsyncHTTPTransport) -> None:
+        """Close a connection, by and by: who asks may be cancelled at any await."""
+        task = asyncio.get_running_loop().create_task(one.aclose())
+        _CLOSING.add(task)
+        task.add_done_callback(_CLOSING.discard)
+        self._release()
+
+    async def aclose(self) -> None:
+        """Close those that are idle."""
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    def _release(self) -> None:
+        self.busy -= 1
+        self._free.release()
+
+    def _made(self) -> httpx.AsyncHTTPTransport:
+        return httpx.AsyncHTTPTransport(
+            verify=_trusted(), trust_env=False, limits=self._limits
+        )
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of an answer; its connection is kept when it was read to its end."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        one: httpx.AsyncHTTPTransport,
+        stream: httpx.SyncByteStream | httpx.AsyncByteStream,
+    ) -> None:
+        assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101
+        self._connections, self._one, self._stream = connections, one, stream
+        self._whole = self._closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            yield chunk
+        self._whole = True
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if not self._whole:
+            self._connections.drop(self._one)
+            return
+        try:
+            await self._stream.aclose()
+        except BaseException:
+            self._connections.drop(self._one)
+            raise
+        self._connections.keep(self._one)
+
+
+@lru_cache(maxsize=1)
+def _trusted() -> ssl.SSLContext:
+    # It takes longer to make than a connection.
+    return httpx.create_ssl_context(trust_env=False)

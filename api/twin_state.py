@@ -1,0 +1,87 @@
+"""What a dashboard of the twin rests on, in one small query: whether it has changed."""
+
+from dataclasses import dataclass, field
+
+from api.fuseki import GraphStore, Row
+from api.rdf import iri_term
+from ontology.iris import Iris
+from ontology.terms import PREFIXES
+
+_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov"))
+
+
+@dataclass(frozen=True)
+class TwinState:
+    """What changes whenever the twin of a host, or the list of hosts, is published.
+
+    ``hosts``: for each name the probe that saw the host last, and the digest of what it
+    found. ``plans``: of one host, the metrics sampled and their periods in seconds.
+    ``sizes``: how much is sampled by them, and how many metrics are in the catalogue.
+    """
+
+    hosts: tuple[tuple[str, str, str], ...]
+    plans: frozenset[tuple[str, float]] = field(default=frozenset())
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The hosts that are known, sorted."""
+        return sorted({name for name, _, _ in self.hosts})
+
+    def periods(self) -> dict[str, float]:
+        """Seconds between two samples of each metric, at the finest that is planned."""
+        found: dict[str, float] = {}
+        for metric, period in self.plans:
+            found[metric] = min(period, found.get(metric, period))
+        return found
+
+
+async def read_state(graph: GraphStore, iris: Iris, host: str) -> TwinState:
+    """The state that dashboards about a host (or, empty, about all) are made from.
+
+    Other hosts are known by name only to a dashboard about one host.
+    """
+    rows = await graph.rows(_query(iris, host))
+    hosts = sorted({_host(row, host) for row in rows if "name" in row})
+    return TwinState(
+        hosts=tuple(hosts),
+        plans=frozenset(
+            (row["metric"].value, float(row["period"].value))
+            for row in rows
+            if "metric" in row
+        ),
+        sizes=tuple(sorted(row["size"].value for row in rows if "size" in row)),
+    )
+
+
+def _host(row: Row, host: str) -> tuple[str, str, str]:
+    name = row["name"].value
+    if host not in ("", name):
+        return name, "", ""
+    found = (row[key].value if key in row else "" for key in ("probe", "digest"))
+    return name, *found  # type: ignore[return-value]
+
+
+def _query(iris: Iris, host: str) -> str:
+    parts = [
+        "{ ?host a st:ComputeNode ; st:hostname ?name "
+        "OPTIONAL { ?host prov:wasGeneratedBy ?probe } "
+        "OPTIONAL { ?host st:digest ?digest } }"
+    ]
+    if host:
+        node, plans = iri_term(iris.host(host)), iri_term(iris.plans_graph(host))
+        parts += [
+            f"{{ ?plan st:ofHost {node} ; st:samples/st:samplerName ?metric ; "
+            "st:period ?period }",
+            _size("sampled", f"GRAPH {plans} {{ ?series st:sampledBy ?plan }}"),
+            _size("metrics", "?one a st:Metric"),
+        ]
+    return (
+        f"{_PREFIXES}SELECT ?name ?probe ?digest ?metric ?period ?size "
+        f"{{ {' UNION '.join(parts)} }}"
+    )
+
+
+def _size(name: str, what: str) -> str:
+    count = f'CONCAT("{name} ", STR(COUNT(*)))'
+    return f"{{ SELECT ({count} AS ?size) {{ {what} }} }}"

@@ -1,0 +1,1 @@
+"""Dashboards generated from saved queries: one spec, two renderers."""

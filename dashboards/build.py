@@ -1,0 +1,196 @@
+"""Makes a dashboard: asks the saved queries, and lays out what they answer.
+
+It asks nothing by itself. ``build`` yields what it wants to know, one batch after the
+other, and is sent the answers; who drives it may ask them one by one or all at once.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dashboards.catalogue import Definition, definition
+from dashboards.components import QUERY as COMPONENTS
+from dashboards.components import read_components, read_threads
+from dashboards.errors import UnknownHostError
+from dashboards.header import PanelHeader
+from dashboards.missing import (
+    host_question,
+    host_reason,
+    metric_question,
+    reasons,
+)
+from dashboards.panels import Draft, Place, Surroundings, draw
+from dashboards.questions import Answer, Question
+from dashboards.rows import records
+from dashboards.spec import Component, Dashboard, Panel, Section
+from queries.errors import (
+    AccountRefusedError,
+    EndpointUnreachableError,
+    ParameterError,
+    QueriesError,
+)
+from queries.results import Rows
+
+__all__ = ["Answer", "Batches", "Question", "build", "run"]
+
+Batches = Generator[list[Question], list[Answer], Dashboard]
+# Keys of the questions that belong to no panel.
+_HOSTS = "all hosts"
+_REASON = "why the host has no series"
+
+
+def build(name: str, host: str, base: str, folder: Path | None = None) -> Batches:
+    """A dashboard of a host; without a host, of all of them where that can be drawn.
+
+    ``base`` is what instance IRIs begin with. Raises UnknownDashboardError and
+    UnknownHostError; a saved query that fails spoils its own panels only.
+    """
+    found = definition(name, folder)
+    return _build(found, host, base)
+
+
+def run(batches: Batches, ask: Callable[[Question], Rows]) -> Dashboard:
+    """Drive a build to its end, one question at a time.
+
+    Raises EndpointUnreachableError and AccountRefusedError; any other error of ``ask``
+    is its panels' problem.
+    """
+    try:
+        questions = next(batches)
+        while True:
+            questions = batches.send([_answer(ask, each) for each in questions])
+    except StopIteration as end:
+        dashboard: Dashboard = end.value
+        return dashboard
+
+
+def _answer(ask: Callable[[Question], Rows], question: Question) -> Answer:
+    try:
+        return ask(question)
+    except (EndpointUnreachableError, AccountRefusedError):
+        raise
+    except QueriesError as error:
+        return str(error)
+
+
+def _build(found: Definition, host: str, base: str) -> Batches:
+    asked = _first_questions(found, host)
+    answers = dict(zip(asked, (yield list(asked.values())), strict=True))
+    hosts = _hosts(answers[_HOSTS])
+    if hosts or not isinstance(answers[_HOSTS], str):
+        _check_host(found, host, hosts)
+    components, around = _surroundings(answers.get(COMPONENTS, ""), host)
+    drafts = [
+        draft
+        for panel in found.panels
+        for draft in _drafts(panel, asked, answers, around)
+    ]
+    panels = yield from _explained(drafts, host, answers)
+    return Dashboard(
+        name=found.name,
+        title=found.title,
+        host=host,
+        base=base,
+        sections=_sections(drafts, panels),
+        hosts=hosts,
+        components=components,
+    )
+
+
+def _first_questions(found: Definition, host: str) -> dict[str, Question]:
+    """What is asked first, each once; the key is the saved query's name."""
+    if found.about_one_host and not host:
+        raise UnknownHostError(f"dashboard {found.name} is about one host: name it")
+    try:
+        sound = [panel for panel in found.panels if not panel.problem]
+        asked = {panel.saved.name: _bound(panel, host) for panel in sound}
+        asked[_HOSTS] = Question.of("inventory/names", {})
+        if found.about_one_host:
+            asked[COMPONENTS] = Question.of(COMPONENTS, {"host": host})
+            asked[_REASON] = host_question(host)
+    except ParameterError as error:
+        raise UnknownHostError(f"no host has such a name: {error}") from error
+    return asked
+
+
+def _drafts(
+    panel: PanelHeader,
+    asked: Mapping[str, Question],
+    answers: Mapping[str, Answer],
+    around: Surroundings,
+) -> list[Draft]:
+    if panel.problem:
+        return draw(panel, panel.problem, "", around)
+    name = panel.saved.name
+    return draw(panel, answers[name], asked[name].sparql, around)
+
+
+def _bound(panel: PanelHeader, host: str) -> Question:
+    takes_host = "host" in panel.saved.params
+    return Question.of(panel.saved, {"host": host or None} if takes_host else {})
+
+
+def _hosts(answer: Answer) -> tuple[str, ...]:
+    if isinstance(answer, str):
+        return ()
+    return tuple(str(row["host"]) for row in records(answer) if row["host"])
+
+
+def _check_host(found: Definition, host: str, hosts: Sequence[str]) -> None:
+    if host and host not in hosts:
+        known = ", ".join(hosts[:20]) or "none: describe one with `supertwin ingest`"
+        more = f" and {len(hosts) - 20} more" if len(hosts) > 20 else ""
+        raise UnknownHostError(
+            f"the twin knows no host {host[:80]!r}; it knows: {known}{more}"
+        )
+
+
+def _surroundings(
+    answer: Answer, host: str
+) -> tuple[tuple[Component, ...], Surroundings]:
+    if isinstance(answer, str):
+        return (), Surroundings(host, frozenset())
+    components = read_components(answer)
+    longest = max((_size(component) for component in components), default=0)
+    return components, Surroundings(host, read_threads(answer), longest)
+
+
+def _size(component: Component) -> int:
+    """Bytes of its pattern in an expression, backslashes doubled."""
+    return len(component.pattern.encode()) + component.pattern.count("\\")
+
+
+def _explained(
+    drafts: Sequence[Draft], host: str, answers: dict[str, Answer]
+) -> Generator[list[Question], list[Answer], list[Panel]]:
+    """The panels, with the reasons for what is missing of them."""
+    reason = host_reason(answers.get(_REASON, ""), host)
+    if reason:
+        return [_with_why(d.panel, (reason,) if d.missing else ()) for d in drafts]
+    patterns = list(dict.fromkeys(name for d in drafts for name in d.missing))
+    if not patterns:
+        return [draft.panel for draft in drafts]
+    told = yield [metric_question(host, pattern) for pattern in patterns]
+    known = dict(zip(patterns, told, strict=True))
+    return [_with_why(d.panel, reasons(host, d.missing, known)) for d in drafts]
+
+
+def _with_why(panel: Panel, why: tuple[str, ...]) -> Panel:
+    return replace(panel, why=panel.why + why) if why else panel
+
+
+def _sections(drafts: Sequence[Draft], panels: Sequence[Panel]) -> tuple[Section, ...]:
+    """The panels under their sections, in order of first appearance; ids are unique."""
+    found: dict[Place, list[Panel]] = {}
+    used: set[str] = set()
+    for draft, panel in zip(drafts, panels, strict=True):
+        id_, number = panel.id, 1
+        while id_ in used:
+            number += 1
+            id_ = f"{panel.id}-{number}"
+        used.add(id_)
+        found.setdefault(draft.place, []).append(replace(panel, id=id_))
+    return tuple(
+        Section(place.title, tuple(members), place.component)
+        for place, members in found.items()
+    )

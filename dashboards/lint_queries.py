@@ -1,0 +1,137 @@
+"""The rules for what a panel asks, and for the names of what it gets."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rdflib.plugins.sparql import prepareQuery
+
+from dashboards import grafana_text
+from dashboards.grafana_targets import LONGEST
+from queries.sparql_text import projection, tokenise
+
+Item = Mapping[str, Any]
+Finding = tuple[str, str]
+
+
+def chosen(variables: Sequence[Item]) -> dict[str, str]:
+    """What each variable stands for where everything is chosen."""
+    found = {}
+    for one in variables:
+        current = one.get("current", {}).get("value", "")
+        value = one.get("allValue") if current == "$__all" else current
+        found[str(one.get("name"))] = str(value or "")
+    return found
+
+
+def choices(variable: Item) -> list[str]:
+    """The values of a list of options, as Grafana takes it apart."""
+    entries = str(variable.get("query", "")).replace("\\,", "\0").split(",")
+    return [entry.rpartition(" : ")[2].strip() for entry in entries]
+
+
+def in_string(value: str) -> str:
+    """A value as the Prometheus datasource writes it between double quotes."""
+    return value.replace("\\", "\\\\")
+
+
+def query_findings(panel: Item, variables: Sequence[Item]) -> Iterator[Finding]:
+    """What is wrong with the queries of a panel."""
+    targets = panel.get("targets", [])
+    if panel.get("type") == "text":
+        return
+    if not targets:
+        yield "query-missing", "it has no query"
+    for name, times in Counter(str(one.get("refId")) for one in targets).items():
+        if times > 1 or not name:
+            yield "ref-unique", f"{times} queries are called {name!r}"
+    for target in targets:
+        if "queryText" in target:
+            yield from _sparql(panel, target["queryText"], variables)
+        else:
+            yield from _expression(target, variables)
+    if panel.get("type") != "table":
+        yield from _names(panel, targets)
+
+
+def _expression(target: Item, variables: Sequence[Item]) -> Iterator[Finding]:
+    text = str(target.get("expr", ""))
+    if not text.strip():
+        yield "expression-empty", f"query {target.get('refId')}"
+    component = [one for one in variables if one.get("name") == "component"]
+    values = [in_string(value) for one in component for value in choices(one)]
+    longest = max(values, key=len, default="")
+    asked = grafana_text.interpolate(text, {"component": longest})
+    if len(asked.encode()) > LONGEST:
+        yield "expression-long", f"{len(asked.encode())} bytes of {LONGEST}"
+
+
+def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
+    legends = Counter(str(one.get("legendFormat", "")) for one in targets)
+    for legend, times in legends.items():
+        if times > 1 or not legend:
+            yield "legend-unique", f"{times} queries have the legend {legend!r}"
+    config = panel.get("fieldConfig", {})
+    if not config.get("defaults", {}).get("noValue"):
+        yield "reason-missing", "it has no noValue"
+    overrides = config.get("overrides", [])
+    fields = Counter(one["matcher"].get("options") for one in overrides)
+    shown = Counter(
+        one.get("value")
+        for override in overrides
+        for one in override["properties"]
+        if one["id"] == "displayName"
+    )
+    for name, times in [*fields.items(), *shown.items()]:
+        if times > 1:
+            yield "name-unique", f"{name!r} stands {times} times"
+
+
+def _sparql(panel: Item, text: str, variables: Sequence[Item]) -> Iterator[Finding]:
+    asked = grafana_text.interpolate(text, chosen(variables))
+    try:
+        prepareQuery(asked)
+        tokens = tokenise(asked)
+        columns = projection(tokens)
+    except Exception as error:
+        # rdflib raises bare exceptions for prefixes and scopes.
+        yield "sparql-syntax", " ".join(str(error).split())[:160]
+        return
+    for token in tokens:
+        if token.kind == "variable" and token.text.startswith("$"):
+            yield "sparql-dollar", token.text
+    yield from _columns(panel, columns)
+
+
+def _columns(panel: Item, returned: Sequence[str]) -> Iterator[Finding]:
+    steps = {one.get("id"): one.get("options", {}) for one in _steps(panel)}
+    numbers = [
+        one.get("targetField")
+        for one in steps.get("convertFieldType", {}).get("conversions", [])
+        if one.get("destinationType") == "number"
+    ]
+    placed = steps.get("organize", {}).get("indexByName", {})
+    overrides = panel.get("fieldConfig", {}).get("overrides", [])
+    named = [one["matcher"].get("options") for one in overrides]
+    for name in dict.fromkeys([*numbers, *placed, *named]):
+        if name not in returned:
+            yield "column-missing", f"{name!r}; it returns {', '.join(returned)}"
+    for name in returned:
+        if name not in placed:
+            yield "column-order", repr(name)
+    for override in overrides:
+        yield from _column(override, numbers)
+
+
+def _column(override: Item, numbers: Sequence[Any]) -> Iterator[Finding]:
+    name = override["matcher"].get("options")
+    ids = {one["id"] for one in override["properties"]}
+    if "unit" in ids and name not in numbers:
+        yield "number-not-converted", repr(name)
+    if "links" in ids and name in numbers:
+        yield "link-on-number", repr(name)
+
+
+def _steps(panel: Item) -> list[Item]:
+    found: list[Item] = panel.get("transformations", [])
+    return found

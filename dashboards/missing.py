@@ -1,0 +1,69 @@
+"""Why metrics that panels need are not drawn: asked of the graph, in its words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dashboards.questions import Answer, Question
+from dashboards.rows import records
+from queries.findings import Known, finding, of_host, read_known
+
+_QUERY = "why/no-data"
+_PATTERN_QUERY = "telemetry/names"
+
+
+def host_question(host: str) -> Question:
+    """What the graph knows of PCP on a host, whatever the metric."""
+    return Question.of(_QUERY, {"host": host})
+
+
+def host_reason(answer: Answer, host: str) -> str:
+    """Why a host has no series at all; empty where nothing speaks against it."""
+    if isinstance(answer, str) or not answer.rows:
+        return ""
+    found = of_host(read_known(answer), host)
+    return found.reason if found else ""
+
+
+def metric_question(host: str, pattern: str) -> Question:
+    """What the graph knows of a metric, or of all that a pattern such as a.* finds."""
+    if "*" in pattern:
+        return Question.of(_PATTERN_QUERY, {"host": host, "pattern": pattern})
+    return Question.of(_QUERY, {"host": host, "metric": pattern})
+
+
+def reasons(
+    host: str, patterns: Iterable[str], answers: Mapping[str, Answer]
+) -> tuple[str, ...]:
+    """One line for each finding, of all the patterns that share it."""
+    alike: dict[Known | str, list[str]] = {}
+    for pattern in patterns:
+        alike.setdefault(_known(answers[pattern], pattern), []).append(pattern)
+    return tuple(_reason(host, known, names) for known, names in alike.items())
+
+
+def _known(answer: Answer, pattern: str) -> Known | str:
+    if isinstance(answer, str):
+        return answer
+    if "*" in pattern:
+        return _known_of_pattern(records(answer))
+    return read_known(answer)
+
+
+def _known_of_pattern(rows: Sequence[Mapping[str, Any]]) -> Known:
+    """What holds for any of the metrics that a pattern finds."""
+    return Known(
+        host=True,
+        pcp_asked=True,
+        metric=bool(rows),
+        exposed=any(row["exposed"] for row in rows),
+        plans=("any",) if any(row["sampled"] for row in rows) else (),
+    )
+
+
+def _reason(host: str, known: Known | str, names: Sequence[str]) -> str:
+    if isinstance(known, str):
+        return f"{', '.join(names)}: {known}"
+    found = finding(known, host, names)
+    if found:
+        return found.reason
+    return f"{', '.join(names)}: sampled, but of nothing that this picture shows"

@@ -1,0 +1,230 @@
+"""From the rows of a saved query to the panels that its header asks for."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dashboards.errors import RowError, UnitError
+from dashboards.expressions import (
+    Instances,
+    portions,
+    series_expression,
+    series_selector,
+)
+from dashboards.header import GRID, PanelHeader
+from dashboards.rows import SeriesRow, cells, matching, missing, read_series
+from dashboards.spec import Panel, Series, Table, Target, Unit
+from dashboards.units import drawn_unit, one_unit
+from queries.results import Rows
+
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The row of a dashboard that a panel stands in."""
+
+    title: str
+    component: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A panel, its place, and the metrics of its header that no row came for."""
+
+    place: Place
+    panel: Panel
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What every panel of a dashboard is drawn with.
+
+    ``threads`` are the IRIs of the host's hardware threads, ``longest`` the bytes of
+    the longest ``$component``.
+    """
+
+    host: str
+    threads: frozenset[str]
+    longest: int = 0
+
+
+def draw(
+    header: PanelHeader, answer: Rows | str, text: str, around: Surroundings
+) -> list[Draft]:
+    """The panels of one header; ``text`` is the query that gave the answer."""
+    place, panel = Place(header.section), _blank(header)
+    if isinstance(answer, str):
+        return [Draft(place, replace(panel, problem=answer))]
+    if header.draws_series:
+        return _draw_series(header, answer, around)
+    table = Table(header.table_columns, cells(answer), text)
+    why = () if table.rows else (header.empty,)
+    return [Draft(place, replace(panel, table=table, why=why))]
+
+
+def _blank(header: PanelHeader, *names: str) -> Panel:
+    """The panel without its content; ``names`` tell it from others of the header."""
+    return Panel(
+        id=_slug(header.saved.name.partition("/")[2], *_own(header), *names),
+        title=header.title,
+        description=header.description,
+        query=header.saved.name,
+        picture=header.picture,
+        minimum=header.minimum,
+        maximum=header.maximum,
+        stack=header.stack,
+        width=header.width,
+        height=header.height,
+    )
+
+
+def _own(header: PanelHeader) -> tuple[str, ...]:
+    """What tells a panel from others of its saved query."""
+    return (header.title,) if len(header.saved.panels) > 1 else ()
+
+
+def _draw_series(
+    header: PanelHeader, answer: Rows, around: Surroundings
+) -> list[Draft]:
+    try:
+        rows = matching(header.metrics, read_series(answer))
+    except RowError as error:
+        panel = replace(_blank(header), problem=str(error))
+        return [Draft(Place(header.section), panel)]
+    lacking = missing(header.metrics, rows)
+    if not rows:
+        why = () if lacking else (header.empty,)
+        panel = replace(_blank(header), why=why)
+        return [Draft(Place(header.section), panel, lacking)]
+    groups = _grouped(header, rows)
+    wide = _widths(header, list(groups))
+    return [
+        Draft(place, _panel(header, place, title, wide[place], group, around), lacking)
+        for (place, title), group in groups.items()
+    ]
+
+
+def _grouped(
+    header: PanelHeader, rows: Sequence[SeriesRow]
+) -> dict[tuple[Place, str], list[SeriesRow]]:
+    """The rows of each panel, by its place and its title among those of the header."""
+    found: dict[tuple[Place, str], list[SeriesRow]] = {}
+    for row in rows:
+        place = Place(row.section or header.section, row.section_component)
+        title = row.panel if header.split else ""
+        found.setdefault((place, title), []).append(row)
+    return found
+
+
+def _widths(
+    header: PanelHeader, places: Sequence[tuple[Place, str]]
+) -> dict[Place, int]:
+    """The header's width, or more where a few panels of a split leave room."""
+    counts: dict[Place, int] = {}
+    for place, title in places:
+        counts[place] = counts.get(place, 0) + bool(title)
+    return {
+        place: max(header.width, GRID // count) if count else header.width
+        for place, count in counts.items()
+    }
+
+
+def _panel(
+    header: PanelHeader,
+    place: Place,
+    title: str,
+    width: int,
+    rows: Sequence[SeriesRow],
+    around: Surroundings,
+) -> Panel:
+    where = place.title if place.title != header.section else ""
+    panel = replace(_blank(header, where, title), width=width)
+    panel = replace(panel, title=title or header.title)
+    try:
+        return _filled(panel, header, rows, around)
+    except UnitError as error:
+        return replace(panel, problem=str(error))
+
+
+def _filled(
+    panel: Panel,
+    header: PanelHeader,
+    rows: Sequence[SeriesRow],
+    around: Surroundings,
+) -> Panel:
+    """The panel with its unit, its expressions and its series."""
+    units = [_unit(header, row) for row in rows]
+    unit = one_unit(unit for unit, _ in units)
+    narrows = bool(rows) and around.threads.issuperset(row.component for row in rows)
+    targets: list[Target] = []
+    at: dict[SeriesRow, int] = {}
+    for members, scale in _metrics(rows, [scale for _, scale in units]):
+        for portion in _targets(header, members, scale, narrows, around):
+            at |= {row: len(targets) for row in portion[1]}
+            targets.append(portion[0])
+    series = tuple(_series(row, at[row]) for row in rows)
+    return replace(
+        panel, unit=unit, narrows=narrows, targets=tuple(targets), series=series
+    )
+
+
+def _unit(header: PanelHeader, row: SeriesRow) -> tuple[Unit, Fraction]:
+    """What a row is drawn in, and what its values are multiplied by."""
+    if header.unit:
+        unit, scale = drawn_unit(header.unit)
+    else:
+        unit, scale = drawn_unit(row.unit, rate=row.counter)
+    return unit, scale / row.total
+
+
+def _metrics(
+    rows: Sequence[SeriesRow], scales: Sequence[Fraction]
+) -> Iterator[tuple[list[SeriesRow], Fraction]]:
+    """The rows that one expression can give, with what it multiplies them by."""
+    found: dict[tuple[str, bool, Fraction], list[SeriesRow]] = {}
+    for row, scale in zip(rows, scales, strict=True):
+        found.setdefault((row.db_name, row.counter, scale), []).append(row)
+    for (_, _, scale), members in found.items():
+        yield members, scale
+
+
+def _targets(
+    header: PanelHeader,
+    rows: Sequence[SeriesRow],
+    scale: Fraction,
+    narrows: bool,
+    around: Surroundings,
+) -> Iterator[tuple[Target, list[SeriesRow]]]:
+    """The expressions of one metric, each with its rows; one unless it is too long."""
+    first = rows[0]
+
+    def written(instances: Instances) -> str:
+        series = series_selector(first.db_name, around.host, instances, narrows=narrows)
+        return series_expression(
+            series, counter=first.counter, expression=header.expression, scale=scale
+        )
+
+    names = list(dict.fromkeys(row.instname for row in rows))
+    for portion in portions(names, written(["", ""]), around.longest if narrows else 0):
+        target = Target(written(portion), first.metric)
+        yield target, [row for row in rows if row.instname in set(portion)]
+
+
+def _series(row: SeriesRow, target: int) -> Series:
+    return Series(
+        label=row.label,
+        component=row.component,
+        metric=row.metric,
+        db_name=row.db_name,
+        instname=row.instname,
+        target=target,
+        group=row.group,
+    )
+
+
+def _slug(*words: str) -> str:
+    text = _NOT_SLUG.sub("-", " ".join(filter(None, words)).lower())
+    return text[:80].strip("-")

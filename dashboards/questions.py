@@ -1,0 +1,27 @@
+"""What a dashboard asks of the graph, so that any client can answer it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from queries.binding import Scalar
+from queries.catalogue import SavedQuery, saved_query
+from queries.results import Rows
+
+# A text is the one line that says why there are no rows.
+Answer = Rows | str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A saved query with its values; ``sparql`` is the text with them bound."""
+
+    query: str
+    values: Mapping[str, Scalar | None] = field(hash=False)
+    sparql: str
+
+    @classmethod
+    def of(cls, query: str | SavedQuery, values: Mapping[str, Scalar | None]) -> Self:
+        """Bind a saved query; raises ParameterError."""
+        saved = saved_query(query) if isinstance(query, str) else query
+        return cls(saved.name, dict(values), saved.bind(values))

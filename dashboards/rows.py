@@ -1,0 +1,136 @@
+"""A saved query's answer, row by row, as the pictures of series need it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from typing import Any
+
+from dashboards.errors import RowError
+from dashboards.spec import Cell
+from dashboards.units import local_name
+from queries.results import Rows
+
+# Of JSON as it is written here.
+_LARGEST_WHOLE = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """One series of the store, and where its query wants it drawn.
+
+    ``unit`` is the QUDT name of its values. ``total`` is what they are shares of.
+    """
+
+    component: str
+    label: str
+    metric: str
+    db_name: str
+    instname: str | None
+    counter: bool
+    unit: str | None
+    section: str
+    section_component: str
+    panel: str
+    group: str
+    total: Fraction
+
+
+def read_series(rows: Rows) -> list[SeriesRow]:
+    """The series of an answer, in its order, each once per place; see SeriesRow.
+
+    Raises RowError.
+    """
+    found = (_series(row) for row in records(rows) if row["metric"] and row["dbName"])
+    return list(dict.fromkeys(found))
+
+
+def records(rows: Rows) -> list[dict[str, Any]]:
+    """The rows as Python values by column; None where unbound."""
+    return [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
+
+
+def cells(rows: Rows) -> tuple[tuple[Cell, ...], ...]:
+    """The rows as a table shows them."""
+    return tuple(tuple(_cell(value) for value in row) for row in rows.values())
+
+
+def matching(patterns: Sequence[str], rows: Sequence[SeriesRow]) -> list[SeriesRow]:
+    """The rows of metrics that one of the patterns finds; all without patterns."""
+    if not patterns:
+        return list(rows)
+    return [row for row in rows if any(fnmatchcase(row.metric, p) for p in patterns)]
+
+
+def missing(patterns: Sequence[str], rows: Sequence[SeriesRow]) -> tuple[str, ...]:
+    """The patterns that find none of the rows."""
+    names = {row.metric for row in rows}
+    return tuple(
+        pattern
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in names)
+    )
+
+
+def _series(row: dict[str, Any]) -> SeriesRow:
+    def text(column: str) -> str:
+        value = row.get(column)
+        return "" if value is None else str(value)
+
+    return SeriesRow(
+        component=text("component"),
+        label=text("label") or text("instname") or text("metric"),
+        metric=text("metric"),
+        db_name=text("dbName"),
+        # To the store an empty label is none.
+        instname=text("instname") or None,
+        counter=text("semantics").lower() == "counter",
+        unit=local_name(text("unit")) or None,
+        section=text("section"),
+        section_component=text("sectionComponent"),
+        panel=text("panel"),
+        group=text("group"),
+        total=_total(row.get("total")),
+    )
+
+
+def _total(value: Any) -> Fraction:
+    """What values are divided by: a number, 1 for none and for nothing."""
+    if value is None or (_finite(value) and not value):
+        return Fraction(1)
+    if not _finite(value) or not 1e-18 <= value <= 1e18:
+        raise RowError(
+            f"a row has {_written(value)[:60]!r} as total: it must be a "
+            "positive number, from 1e-18 to 1e18"
+        )
+    return Fraction(value)
+
+
+def _finite(value: Any) -> bool:
+    """Whether it is a number, and neither infinite nor NaN."""
+    if isinstance(value, Decimal):
+        return value.is_finite()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int) and -_LARGEST_WHOLE <= value <= _LARGEST_WHOLE:
+        return value
+    if isinstance(value, float | Decimal) and _finite(value):
+        number = float(value)
+        return number if math.isfinite(number) else str(value)
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    """As text what JSON has no number for: NaN, what is too large, and dates."""
+    try:
+        return str(value)
+    except ValueError:
+        return "a number of more than 4300 digits"

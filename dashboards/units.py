@@ -1,0 +1,94 @@
+"""From QUDT's units to what a picture shows, and how values get there."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dashboards.errors import UnitError
+from dashboards.spec import Unit
+from ontology.terms import UNIT
+
+_BYTE = Unit("BYTE", "B", "bytes", "binary")
+_SECOND = Unit("SEC", "s", "s")
+_COUNT = Unit("NUM", "", "short")
+_PER_SECOND = Unit("NUM-PER-SEC", "/s", "cps")
+_BYTES_PER_SECOND = Unit("BYTE-PER-SEC", "B/s", "Bps")
+_BITS_PER_SECOND = Unit("BIT-PER-SEC", "bit/s", "bps")
+_SHARE = Unit("FRACTION", "%", "percentunit", "none")
+_HERTZ = Unit("HZ", "Hz", "hertz")
+_JOULE = Unit("J", "J", "joule")
+_WATT = Unit("W", "W", "watt")
+
+# Of each unit: what is drawn instead, and what a value is multiplied by on the way.
+_UNITS: dict[str, tuple[Unit, Fraction]] = {
+    unit.qudt: (unit, Fraction(1))
+    for unit in (
+        *(_BYTE, _SECOND, _COUNT, _PER_SECOND, _BYTES_PER_SECOND, _BITS_PER_SECOND),
+        *(_SHARE, _HERTZ, _JOULE, _WATT),
+        Unit("PERCENT", "%", "percent", "none"),
+        Unit("UNITLESS", "", "short"),
+        Unit("DEG_C", "°C", "celsius", "none"),
+        Unit("REV-PER-MIN", "rpm", "rotrpm", "none"),
+        Unit("V", "V", "volt"),
+        Unit("A", "A", "amp"),
+    )
+} | {
+    "KibiBYTE": (_BYTE, Fraction(2**10)),
+    "MebiBYTE": (_BYTE, Fraction(2**20)),
+    "GibiBYTE": (_BYTE, Fraction(2**30)),
+    "TebiBYTE": (_BYTE, Fraction(2**40)),
+    "PebiBYTE": (_BYTE, Fraction(2**50)),
+    "ExbiBYTE": (_BYTE, Fraction(2**60)),
+    "NanoSEC": (_SECOND, Fraction(1, 10**9)),
+    "MicroSEC": (_SECOND, Fraction(1, 10**6)),
+    "MilliSEC": (_SECOND, Fraction(1, 10**3)),
+    "MIN": (_SECOND, Fraction(60)),
+    "HR": (_SECOND, Fraction(3600)),
+    "KiloHZ": (_HERTZ, Fraction(10**3)),
+    "MegaHZ": (_HERTZ, Fraction(10**6)),
+    "GigaHZ": (_HERTZ, Fraction(10**9)),
+    "MicroJ": (_JOULE, Fraction(1, 10**6)),
+    "MilliW": (_WATT, Fraction(1, 10**3)),
+}
+
+# What a unit becomes when it is counted per second: seconds per second are a share.
+_RATES = {
+    _BYTE: _BYTES_PER_SECOND,
+    _SECOND: _SHARE,
+    _COUNT: _PER_SECOND,
+    _JOULE: _WATT,
+}
+
+
+def drawn_unit(qudt: str | None, rate: bool = False) -> tuple[Unit, Fraction]:
+    """The unit that a picture shows, and what its values are multiplied by.
+
+    ``qudt`` is the local name of the unit of the values, None for a metric without
+    one; ``rate`` says that the values are its change per second. Raises UnitError.
+    """
+    name = qudt or ("NUM" if rate else "UNITLESS")
+    if name not in _UNITS:
+        known = ", ".join(sorted(_UNITS))
+        raise UnitError(f"no way to draw the unit {name[:60]!r}; known: {known}")
+    unit, scale = _UNITS[name]
+    if not rate:
+        return unit, scale
+    if unit not in _RATES:
+        raise UnitError(f"no unit for {name!r} per second: state one in the header")
+    return _RATES[unit], scale
+
+
+def one_unit(units: Iterable[Unit]) -> Unit:
+    """The unit that all of them are; a picture has one axis. Raises UnitError."""
+    found = list(dict.fromkeys(units))
+    if len(found) != 1:
+        names = " and ".join(unit.qudt for unit in found) or "none"
+        raise UnitError(
+            f"the rows have several units, {names}: split them with a column 'panel', "
+            "or by the metrics of several panels"
+        )
+    return found[0]
+
+
+def local_name(iri: str) -> str:
+    """``BYTE`` of QUDT's IRI of it, any other IRI as it is."""
+    return iri.removeprefix(str(UNIT))

@@ -1,0 +1,30 @@
+"""The last part of a component's IRI: what it is called below its kind.
+
+Threads and NUMA domains are named by their os index, disks and network interfaces by
+their name; all others by the lowest thread they hold, since os indexes of cores and
+dies repeat on real machines.
+"""
+
+from collections.abc import Collection
+
+_LETTERS = {"data": "d", "instruction": "i", "unified": ""}
+
+
+def container(name: str, threads: Collection[int]) -> str:
+    """``socket-0``, ``die-8``, ``core-4``, ``l2-4``."""
+    return f"{name}-{min(threads)}"
+
+
+def group(level: int, threads: Collection[int]) -> str:
+    """``group0-8``: groups nest, and several may begin with the same thread."""
+    return container(f"group{level}", threads)
+
+
+def cache_level(level: int, type_: str) -> str:
+    """``L1d``, ``L1i``, ``L3``; raises KeyError for an unknown type."""
+    return f"L{level}{_LETTERS[type_]}"
+
+
+def device(name: str) -> str:
+    """The kernel writes the ``/`` of names such as ``cciss/c0d0`` as ``!``."""
+    return name.replace("!", "/")

@@ -1,0 +1,40 @@
+"""hwloc's XML of each host, kept as ``topology/{host}.xml`` so that it can be drawn."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ontology.iris import encode_id
+
+
+def topology_path(home: Path, host: str) -> Path:
+    """The file of one host in the folder of all state; raises IdError."""
+    return home / "topology" / f"{encode_id(host)}.xml"
+
+
+def keep_topology(home: Path, document: dict[str, Any]) -> str:
+    """Keep the XML in a probe document; a document without it ends the old file.
+
+    A reader finds the old file or the new one. The answer is one line when it could
+    not be kept, which costs nothing but the drawing; else it is empty.
+    """
+    path = topology_path(home, document["host"])
+    xml = (document["facts"].get("hwloc") or {}).get("xml")
+    try:
+        if isinstance(xml, str):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, xml.encode())
+        else:
+            path.unlink(missing_ok=True)
+    except (OSError, UnicodeEncodeError) as error:
+        return f"the topology is not kept at {path} ({error}): no drawing"
+    return ""
+
+
+def _replace(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{os.getpid()}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,252 @@
+"""Who may ask the API: by which name, from which page, with which account."""
+
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.api.servers import Api
+from tests.servers import Server
+
+GRAFANA = "http://localhost:3000"
+READER = ("grafana", "pass: word")
+ASK = {"query": "ASK {}"}
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, fuseki: str) -> Iterator[str]:
+    secret = tmp_path_factory.mktemp("secrets") / "reader"
+    secret.write_text(READER[1] + "\n")
+    with Api(
+        tmp_path_factory.mktemp("guarded"),
+        base="https://twin.example/supertwin",
+        allowed_hosts="proxy.internal, Other.Internal",
+        fuseki_url=fuseki,
+        reader_user=READER[0],
+        reader_password_file=str(secret),
+        cors_origins=f"{GRAFANA}, https://Grafana.example",
+    ) as server:
+        yield server.url
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "LOCALHOST:8000",
+        "localhost.:80",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "[::1]:8000",
+        "twin.example",
+        "twin.example:8000",
+    ],
+)
+def test_a_name_of_ours(api: httpx.Client, host: str) -> None:
+    assert api.get("/sparql", params=ASK, headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "twin.example.evil.example",
+        "192.0.2.1",
+        "[2001:db8::1]",
+        "localhost:8000@evil.example",
+        "evil.example:localhost",
+    ],
+)
+def test_a_name_that_is_not_ours_is_refused(api: httpx.Client, host: str) -> None:
+    for path in ("/", "/sparql?query=ASK%20%7B%7D", "/health", "/nothing"):
+        answer = api.get(path, headers={"Host": host})
+        assert answer.status_code == 421
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert host in answer.json()["detail"]
+        assert "SUPERTWIN_ALLOWED_HOSTS" in answer.json()["detail"]
+        assert "SUPERTWIN_BASE" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("host", ["proxy.internal:80", "other.internal"])
+def test_more_names_are_a_setting(guarded: str, host: str) -> None:
+    answer = httpx.get(f"{guarded}/health", headers={"Host": host})
+    assert answer.status_code in (200, 503)
+
+
+def test_beyond_loopback_every_address_is_a_name(tmp_path: Path, fuseki: str) -> None:
+    with Api(tmp_path, bind="0.0.0.0", fuseki_url=fuseki) as server:
+        for host, status in (("192.0.2.7:8000", 200), ("evil.example", 421)):
+            answer = httpx.get(
+                f"{server.url}/sparql", params=ASK, headers={"Host": host}
+            )
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Basic"},
+        {"Authorization": "Basic ###"},
+        {"Authorization": "Bearer " + READER[1]},
+        {"Authorization": "Basic " + b64encode(b"grafana:").decode()},
+        {"Authorization": "Basic " + b64encode(b"grafana:wrong").decode()},
+        {"Authorization": "Basic " + b64encode(READER[1].encode()).decode()},
+    ],
+)
+@pytest.mark.parametrize(
+    "path", ["/", "/sparql?query=ASK%20%7B%7D", "/twin", "/queries", "/nothing"]
+)
+def test_without_the_account_nothing_is_read(
+    guarded: str, path: str, headers: dict[str, str]
+) -> None:
+    for url in (guarded + path, f"{guarded}/supertwin{path}"):
+        answer = httpx.get(url, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Basic realm=")
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert "SUPERTWIN_READER_USER" in answer.json()["detail"]
+        assert READER[1] not in answer.text
+
+
+def test_with_the_account_all_is_read(guarded: str) -> None:
+    answer = httpx.post(f"{guarded}/sparql", data=ASK, auth=READER)
+    assert answer.json()["boolean"] is True
+    assert httpx.get(f"{guarded}/queries", auth=READER).status_code == 200
+
+
+def test_the_account_reads_and_no_more(guarded: str) -> None:
+    update = {"update": "INSERT DATA { <urn:a> <urn:b> 1 }"}
+    answer = httpx.post(f"{guarded}/sparql", data=update, auth=READER)
+    assert answer.status_code == 400
+    assert answer.json()["type"].endswith("/update-refused")
+
+
+def test_health_is_open(guarded: str) -> None:
+    answer = httpx.get(f"{guarded}/health")
+    assert answer.json()["services"]["fuseki"]["ok"] is True
+
+
+def preflight(url: str, origin: str, path: str = "/sparql") -> httpx.Response:
+    headers = {
+        "Origin": origin,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type",
+    }
+    return httpx.options(f"{url}{path}", headers=headers)
+
+
+@pytest.mark.parametrize("origin", [GRAFANA, "https://grafana.example"])
+def test_a_page_of_an_allowed_origin_asks(guarded: str, origin: str) -> None:
+    answer = preflight(guarded, origin)
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == origin
+    assert "POST" in answer.headers["access-control-allow-methods"]
+    allowed = answer.headers["access-control-allow-headers"].lower()
+    assert "authorization" in allowed and "content-type" in allowed
+    for auth, status in ((READER, 200), (None, 401)):
+        answer = httpx.post(
+            f"{guarded}/sparql", data=ASK, auth=auth, headers={"Origin": origin}
+        )
+        # The page must be able to read why it was refused, too.
+        assert answer.status_code == status
+        assert answer.headers["access-control-allow-origin"] == origin
+        assert "origin" in answer.headers["vary"].lower()
+        assert "access-control-allow-credentials" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost:3001",
+        "https://localhost:3000",
+        "http://localhost:30000",
+        "http://grafana.example",
+        "https://grafana.example.evil.example",
+        "null",
+        "*",
+        "",
+    ],
+)
+def test_a_page_of_another_origin_does_not(guarded: str, origin: str) -> None:
+    answer = preflight(guarded, origin)
+    assert answer.status_code == 403
+    assert "SUPERTWIN_CORS_ORIGINS" in answer.json()["detail"]
+    asked = httpx.post(
+        f"{guarded}/sparql", data=ASK, auth=READER, headers={"Origin": origin}
+    )
+    for found in (answer, asked):
+        assert "access-control-allow-origin" not in found.headers
+    assert "origin" in asked.headers["vary"].lower()
+
+
+def test_other_addresses_are_for_no_other_page(guarded: str) -> None:
+    assert preflight(guarded, GRAFANA, "/twin").status_code in (401, 405)
+    answer = httpx.get(f"{guarded}/twin", auth=READER, headers={"Origin": GRAFANA})
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_by_default_no_page_of_another_origin_asks(api: httpx.Client) -> None:
+    assert preflight(str(api.base_url).rstrip("/"), GRAFANA).status_code == 403
+    answer = api.get("/sparql", params=ASK, headers={"Origin": GRAFANA})
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_every_origin_where_an_account_is_set(tmp_path: Path, fuseki: str) -> None:
+    with Api(
+        tmp_path, fuseki_url=fuseki, cors_origins="*", reader_password="x"
+    ) as server:
+        answer = preflight(server.url, "https://any.example")
+        assert answer.headers["access-control-allow-origin"] == "*"
+
+
+class Refused(Server):
+    """``python -m api`` with settings that are wrong."""
+
+    def start(self) -> None:
+        """Started by the test."""
+
+    def refusal(self, **env: str) -> str:
+        self.launch([sys.executable, "-m", "api"], **env)
+        assert self._process
+        assert self._process.wait(30) == 2
+        return self.output()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("CORS_ORIGINS", "*", "SUPERTWIN_READER_PASSWORD"),
+        ("CORS_ORIGINS", "http://x:3000/path", "no origin such as"),
+        ("ALLOWED_HOSTS", "name:80", "no name of a host"),
+        ("READER_PASSWORD_FILE", "/no/such/file", "cannot be read"),
+        ("READER_PASSWORD", "zwölf", "printable ASCII"),
+        ("READER_USER", "a:b", "READER_USER"),
+    ],
+)
+def test_settings_that_are_wrong_are_one_line(
+    tmp_path: Path, name: str, value: str, words: str
+) -> None:
+    output = Refused(tmp_path).refusal(**{f"SUPERTWIN_{name}": value})
+    assert len(output.splitlines()) == 1
+    assert f"SUPERTWIN_{name}" in output
+    assert words in output
+    assert "zwölf" not in output
+
+
+def test_a_base_with_a_path_is_where_the_api_lives(guarded: str) -> None:
+    """A proxy may take the path off, or leave it on."""
+    pages = {
+        httpx.get(
+            url, auth=READER, headers={"Accept": "text/html"}, follow_redirects=True
+        ).text
+        for url in (f"{guarded}/queries", f"{guarded}/supertwin/queries")
+    }
+    assert len(pages) == 1
+    assert 'href="/supertwin/' in pages.pop()

@@ -1,0 +1,61 @@
+"""A live stream says that a store hangs, and outlives a clock that was set back."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from api.services import make_services
+from api.watcher import Message, Windows
+from supertwin.settings import Settings
+from tests.api.test_live import SMALL, stream, until
+from tests.api.watched import BASE, Watched, fed, watched
+from tests.servers import Fuseki
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Watched]:
+    """A store that is fed each second, and an API of their own."""
+    with (
+        watched(tmp_path_factory.mktemp("hangs"), hosts) as found,
+        fed(found.store),
+    ):
+        yield found
+
+
+def test_a_store_that_hangs(live: Watched) -> None:
+    with stream(live) as early:
+        until(early, "tick", 2)
+        os.kill(live.store.pid, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            with stream(live) as late:
+                for sent in (late, early):
+                    problem = until(sent, "problem")[-1]
+                    assert live.store.url in problem.data["detail"]
+                assert time.monotonic() - start < 16
+                os.kill(live.store.pid, signal.SIGCONT)
+                until(late, "tick", 2)
+        finally:
+            os.kill(live.store.pid, signal.SIGCONT)
+        until(early, "tick", 2)
+
+
+def test_a_clock_that_was_set_back(live: Watched) -> None:
+    settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
+
+    async def told() -> list[Message | None]:
+        services = make_services(Settings.model_validate({"base": BASE, **settings}))
+        spec = await services.specs.get("monitor", SMALL)
+        feed, watcher = services.feeds.join(spec, None, 1)
+        await feed.ready.wait()
+        feed.last += 3600
+        found = [await watcher.next(5) for _ in range(4)]
+        services.feeds.leave(feed, watcher)
+        await services.aclose()
+        return found
+
+    assert any(isinstance(one, Windows) for one in asyncio.run(told()))

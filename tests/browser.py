@@ -1,0 +1,76 @@
+"""Debian's Chromium, driven by Playwright, with its own requests switched off."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+_OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SIZE = {"width": 1280, "height": 800}
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser that is closed at the end."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=_OPTIONS
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Watched:
+    """A page, with whatever went wrong on it."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Fail when the page logged an error or asked another origin."""
+        assert not self.errors, self.errors
+        assert not self.outside, self.outside
+
+
+@contextmanager
+def watched_page(
+    browser: Browser, origin: str, scheme: str = "light"
+) -> Iterator[Watched]:
+    """A new page of 1280 x 800 that notes console errors and outside requests."""
+    context = browser.new_context(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
+    watched = Watched(context.new_page())
+    page = watched.page
+    page.on("pageerror", lambda error: watched.errors.append(str(error)))
+    page.on(
+        "console",
+        lambda message: message.type == "error" and watched.errors.append(message.text),
+    )
+    page.on("request", lambda request: _note(watched, request.url, origin))
+    try:
+        yield watched
+    finally:
+        context.close()
+
+
+def _note(watched: Watched, url: str, origin: str) -> None:
+    parts = urlsplit(url)
+    own = f"{parts.scheme}://{parts.netloc}" == origin
+    if parts.scheme in ("http", "https", "ws", "wss") and not own:
+        watched.outside.append(url)

@@ -1,0 +1,35 @@
+"""Saved queries made for the tests: any panel header, any rows, no graph needed."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dashboards.header import SERIES_COLUMNS
+
+SERIES = {"dashboard": "own", "picture": "timeseries"}
+TABLE = {"dashboard": "own", "picture": "table"}
+
+
+def query_text(
+    panel: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    columns: Sequence[str] = SERIES_COLUMNS,
+    params: str = "{host: {type: string}}",
+    body: str = "",
+) -> str:
+    """A saved query with this header; ``body`` is what stands in its WHERE."""
+    head = {"title": "Own", "description": "Rows of a test.", "panel": panel}
+    lines = [f"{key}: {json.dumps(value)}" for key, value in head.items()]
+    lines += [f"params: {params}", f"returns: [{', '.join(columns)}]"]
+    header = "".join(f"#+ {line}\n" for line in lines)
+    names = " ".join(f"?{name}" for name in columns)
+    row = "VALUES (?host) { (UNDEF) }\n" if "host" in params else ""
+    body = body or "?node <urn:name> ?host . "
+    return f"{header}SELECT {names} WHERE {{\n{row}{body}\n}}\n"
+
+
+def save(folder: Path, name: str, text: str) -> None:
+    """Write it where a catalogue finds it."""
+    path = folder / f"{name}.rq"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)

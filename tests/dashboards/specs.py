@@ -1,0 +1,113 @@
+"""Small dashboards of the neutral spec, made by hand."""
+
+from dashboards.spec import (
+    Column,
+    Component,
+    Dashboard,
+    Panel,
+    Picture,
+    Section,
+    Series,
+    Table,
+    Target,
+    Unit,
+)
+from ontology.selectors import escaped
+
+BASE = "http://localhost:8000"
+HOST = "n1"
+SHARE = Unit("FRACTION", "%", "percentunit", "none")
+BYTES = Unit("BYTE", "B", "bytes", "binary")
+HOSTILE = "a$host ${host} [[host]] $__interval <b>*x*</b> _y_ \"q\" 'r' \\ , : `z`"
+
+
+def series(
+    instance: str | None,
+    *,
+    label: str = "",
+    metric: str = "kernel.percpu.cpu.user",
+    target: int = 0,
+    group: str = "",
+) -> Series:
+    """A series of a thread."""
+    return Series(
+        label=label or f"thread {instance}",
+        component=f"{BASE}/twin/{HOST}/thread/0",
+        metric=metric,
+        db_name=metric.replace(".", "_"),
+        instname=instance,
+        target=target,
+        group=group,
+    )
+
+
+def target(name: str = "kernel.percpu.cpu.user", narrows: bool = False) -> Target:
+    """An expression of all instances of a metric."""
+    more = ',instname=~"$component"' if narrows else ""
+    return Target(f'rate({name.replace(".", "_")}{{hostname="{HOST}"{more}}})', name)
+
+
+def panel(*members: Series, picture: Picture = "timeseries", **given: object) -> Panel:
+    """A panel of these series; ``given`` are more fields of it."""
+    found = sorted({member.target for member in members})
+    metrics = [next(m.metric for m in members if m.target == at) for at in found]
+    narrows = bool(given.get("narrows"))
+    fields: dict[str, object] = {
+        "id": "busy",
+        "title": "Busy threads",
+        "description": "How busy each thread is.",
+        "query": "monitor/threads",
+        "picture": picture,
+        "unit": SHARE,
+        "series": members,
+        "targets": tuple(target(metric, narrows) for metric in metrics),
+    }
+    return Panel(**(fields | given))  # type: ignore[arg-type]
+
+
+def table_panel(query: str = "", **given: object) -> Panel:
+    """A table of two disks; its query leaves the host open."""
+    columns = (Column("host"), Column("size", True, BYTES), Column("disk"))
+    rows = ((HOST, 5, f"{BASE}/twin/n1/disk/a"), (HOST, None, f"{BASE}/twin/n1/disk/b"))
+    text = query or (
+        "#+ title: Disks\nPREFIX st: <https://w3id.org/supertwin/ns#>\n"
+        "SELECT ?host ?size ?disk WHERE {\n  VALUES (?host) { (UNDEF) }\n"
+        "  ?disk st:isPartOf/st:hostname $host ; st:diskSize ?size .\n}\n"
+    )
+    fields: dict[str, object] = {
+        "id": "disks",
+        "title": "Disks",
+        "description": "The disks.",
+        "query": "inventory/disks",
+        "picture": "table",
+        "table": Table(columns, rows, text),
+    }
+    return Panel(**(fields | given))  # type: ignore[arg-type]
+
+
+def dashboard(
+    *panels: Panel,
+    host: str = HOST,
+    name: str = "monitor",
+    components: tuple[Component, ...] = (),
+) -> Dashboard:
+    """A dashboard with one section."""
+    return Dashboard(
+        name=name,
+        title=name.capitalize(),
+        host=host,
+        base=BASE,
+        sections=(Section("Socket 0", panels, f"{BASE}/twin/n1/socket/socket-0"),),
+        hosts=(HOST, "n2"),
+        components=components,
+    )
+
+
+def component(label: str, *instances: str) -> Component:
+    """A choice of the drop-down."""
+    return Component(label, label, f"{BASE}/twin/n1/core/0", instances)
+
+
+def quoted(text: str) -> str:
+    """A text as a string of MetricsQL."""
+    return f'"{escaped(text)}"'

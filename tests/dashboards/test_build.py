@@ -1,0 +1,403 @@
+"""A dashboard as its saved queries make it, of hosts with much, little, nothing."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboards.build import Question, build, run
+from dashboards.errors import UnknownDashboardError, UnknownHostError
+from dashboards.spec import Dashboard, Panel
+from ingest.hwloc import parse_hwloc
+from ingest.probe import hwloc_document
+from queries.endpoint import Endpoint
+from queries.errors import EndpointUnreachableError, QuerySyntaxError
+from queries.results import Rows
+from tests.dashboards.saved import SERIES, TABLE, query_text, save
+from tests.dashboards.synthetic import publish_document
+from tests.dashboards.synthetic_facts import big_document, topology
+from tests.servers import Fuseki, free_port
+
+BASE = "http://localhost:8000"
+SMALL = "pack:1 numa:1 l2:1 l1d:2 core:1 pu:2"
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """Hosts: big; poor, whose PCP offers little; idle, without plans; dark, without
+    PCP; shut, whose PCP refused; odd, of a hostile name."""
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        for document in _documents():
+            publish_document(server.url, BASE, document)
+        with Endpoint(f"{server.url}/twin") as twin:
+            twin.update(f"DROP GRAPH <{BASE}/graph/plans/idle>")
+            yield twin
+
+
+def _documents() -> Iterator[dict[str, Any]]:
+    yield big_document("big", topology())
+    yield _poor()
+    yield big_document("idle", topology(SMALL))
+    dark = hwloc_document("dark", parse_hwloc(topology(SMALL)))
+    yield dark
+    refused = {"ok": False, "seconds": 0.1, "reason": "no PMCD answers: start it"}
+    shut = copy.deepcopy(dark) | {"host": "shut"}
+    yield {**shut, "sources": {**shut["sources"], "pcp": refused}}
+    odd = big_document("odd", topology(SMALL))
+    odd["facts"]["disks"][0]["name"] = HOSTILE
+    odd["facts"]["pcp"]["indoms"]["60.1"]["instances"] = [[HOSTILE, 0]]
+    yield odd
+
+
+def _poor() -> dict[str, Any]:
+    document = big_document("poor", topology(SMALL))
+    pcp = document["facts"]["pcp"]
+    gone = ("lmsensors.", "denki.", "kernel.all.pressure.", "kernel.all.cpu.steal")
+    pcp["metrics"] = [m for m in pcp["metrics"] if not m["name"].startswith(gone)]
+    pcp["indoms"]["60.1"]["instances"] = []
+    del pcp["indoms"]["156.0"]
+    return document
+
+
+def made(
+    graph: Endpoint, name: str, host: str, folder: Path | None = None
+) -> Dashboard:
+    """The dashboard, asked of the graph question by question."""
+    return run(
+        build(name, host, BASE, folder), lambda question: graph.select(question.sparql)
+    )
+
+
+def panels(dashboard: Dashboard) -> dict[str, Panel]:
+    return {p.id: p for section in dashboard.sections for p in section.panels}
+
+
+def titled(dashboard: Dashboard, title: str) -> Panel:
+    return next(p for p in panels(dashboard).values() if p.title == title)
+
+
+@pytest.fixture(scope="module")
+def big(graph: Endpoint) -> Dashboard:
+    return made(graph, "monitor", "big")
+
+
+def test_its_rows_are_sockets_domains_and_subjects(big: Dashboard) -> None:
+    titles = [section.title for section in big.sections]
+    assert titles == [
+        *("Host", "Socket 0", "Socket 1", "Memory"),
+        *(f"NUMA domain {number}" for number in range(8)),
+        *("Disks", "Network", "Temperature and power"),
+    ]
+    assert big.sections[1].component == f"{BASE}/twin/big/socket/socket-0"
+    assert big.sections[0].component == ""
+
+
+def test_nothing_is_missing_of_a_host_that_has_it_all(big: Dashboard) -> None:
+    for panel in panels(big).values():
+        assert (panel.problem, panel.why) == ("", ()), panel.id
+        assert panel.series, panel.id
+        assert panel.unit, panel.id
+        assert {s.target for s in panel.series} == set(range(len(panel.targets)))
+
+
+def test_threads_stand_in_topology_order(big: Dashboard) -> None:
+    """Siblings are numbered 64 apart, and share an L1."""
+    heat = [p for p in panels(big).values() if p.title == "Busy threads"]
+    order = [series.instname for panel in heat for series in panel.series]
+    assert order == [f"cpu{n + 64 * s}" for n in range(64) for s in range(2)]
+    groups = [series.group for series in heat[0].series]
+    assert groups[:4] == ["L1d of threads 0,64"] * 2 + ["L1d of threads 1,65"] * 2
+    assert all(len(panel.targets) == 1 for panel in heat)
+
+
+def test_cores_stand_under_the_cache_that_they_share(big: Dashboard) -> None:
+    caches = [p for p in panels(big).values() if p.title.startswith("L3 of")]
+    assert len(caches) == 16
+    assert caches[1].title == "L3 of threads 4-7,68-71"
+    wanted = [f"cpu{n + 64 * s}" for n in range(4, 8) for s in range(2)]
+    assert [series.instname for series in caches[1].series] == wanted
+    assert {panel.width for panel in caches} == {6}
+
+
+def test_shares_are_of_all_threads(big: Dashboard) -> None:
+    time = titled(big, "CPU time")
+    assert time.targets[0].expression == (
+        'rate(kernel_all_cpu_user{hostname="big"}) / 128000'
+    )
+    assert time.stack
+    assert time.unit
+    assert time.unit.qudt == "FRACTION"
+
+
+def test_what_can_be_narrowed_holds_threads_only(big: Dashboard) -> None:
+    for panel in panels(big).values():
+        threads = all("/thread/" in series.component for series in panel.series)
+        assert panel.narrows == threads, panel.id
+        for target in panel.targets:
+            assert ("$component" in target.expression) == panel.narrows
+
+
+def test_ids_are_stable_and_apart(graph: Endpoint, big: Dashboard) -> None:
+    ids = [p.id for section in big.sections for p in section.panels]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[a-z0-9-]+", one) for one in ids)
+    assert "host-cpu-time" in ids
+    again = [p.id for s in made(graph, "monitor", "big").sections for p in s.panels]
+    assert again == ids
+
+
+def test_drop_downs(big: Dashboard) -> None:
+    assert set(big.hosts) == {"big", "poor", "idle", "dark", "shut", "odd"}
+    kinds = [component.id.partition("/")[0] for component in big.components]
+    assert kinds == ["socket"] * 2 + ["numa"] * 8 + ["cache"] * 16 + ["core"] * 64
+    one = next(c for c in big.components if c.id == "cache/l3-4")
+    assert one.label == "L3 of threads 4-7,68-71"
+    assert one.iri == f"{BASE}/twin/big/cache/l3-4"
+    assert set(one.instances) == {f"cpu{n}" for n in (*range(4, 8), *range(68, 72))}
+    assert one.pattern == "cpu4|cpu5|cpu6|cpu7|cpu68|cpu69|cpu70|cpu71"
+
+
+def test_what_a_host_does_not_offer_is_explained(graph: Endpoint) -> None:
+    poor = made(graph, "monitor", "poor")
+    time, pressure = titled(poor, "CPU time"), titled(poor, "Pressure")
+    assert time.why == ("PCP on 'poor' does not offer 'kernel.all.cpu.steal'",)
+    assert len(time.series) == 6
+    assert len(pressure.why) == 1
+    assert pressure.why[0].startswith(
+        "PCP on 'poor' does not offer 'kernel.all.pressure.cpu.some.total', 'kernel"
+    )
+    assert pressure.why[0].endswith(" or 'kernel.all.pressure.irq.full.total'")
+    assert not pressure.series
+    (told,) = titled(poor, "Temperature").why
+    assert told == "PCP on 'poor' does not offer 'lmsensors.*'"
+    (told,) = titled(poor, "Busy disks").why
+    assert told == "'disk.dev.avactive' has no instance on 'poor'"
+
+
+def test_what_no_plan_samples_is_explained(graph: Endpoint) -> None:
+    idle = made(graph, "monitor", "idle")
+    for panel in panels(idle).values():
+        assert not panel.series
+        assert len(panel.why) == 1, panel.id
+        assert panel.why[0].startswith("no plan samples '")
+    (told,) = titled(idle, "Power").why
+    assert told == "no plan samples 'denki.rapl.*' on 'idle'"
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("dark", "'dark' was described without asking PCP: probe it there"),
+        ("shut", "the probe could not read PCP: no PMCD answers: start it"),
+    ],
+)
+def test_a_host_without_any_data_says_so_once_for_each_panel(
+    graph: Endpoint, host: str, reason: str
+) -> None:
+    asked: list[Question] = []
+
+    def ask(question: Question) -> Rows:
+        asked.append(question)
+        return graph.select(question.sparql)
+
+    dashboard = run(build("monitor", host, BASE), ask)
+    assert {panel.why for panel in panels(dashboard).values()} == {(reason,)}
+    assert len([q for q in asked if q.query.startswith("why/")]) == 1
+    titles = [section.title for section in dashboard.sections]
+    assert titles[:3] == ["Host", "Hardware threads", "Memory"]
+
+
+def test_names_are_text(graph: Endpoint) -> None:
+    odd = titled(made(graph, "monitor", "odd"), "Busy disks")
+    assert odd.series[0].label == f"{HOSTILE} busy"
+    assert odd.series[0].instname == HOSTILE
+    assert r'instname="<img src=x onerror=\"alert(1)\">"' in odd.targets[0].expression
+
+
+def test_a_group_of_bare_cores_is_the_socket(graph: Endpoint) -> None:
+    """Of the small host: no L3, and one L2 that both cores share."""
+    odd = made(graph, "monitor", "odd")
+    assert [s.title for s in odd.sections][1] == "Socket 0"
+    wide = titled(odd, "L2 of threads 0-3")
+    assert wide.width == 24
+    assert [c.id for c in odd.components] == [
+        *("socket/socket-0", "numa/0", "core/core-0", "core/core-2"),
+    ]
+
+
+@pytest.mark.parametrize("host", ["", "big"])
+def test_tables_of_all_hosts_or_one(graph: Endpoint, host: str) -> None:
+    inventory = made(graph, "inventory", host)
+    hosts = titled(inventory, "Hosts").table
+    assert hosts
+    names = [row[0] for row in hosts.rows]
+    assert names == (["big"] if host else sorted(inventory.hosts))
+    memory = next(c for c in hosts.columns if c.name == "memory")
+    assert memory.unit
+    assert (memory.numeric, memory.unit.grafana) == (True, "bytes")
+    assert (
+        f"VALUES (?host) {{ ({f'{chr(34)}big{chr(34)}' if host else 'UNDEF'}) }}"
+        in (hosts.query)
+    )
+    assert inventory.components == ()
+    for panel in panels(inventory).values():
+        assert panel.table is not None
+        assert bool(panel.table.rows) != bool(panel.why), panel.id
+
+
+def test_what_fails_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
+    save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
+    # Sound to a tokeniser, and to no store.
+    bad = query_text({**TABLE, "position": 2}, ("x",), "{}", "?x ?y ?z ; ; ?x , .")
+    save(tmp_path, "a/bad", bad)
+    good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
+    assert (good.problem, good.why) == ("", ("the twin holds nothing of this",))
+    assert spoilt.problem.startswith("no SPARQL query: ")
+    assert "\n" not in spoilt.problem
+    assert spoilt.table is None
+
+
+def test_a_wrong_header_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
+    save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
+    wrong = {**SERIES, "picture": "timeserie", "position": 2}
+    save(tmp_path, "b/wrong", query_text(wrong))
+    good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
+    assert good.problem == ""
+    assert spoilt.problem.startswith("queries/b/wrong.rq: panel: picture must be one")
+
+
+def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
+    def ask(question: Question) -> Rows:
+        if question.values.get("pattern") == "lmsensors.*":
+            raise QuerySyntaxError("no such query")
+        return graph.select(question.sparql)
+
+    poor = run(build("monitor", "poor", BASE), ask)
+    assert titled(poor, "Temperature").why == ("lmsensors.*: no such query",)
+    assert len(titled(poor, "CPU time").why) == 1
+
+
+ROW = (
+    'BIND ("a" AS ?component) BIND ("b" AS ?label) BIND ("m" AS ?dbName)'
+    "VALUES (?metric ?instname ?semantics ?unit ?panel) {{ {rows} }}"
+    "?node <https://w3id.org/supertwin/ns#hostname> ?host ."
+)
+UNIT = "<http://qudt.org/vocab/unit/{}>"
+
+
+def own_panels(graph: Endpoint, folder: Path, header: Any, *rows: str) -> list[Panel]:
+    """The panels of a query of the test's own that answers these rows."""
+    columns = ("host", "component", "label", "metric", "dbName")
+    columns += ("instname", "semantics", "unit", "panel")
+    body = ROW.format(rows=" ".join(f"({row})" for row in rows))
+    save(folder, "a/own", query_text({**SERIES, **header}, columns, body=body))
+    return list(panels(made(graph, "own", "big", folder)).values())
+
+
+def test_one_picture_has_one_unit(graph: Endpoint, tmp_path: Path) -> None:
+    rows = [
+        f'"a" "x" "instant" {UNIT.format("BYTE")} "one"',
+        f'"a" "y" "instant" {UNIT.format("SEC")} "two"',
+    ]
+    (mixed,) = own_panels(graph, tmp_path, {"split": False}, *rows)
+    assert mixed.problem.startswith("the rows have several units, BYTE and SEC: split")
+    assert not mixed.targets
+    one, two = own_panels(graph, tmp_path, {}, *rows)
+    assert one.unit
+    assert two.unit
+    assert (one.unit.qudt, two.unit.qudt) == ("BYTE", "SEC")
+    assert (one.title, one.width) == ("one", 12)
+
+
+def test_units_that_scale_to_one_share_a_picture(
+    graph: Endpoint, tmp_path: Path
+) -> None:
+    (panel,) = own_panels(
+        graph,
+        tmp_path,
+        {"split": False},
+        f'"a" "x" "instant" {UNIT.format("KibiBYTE")} ""',
+        f'"a" "y" "instant" {UNIT.format("BYTE")} ""',
+    )
+    assert [target.expression for target in panel.targets] == [
+        'm{hostname="big",instname="x"} * 1024',
+        'm{hostname="big",instname="y"}',
+    ]
+    assert [series.target for series in panel.series] == [0, 1]
+
+
+def test_a_unit_that_nobody_draws_is_the_panels_problem(
+    graph: Endpoint, tmp_path: Path
+) -> None:
+    (panel,) = own_panels(graph, tmp_path, {}, '"a" "x" "instant" <urn:furlong> ""')
+    assert panel.problem.startswith("no way to draw the unit 'urn:furlong'; known:")
+
+
+def test_rows_of_other_metrics_are_not_drawn(graph: Endpoint, tmp_path: Path) -> None:
+    (panel,) = own_panels(
+        graph,
+        tmp_path,
+        {"metrics": ["a.*"]},
+        '"a.b" "x" "instant" UNDEF ""',
+        '"c.d" "y" "instant" UNDEF ""',
+    )
+    assert [series.metric for series in panel.series] == ["a.b"]
+
+
+def test_equal_titles_get_ids_apart(graph: Endpoint, tmp_path: Path) -> None:
+    first, second = own_panels(
+        graph,
+        tmp_path,
+        {},
+        '"a" "x" "instant" UNDEF "é!"',
+        '"a" "y" "instant" UNDEF "è?"',
+    )
+    assert (first.id, second.id) == ("own", "own-2")
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "error", "message"),
+    [
+        ("x", "big", UnknownDashboardError, "no dashboard 'x'; there are: inventory"),
+        ("monitor", "", UnknownHostError, "dashboard monitor is about one host: name"),
+        ("monitor", "n9", UnknownHostError, "no host 'n9'; it knows: big, dark, idle"),
+        ("inventory", "n9", UnknownHostError, "no host 'n9'; it knows: big, dark"),
+        ("monitor", "\udcff", UnknownHostError, "no host"),
+    ],
+)
+def test_what_is_unknown_is_refused(
+    graph: Endpoint, name: str, host: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        made(graph, name, host)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_store_that_is_away_ends_it() -> None:
+    with (
+        Endpoint(f"http://127.0.0.1:{free_port()}/twin") as away,
+        pytest.raises(EndpointUnreachableError),
+    ):
+        made(away, "monitor", "big")
+
+
+def test_questions_of_one_batch_are_asked_once(graph: Endpoint) -> None:
+    batches = build("monitor", "big", BASE)
+    asked = next(batches)
+    assert len({(q.query, str(q.values)) for q in asked}) == len(asked)
+    assert len(asked) <= 12
+    batches.close()
+
+
+def test_it_is_plain_data(big: Dashboard) -> None:
+    document = json.loads(json.dumps(big.document()))
+    assert document["host"] == "big"
+    (first, *_) = document["sections"][0]["panels"]
+    assert first["id"] == "host-cpu-time"
+    assert first["targets"][0]["metric"] == "kernel.all.cpu.user"
+    assert first["unit"]["grafana"] == "percentunit"

@@ -1,0 +1,76 @@
+"""Which dashboards there are: whatever names a saved query's panels state."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboards.catalogue import definition, load_dashboards
+from dashboards.errors import UnknownDashboardError
+from dashboards.header import PanelHeader
+from queries.errors import CatalogueError
+from sampler_bridge.monitor import load_monitor
+from tests.dashboards.saved import SERIES, TABLE, query_text, save
+
+
+def test_ours() -> None:
+    monitor, inventory = definition("monitor"), definition("inventory")
+    assert list(load_dashboards()) == ["inventory", "monitor"]
+    assert (monitor.title, monitor.about_one_host) == ("Monitor", True)
+    assert (inventory.title, inventory.about_one_host) == ("Inventory and drift", False)
+
+
+@pytest.mark.parametrize("name", load_dashboards())
+def test_no_header_is_wrong(name: str) -> None:
+    assert not [panel.problem for panel in definition(name).panels if panel.problem]
+
+
+@pytest.mark.parametrize("name", load_dashboards())
+def test_positions_tell_panels_apart(name: str) -> None:
+    positions = [panel.position for panel in definition(name).panels]
+    assert positions == sorted(set(positions))
+
+
+@pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)
+def test_what_monitor_needs_is_in_the_monitor_set(panel: PanelHeader) -> None:
+    assert panel.metrics
+    assert set(panel.metrics) <= set(load_monitor())
+
+
+def test_a_header_alone_makes_a_dashboard(tmp_path: Path) -> None:
+    save(tmp_path, "a/late", query_text({**TABLE, "position": 9}, columns=("host",)))
+    save(tmp_path, "b/early", query_text([{**SERIES, "position": 1}]))
+    save(
+        tmp_path,
+        "c/other",
+        query_text({**TABLE, "dashboard": "two-words"}, columns=("host",)),
+    )
+    own = definition("own", tmp_path)
+    assert [panel.saved.name for panel in own.panels] == ["b/early", "a/late"]
+    assert own.about_one_host
+    assert definition("two-words", tmp_path).title == "Two words"
+    assert not definition("two-words", tmp_path).about_one_host
+
+
+def test_an_unknown_name_lists_the_known() -> None:
+    with pytest.raises(UnknownDashboardError, match="'x'; there are: inventory, mon"):
+        definition("x")
+
+
+def test_a_wrong_header_stands_where_it_says(tmp_path: Path) -> None:
+    save(tmp_path, "a/b", query_text({**SERIES, "picture": "pie"}))
+    save(tmp_path, "a/c", query_text({**TABLE, "dashboard": "two"}, columns=("host",)))
+    own, two = load_dashboards(tmp_path).values()
+    assert own.panels[0].problem.startswith("queries/a/b.rq: panel: picture must be")
+    assert [panel.problem for panel in two.panels] == [""]
+
+
+def test_a_header_without_a_dashboard_stands_on_all(tmp_path: Path) -> None:
+    save(tmp_path, "a/b", query_text({"picture": "table"}, columns=("host",)))
+    save(tmp_path, "a/c", query_text(TABLE, columns=("host",)))
+    (own,) = load_dashboards(tmp_path).values()
+    assert [bool(panel.problem) for panel in own.panels] == [True, False]
+
+
+def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match="holds no saved query"):
+        load_dashboards(tmp_path)

@@ -1,0 +1,89 @@
+"""Units: every one that PCP's become is drawn, per second too where that is one."""
+
+from fractions import Fraction
+
+import pytest
+
+from dashboards.errors import UnitError
+from dashboards.spec import Unit
+from dashboards.units import drawn_unit, local_name, one_unit
+from ontology import units as pcp
+from ontology.terms import UNIT
+
+# Of Grafana's packages/grafana-data/src/valueFormats/categories.ts.
+GRAFANA = {
+    *("short", "none", "percent", "percentunit", "bytes", "Bps", "bps", "s", "hertz"),
+    *("cps", "watt", "joule", "volt", "amp", "celsius", "rotrpm"),
+}
+PCP_UNITS = sorted(pcp._UNITS)
+
+
+@pytest.mark.parametrize("text", PCP_UNITS)
+def test_every_unit_of_pcp_is_drawn(text: str) -> None:
+    iri = pcp.qudt_unit(text)
+    assert iri is not None
+    unit, scale = drawn_unit(local_name(str(iri)))
+    assert unit.grafana in GRAFANA
+    assert scale > 0
+
+
+@pytest.mark.parametrize(
+    ("qudt", "rate", "drawn", "grafana", "scale"),
+    [
+        ("BYTE", False, "BYTE", "bytes", Fraction(1)),
+        ("KibiBYTE", False, "BYTE", "bytes", Fraction(1024)),
+        ("ExbiBYTE", False, "BYTE", "bytes", Fraction(2**60)),
+        ("KibiBYTE", True, "BYTE-PER-SEC", "Bps", Fraction(1024)),
+        ("MilliSEC", False, "SEC", "s", Fraction(1, 1000)),
+        ("MilliSEC", True, "FRACTION", "percentunit", Fraction(1, 1000)),
+        ("MicroSEC", True, "FRACTION", "percentunit", Fraction(1, 10**6)),
+        ("NanoSEC", True, "FRACTION", "percentunit", Fraction(1, 10**9)),
+        ("HR", False, "SEC", "s", Fraction(3600)),
+        ("NUM", False, "NUM", "short", Fraction(1)),
+        ("NUM", True, "NUM-PER-SEC", "cps", Fraction(1)),
+        ("J", True, "W", "watt", Fraction(1)),
+        ("MicroJ", True, "W", "watt", Fraction(1, 10**6)),
+        ("DEG_C", False, "DEG_C", "celsius", Fraction(1)),
+        ("MegaHZ", False, "HZ", "hertz", Fraction(10**6)),
+        (None, False, "UNITLESS", "short", Fraction(1)),
+        (None, True, "NUM-PER-SEC", "cps", Fraction(1)),
+    ],
+)
+def test_what_is_drawn_and_its_scale(
+    qudt: str | None, rate: bool, drawn: str, grafana: str, scale: Fraction
+) -> None:
+    unit, found = drawn_unit(qudt, rate=rate)
+    assert (unit.qudt, unit.grafana, found) == (drawn, grafana, scale)
+
+
+def test_bytes_are_shortened_by_1024_and_rates_by_1000() -> None:
+    assert drawn_unit("KibiBYTE")[0].prefixes == "binary"
+    assert drawn_unit("KibiBYTE", rate=True)[0].prefixes == "decimal"
+    assert drawn_unit("DEG_C")[0].prefixes == "none"
+
+
+@pytest.mark.parametrize(
+    ("qudt", "rate", "message"),
+    [
+        ("FURLONG", False, "no way to draw the unit 'FURLONG'; known: A, BIT"),
+        ("DEG_C", True, "no unit for 'DEG_C' per second: state one"),
+        ("NUM-PER-SEC", True, "no unit for 'NUM-PER-SEC' per second"),
+    ],
+)
+def test_units_that_nobody_can_draw(qudt: str, rate: bool, message: str) -> None:
+    with pytest.raises(UnitError, match=message) as caught:
+        drawn_unit(qudt, rate=rate)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_picture_has_one_unit() -> None:
+    byte, kibi = drawn_unit("BYTE")[0], drawn_unit("KibiBYTE")[0]
+    assert one_unit([byte, kibi]) == byte
+    with pytest.raises(UnitError, match="several units, BYTE and SEC: split them"):
+        one_unit([byte, drawn_unit("SEC")[0]])
+
+
+def test_local_names_of_foreign_units_stay_whole() -> None:
+    assert local_name(str(UNIT["BYTE"])) == "BYTE"
+    assert local_name("urn:x") == "urn:x"
+    assert isinstance(drawn_unit("W")[0], Unit)

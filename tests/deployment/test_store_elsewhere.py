@@ -1,0 +1,223 @@
+"""A store elsewhere: under a path, behind an account, in parts that take and answer."""
+
+import time
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from sampler_bridge.errors import StoreDownError
+from sampler_bridge.store import Store
+from supertwin import tools
+from tests.api.servers import Api
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import LOOPBACK, Fuseki, Pmcd, VictoriaMetrics, answers, wait_until
+
+METRIC = "kernel.all.pswitch"
+ACCOUNT = ("ada", "pass:word")
+INSERT, SELECT = "/insert/7/prometheus", "/select/7/prometheus"
+
+
+class Prefixed(VictoriaMetrics):
+    """A store under a path."""
+
+    def start(self) -> None:
+        self.url = f"http://{LOOPBACK}:{self.port}/deep/store"
+        self.launch(
+            [
+                tools.store(),
+                f"-storageDataPath={self.folder / 'data'}",
+                f"-httpListenAddr={LOOPBACK}:{self.port}",
+                *("-search.latencyOffset=0s", "-http.pathPrefix=/deep/store"),
+                "-loggerLevel=ERROR",
+            ]
+        )
+        self.ready(lambda: answers(f"{self.url}/health"))
+
+
+class Cluster(BaseHTTPRequestHandler):
+    """What vminsert and vmselect serve under a tenant's path, and nothing else."""
+
+    protocol_version = "HTTP/1.1"
+    store = ""
+    account: tuple[str, str] | None = None
+
+    def do_GET(self) -> None:
+        self._pass_on()
+
+    def do_POST(self) -> None:
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = self._path_within()
+        if not self._let_in():
+            self._reply(401, b"no account")
+        elif path is None:
+            self._reply(400, b"unsupported path requested")
+        else:
+            kind = self.headers.get("Content-Type", "text/plain")
+            answer = httpx.request(
+                self.command,
+                self.store + path,
+                content=body,
+                headers={"Content-Type": kind},
+            )
+            self._reply(answer.status_code, answer.content)
+
+    def _let_in(self) -> bool:
+        sent = self.headers.get("Authorization", "").removeprefix("Basic ")
+        return self.account is None or b64decode(sent).decode() == ":".join(
+            self.account
+        )
+
+    def _path_within(self) -> str | None:
+        if self.path.startswith(f"{INSERT}/api/v1/import/"):
+            return self.path.removeprefix(INSERT)
+        if self.path.startswith(f"{SELECT}/api/v1/query"):
+            return self.path.removeprefix(SELECT)
+        return None
+
+    def _reply(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def cluster(store: str, account: tuple[str, str] | None = None) -> Iterator[str]:
+    handler = type("Tenant", (Cluster,), {"store": store, "account": account})
+    with ThreadingHTTPServer((LOOPBACK, 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://{LOOPBACK}:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
+    with Pmcd(tmp_path_factory.mktemp("pmcd")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        yield server.url
+
+
+@pytest.fixture
+def sampled(tmp_path: Path, pmcd: Pmcd) -> Iterator[Callable[[str], BridgeProcess]]:
+    bridges = []
+
+    def start(write_url: str) -> BridgeProcess:
+        bridge = BridgeProcess(tmp_path / "bridge", pmcd.address, write_url)
+        bridges.append(bridge)
+        bridge.plan([METRIC], 1.0)
+        bridge.start()
+        bridge.wait_for(lambda status: status["written"] > 1 and closes(status))
+        return bridge
+
+    yield start
+    for bridge in bridges:
+        bridge.clean()
+
+
+def store_of(api: Api) -> dict[str, Any]:
+    found: dict[str, Any] = httpx.get(f"{api.url}/health").json()["services"]["store"]
+    return found
+
+
+def has_series(store: VictoriaMetrics) -> bool:
+    """Whether what was sampled arrived: a cluster shows it after a while."""
+    return "kernel_all_pswitch" in store.label_values("__name__")
+
+
+def test_a_store_under_a_path(
+    tmp_path: Path, fuseki: str, sampled: Callable[[str], BridgeProcess]
+) -> None:
+    with (
+        Prefixed(tmp_path / "store") as store,
+        Api(tmp_path / "api", fuseki_url=fuseki, store_read_url=store.url) as api,
+    ):
+        sampled(store.url)
+        wait_until(lambda: has_series(store))
+        assert store_of(api)["ok"]
+
+
+def test_a_cluster_takes_here_and_answers_there(
+    tmp_path: Path, fuseki: str, sampled: Callable[[str], BridgeProcess]
+) -> None:
+    with (
+        VictoriaMetrics(tmp_path / "store") as store,
+        cluster(store.url, ACCOUNT) as front,
+    ):
+        with_account = front.replace("//", f"//{':'.join(ACCOUNT)}@")
+        with Api(
+            tmp_path / "api",
+            fuseki_url=fuseki,
+            store_read_url=f"{front}{SELECT}",
+            store_write_url=f"{front}{INSERT}",
+            store_user=ACCOUNT[0],
+            store_password=ACCOUNT[1],
+        ) as api:
+            sampled(f"{with_account}{INSERT}")
+            assert store_of(api)["ok"]
+        wait_until(lambda: has_series(store))
+
+
+def test_a_store_that_refuses_the_account(tmp_path: Path, fuseki: str) -> None:
+    with (
+        VictoriaMetrics(tmp_path / "store") as store,
+        cluster(store.url, ACCOUNT) as front,
+        Api(
+            tmp_path / "api", fuseki_url=fuseki, store_read_url=f"{front}{SELECT}"
+        ) as api,
+    ):
+        reason = store_of(api)["reason"]
+        assert "refuses the account (401)" in reason
+        assert "SUPERTWIN_STORE_PASSWORD" in reason
+        client = Store(f"{front}{INSERT}", ("ada", "wrong"))
+        for call in (client.started, lambda: client.write(b"a 1")):
+            with pytest.raises(
+                StoreDownError, match=r"account \(401\).*STORE_PASSWORD"
+            ):
+                call()
+        client.close()
+
+
+def test_a_path_that_no_store_serves_is_told(tmp_path: Path) -> None:
+    with (
+        VictoriaMetrics(tmp_path / "store") as store,
+        cluster(store.url) as front,
+    ):
+        for path in ("", SELECT, "/insert/7"):
+            client = Store(f"{front}{path}")
+            with pytest.raises(StoreDownError, match="HTTP 400"):
+                client.started()
+            client.close()
+
+
+def test_a_cluster_does_not_say_when_it_started(tmp_path: Path) -> None:
+    with (
+        VictoriaMetrics(tmp_path / "store") as store,
+        cluster(store.url) as front,
+    ):
+        client = Store(f"{front}{INSERT}")
+        assert client.started() is None
+        client.show()
+        line = f"after 1 {int(time.time() * 1000)}\n".encode()
+        assert client.write(line) is None
+        client.close()
+        wait_until(lambda: "after" in store.label_values("__name__"), 10)

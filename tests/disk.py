@@ -1,0 +1,39 @@
+"""A small file system of its own, which can really be full; root is not needed."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_MOUNT = 'mount -t tmpfs -o "size=$2" none "$1" && echo mounted && exec sleep 3600'
+
+
+@contextmanager
+def small_disk(folder: Path, kib: int) -> Iterator[Path]:
+    """A disk of so many KiB, mounted where a process of its own sees it."""
+    folder.mkdir(parents=True)
+    words = ["setpriv", "--pdeathsig", "TERM", "unshare", "--mount"]
+    if os.geteuid() != 0:
+        words.append("--map-root-user")
+    mount = ["sh", "-c", _MOUNT, "sh", str(folder), f"{kib}k"]
+    with subprocess.Popen([*words, *mount], stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout
+            assert holder.stdout.readline() == b"mounted\n"
+            yield Path(f"/proc/{holder.pid}/root{folder}")
+        finally:
+            holder.kill()
+
+
+def fill(folder: Path) -> Path:
+    """Leave not one free block; the answer is the file that holds them."""
+    path = folder / "filler"
+    with path.open("ab", buffering=0) as file:
+        for size in (65536, 4096, 1):
+            try:
+                while file.write(b"x" * size):
+                    pass
+            except OSError:
+                continue
+    return path

@@ -1,0 +1,111 @@
+"""Probe documents to describe, small ones and one with something of every source."""
+
+import subprocess
+from typing import Any
+
+from ingest.hwloc import parse_hwloc
+from ontology.iris import Iris
+
+IRIS = Iris("http://localhost:8000")
+
+
+def synthetic(text: str) -> bytes:
+    """hwloc's XML of a made-up machine."""
+    return subprocess.run(
+        ["lstopo-no-graphics", "--input", text, "--of", "xml"],
+        capture_output=True,
+        check=True,
+    ).stdout
+
+
+def document(facts: dict[str, Any], host: str = "n1") -> dict[str, Any]:
+    """A document of which some sources answered and lshw did not."""
+    return {
+        "format": "supertwin-probe/1",
+        "host": host,
+        "started": "2026-11-21T00:00:00Z",
+        "ended": "2026-11-21T00:00:02Z",
+        "sources": {
+            "hwloc": {"ok": True, "seconds": 0.1, "reason": None},
+            "lshw": {"ok": False, "seconds": 0.0, "reason": "lshw is not installed"},
+        },
+        "facts": facts,
+    }
+
+
+PCP: dict[str, Any] = {
+    "metrics": [
+        {
+            "name": "kernel.percpu.cpu.user",
+            "pmid": "60.0.0",
+            "type": "u64",
+            "semantics": "counter",
+            "units": "millisec",
+            "indom": "60.0",
+            "help": "percpu user CPU time",
+        },
+        {
+            "name": "mem.util.free",
+            "pmid": "60.1.4",
+            "type": "u64",
+            "semantics": "instant",
+            "units": "Kbyte",
+            "indom": None,
+            "help": "free memory",
+        },
+        {
+            "name": "proc.psinfo.rss",
+            "pmid": "3.8.22",
+            "type": "u32",
+            "semantics": "instant",
+            "units": "Kbyte",
+            "indom": "3.9",
+            "help": "resident set size",
+        },
+    ],
+    "indoms": {
+        "60.0": {"stored": True, "count": 2, "instances": [["cpu0", 0], ["cpu1", 1]]},
+        "3.9": {"stored": False, "count": 300, "instances": []},
+    },
+    "pmdas": {"60": "linux", "3": "proc"},
+}
+
+
+def whole() -> dict[str, Any]:
+    """A document with something of every source."""
+    parts = {"vendor": "V", "model": "M", "serial": "S1"}
+    cpu = {"vendor": "V", "family": "6", "model": "1", "name": "x", "flags": ["a"]}
+    event = {"name": "E", "description": "", "code": "0x1"}
+    return document(
+        {
+            "hwloc": parse_hwloc(
+                synthetic("pack:1 numa:2 l3:1 l2:2 group:2 core:1 pu:2")
+            ),
+            "pcp": PCP,
+            "disks": [{"name": "vda", "size": 1, "rotational": False}],
+            "nics": [{"name": "eth0", "speed": None, "up": True, "virtual": False}],
+            "lshw": {
+                "memory_banks": [{"slot": "A", "size": 1, "clock": None}],
+                "disks": [{"name": "vda", "model": "x"}],
+                "nics": [{"name": "eth0", "firmware": None}],
+            },
+            "os": {"kernel": "6.1", "machine_id": "3d1219", "memory": 1},
+            "board": {"board": parts, "system": parts, "bios": {"date": "today"}},
+            "cpu": {"sockets": {"0": cpu}},
+            "clocks": {"0": {"base": 1, "min": None, "max": 3, "governor": "g"}},
+            "numa_distances": [{"from": 0, "to": 1, "value": 21}],
+            "event_sources": ["cpu", "software"],
+            "pfm": {
+                "pmus": [
+                    {
+                        "name": "p",
+                        "description": "P",
+                        "type": "core",
+                        "counters": 4,
+                        "fixed_counters": 0,
+                        "events": [{**event, "umasks": [{**event, "name": "U"}]}],
+                    }
+                ]
+            },
+        }
+    )

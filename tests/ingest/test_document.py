@@ -1,0 +1,171 @@
+"""What is no probe's document is refused in one line that says where."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdflib import Graph
+
+from ingest.describe import describe
+from ingest.document import check_document
+from ingest.errors import DocumentError
+from shapes.validate import validate
+from tests.ingest.documents import IRIS, whole
+
+WHOLE = whole()
+OTHER = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.integers(-3, 70_000)
+    | st.floats()
+    | st.text(st.characters(exclude_categories=[]), max_size=6)
+    | st.sampled_from(["", ".", "..", "cpu0", "data", "\ud800", "\x00\n", "core"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def paths(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path of every value in a document, bar the document itself."""
+    inner = node.items() if isinstance(node, dict) else enumerate(node)
+    found = []
+    for step, value in inner:
+        found.append((*path, step))
+        if isinstance(value, dict | list):
+            found += paths(value, (*path, step))
+    return found
+
+
+PATHS = paths(WHOLE)
+
+
+def changed(path: tuple[Any, ...], change: Any) -> dict[str, Any]:
+    """The document with one value, somewhere, given to a function of its container."""
+    document = copy.deepcopy(WHOLE)
+    node: Any = document
+    for step in path[:-1]:
+        node = node[step]
+    change(node, path[-1])
+    return document
+
+
+def replaced(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    return changed(path, lambda node, step: node.__setitem__(step, value))
+
+
+def twice(node: Any, step: Any) -> None:
+    if isinstance(node, dict):
+        node[f"{step} again"] = node[step]
+    else:
+        node.append(node[step])
+
+
+@st.composite
+def mutations(draw: st.DrawFn) -> dict[str, Any]:
+    path = draw(st.sampled_from(PATHS))
+    kind = draw(st.sampled_from(["replace", "remove", "twice", "swap"]))
+    if kind == "remove":
+        return changed(path, lambda node, step: node.pop(step))
+    if kind == "twice":
+        return changed(path, twice)
+    if kind == "swap":
+        other: Any = WHOLE
+        for step in draw(st.sampled_from(PATHS)):
+            other = other[step]
+        return replaced(path, copy.deepcopy(other))
+    return replaced(path, draw(OTHER))
+
+
+def test_the_whole_document_is_described_and_valid() -> None:
+    check_document(WHOLE)
+    description = describe(WHOLE, IRIS, ["mem.util.free", "kernel.percpu.cpu.user"])
+    assert validate(description.union()).lines == []
+
+
+@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@given(mutations())
+def test_any_change_is_refused_in_one_line_or_described(
+    document: dict[str, Any],
+) -> None:
+    try:
+        description = describe(document, IRIS, ["mem.util.free"])
+    except DocumentError as error:
+        assert len(str(error).splitlines()) == 1, error
+        assert str(error).isprintable()
+        assert len(str(error)) < 400
+        return
+    text = description.twin.ntriples() + description.probe.ntriples()
+    assert len(Graph().parse(data=text, format="nt")) > 0
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(mutations())
+def test_what_is_described_is_judged_by_the_shapes(document: dict[str, Any]) -> None:
+    try:
+        description = describe(document, IRIS, ["mem.util.free"])
+    except DocumentError:
+        return
+    report = validate(description.union())
+    assert report.conforms or report.lines
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("facts", None, "facts is null, expected an object"),
+        ("host", "", 'host is the text "", expected a name'),
+        ("started", "today", 'started is the text "today", expected a time such as'),
+        ("sources.lshw.ok", 1, "sources.lshw.ok is the number 1, expected true or"),
+        (
+            "facts.hwloc.caches.0.size",
+            "big",
+            'facts.hwloc.caches[0].size is the text "big", expected a whole number',
+        ),
+        ("facts.hwloc.caches.0.type", [], "type is a list, expected data, instruction"),
+        ("facts.hwloc.threads", {}, "threads is an object, expected a list"),
+        ("facts.hwloc.threads.0.os_index", -1, "from 0 to 65535"),
+        ("facts.hwloc.cores.0.threads", [99], "one of the cores holds a CPU"),
+        ("facts.hwloc.numa.1.os_index", 0, "facts.hwloc: NUMANode 0 stands twice"),
+        ("facts.pcp.metrics.1", 7, "facts.pcp.metrics[1] is the number 7"),
+        ("facts.pcp.metrics.1.name", "x\n" * 99, "facts.pcp.metrics[1].name"),
+        (
+            "facts.pcp.indoms.60.0.instances.0",
+            ["cpu0", 0, 1],
+            'facts.pcp.indoms["60.0"].instances[0] is a list, expected a list of two',
+        ),
+        ("facts.cpu.sockets.0.flags", 1e400, "is the number Infinity, expected a list"),
+        ("facts.lshw.memory_banks.0.slot", "..", 'is the text "..", expected a name'),
+    ],
+)
+def test_the_line_says_where_what_and_what_instead(
+    path: str, value: Any, said: str
+) -> None:
+    steps: list[Any] = path.replace("60.0", "60:0").split(".")
+    steps = [
+        int(s) if s.isdecimal() and steps[at - 1] != "sockets" else s.replace(":", ".")
+        for at, s in enumerate(steps)
+    ]
+    if path.endswith(".name"):
+        value = [value]
+    with pytest.raises(DocumentError) as caught:
+        check_document(replaced(tuple(steps), value))
+    assert said in str(caught.value)
+    assert str(caught.value).endswith("write it anew with `supertwin probe --out FILE`")
+
+
+def test_a_missing_key_is_named() -> None:
+    document = changed(("facts", "pcp", "indoms"), lambda node, step: node.pop(step))
+    with pytest.raises(DocumentError, match=r"^facts\.pcp\.indoms is missing: write"):
+        check_document(document)
+
+
+@pytest.mark.parametrize("document", [None, [], 7, {}, "x", json.loads("[[]]")])
+def test_what_is_no_document_at_all(document: Any) -> None:
+    with pytest.raises(DocumentError):
+        check_document(document)

@@ -1,0 +1,95 @@
+"""lstopo's drawing of topologies that anybody may have written."""
+
+import subprocess
+import time
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from ingest.errors import SourceError, TopologyError
+from ingest.lstopo import drawable, plain, sketch
+
+DEEP = b"<a>" * 3000 + b"</a>" * 3000 + b"</topology>"
+# Over such numbers lstopo works until its time is over.
+OTHER = b'os_index="99999999999999999999"'
+HOSTILE = '<script x="1">&amp;\N{RIGHT-TO-LEFT OVERRIDE}'
+
+
+def lstopo(text: str, *options: str) -> bytes:
+    command = ["lstopo-no-graphics", "--input", text, *options, "--of", "xml"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def with_device(xml: bytes, name: str) -> bytes:
+    """The topology with a disk of that name, and the name in an info too."""
+    written = name.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    device = (
+        f'<object type="OSDev" gp_index="99" name="{written}" osdev_type="0">'
+        f'<info name="Model" value="{written}"/></object>'
+    )
+    end = xml.rindex(b"</object>")
+    return xml[:end] + device.encode() + xml[end:]
+
+
+def test_a_machine_is_drawn_in_several_layouts() -> None:
+    made = sketch(lstopo("pack:2 l3:4 core:3 pu:2"))
+    sizes = {fromstring(svg).get("width") for svg in made.svgs}
+    assert len(sizes) == 2
+    for svg in made.svgs:
+        assert b"PU_47_rect" in svg and b"PU_48_rect" not in svg
+    assert made.xml.count(b'type="PU"') == 48
+
+
+def test_what_is_marked_version_3_is_drawn() -> None:
+    xml = lstopo("pack:1 core:2 pu:1")
+    newer = xml.replace(b'version="2.0"', b'version="3.0"', 1)
+    assert newer != xml
+    assert b'version="2.0"' in drawable(newer)
+    assert sketch(newer).svgs == sketch(xml).svgs
+
+
+def test_version_1_is_drawn() -> None:
+    old = lstopo("pack:1 core:2 pu:1", "--export-xml-flags", "1")
+    assert b"<topology>" in old
+    assert b"PU_1_rect" in sketch(old).svgs[0]
+
+
+def test_names_cannot_become_markup() -> None:
+    """lstopo copies them into its SVG as they are."""
+    svg = sketch(with_device(lstopo("pack:1 core:1 pu:1"), HOSTILE)).svgs[0]
+    fromstring(svg)
+    assert b"<script" not in svg
+    assert b"[script x=_1_]" in svg
+
+
+def test_plain_text_keeps_its_letters() -> None:
+    assert plain("sda 1 (RAM) _-/") == "sda 1 (RAM) _-/"
+    assert plain("a<b>&\n\0é") == "a[b]+???"
+
+
+@pytest.mark.parametrize(
+    ("xml", "said"),
+    [
+        (b"", "cannot be read"),
+        (b"<topology", "cannot be read"),
+        (b'<!DOCTYPE t [<!ENTITY x "y">]><topology/>', "declares an entity"),
+        (lstopo("pu:1").replace(b"</topology>", DEEP), "nested too deeply"),
+        (lstopo("pu:2").replace(b'os_index="1"', b'os_index="-5"'), "no os_index"),
+        (lstopo("pu:2").replace(b'os_index="1"', OTHER), "the CPU set of others"),
+    ],
+    ids=["empty", "cut", "entity", "deep", "negative", "other"],
+)
+def test_what_is_no_topology_is_refused(xml: bytes, said: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(TopologyError, match=said):
+        sketch(xml)
+    assert time.monotonic() - start < 5
+
+
+def test_what_lstopo_refuses_is_one_line() -> None:
+    with pytest.raises(SourceError, match="lstopo-no-graphics failed") as error:
+        sketch(
+            b'<topology version="2.0"><object type="Machine" cpuset="0x1">'
+            b'<object type="PU" os_index="0" cpuset="0x1"/></object></topology>'
+        )
+    assert "\n" not in str(error.value)

@@ -1,0 +1,80 @@
+"""The bridge and its state folder: damaged files, a disk that is full."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.cursor import Cursor, load_cursor
+from sampler_bridge.plan import load_plan
+from tests.disk import fill, small_disk
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics
+
+NewBridge = Callable[..., BridgeProcess]
+
+FEW = ["kernel.all.pswitch", "sample.milliseconds"]
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"taken": [-1, 1e9]}', "\0"], ids=["deep", "odd", "nul"]
+)
+def test_a_damaged_cursor_is_named_once_and_written_anew(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, text: str
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(FEW, 0.2)
+    (bridge.state / "cursor.json").write_text(text)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 5)
+    assert bridge.end() == 0
+    assert bridge.output().count("is no cursor") == 1
+    assert "Traceback" not in bridge.output()
+    assert load_cursor(bridge.state / "cursor.json").taken > Cursor().taken
+    assert closes(bridge.status())
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"metrics": 7}', "{"], ids=["deep", "odd", "cut short"]
+)
+def test_a_damaged_plan_is_named_once_and_waited_for(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, text: str
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    (bridge.state / "plan.json").write_text(text)
+    bridge.start()
+    bridge.wait_for(lambda status: "does not answer" in status["plan"]["reason"])
+    assert bridge.end() == 0
+    assert bridge.output().count("is no plan") == 1
+    assert "Traceback" not in bridge.output()
+    assert load_plan(bridge.state / "plan.json") is None
+
+
+def test_a_full_disk_costs_points_and_nothing_else(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", 2048) as folder:
+        bridge = new_bridge(pmcd.address, store.url, state=str(folder))
+        bridge.state = folder
+        bridge.plan(FEW, 0.1)
+        bridge.start()
+        bridge.wait_for(lambda status: status["written"] > 10)
+        filler = fill(folder)
+        bridge.wait_for(lambda status: _lost(status) > 20)
+        for _ in range(3):
+            time.sleep(1)
+            age = time.time() - (folder / "status.json").stat().st_mtime
+            assert age < 3
+        filler.unlink()
+        lost, written = _lost(bridge.status()), bridge.status()["written"]
+        bridge.wait_for(lambda status: status["written"] > written + 20)
+        assert _lost(bridge.status()) < lost + 20
+        assert bridge.end() == 0
+        assert closes(bridge.status())
+        assert "Traceback" not in bridge.output()
+
+
+def _lost(status: dict[str, dict[str, int]]) -> int:
+    found = [n for why, n in status["missing"].items() if "cannot be written" in why]
+    return sum(found)

@@ -1,0 +1,58 @@
+"""The API before a real graph and a real series store, for a browser to look at."""
+
+from dataclasses import dataclass
+
+import httpx
+
+from tests.api.servers import Api
+from tests.dashboards.synthetic import big_host, publish_document
+from tests.dashboards.synthetic_facts import big_document, topology
+from tests.servers import Fuseki, VictoriaMetrics
+
+BIG, QUIET = "big", "quiet"
+# What a browser would run, were it ever taken for HTML.
+HOSTILE = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
+_MINUTES, _AHEAD_S = 6, 900
+
+
+@dataclass
+class Site:
+    """The running servers; ``before`` is the first page as it was without any host."""
+
+    api: Api
+    fuseki: Fuseki
+    store: VictoriaMetrics
+    before: str = ""
+
+    @property
+    def url(self) -> str:
+        return self.api.url
+
+    def get(self, path: str, accept: str = "application/json") -> httpx.Response:
+        """An answer of the API."""
+        headers = {"Accept": accept}
+        return httpx.get(self.url + path, headers=headers, timeout=30, trust_env=False)
+
+    def fill(self) -> None:
+        """A host of 128 threads with series, and one without any; hostile names."""
+        big_host(self.fuseki.url, self.store.url, self.url, BIG, _MINUTES, _AHEAD_S)
+        quiet = big_document(QUIET, topology("pack:1 l2:2 l1d:1 core:1 pu:2"))
+        quiet["facts"]["disks"][0]["model"] = HOSTILE
+        publish_document(self.fuseki.url, self.url, quiet)
+        for path in ("thread/0", "socket/socket-0"):
+            self.rename(f"{self.url}/twin/{BIG}/{path}", HOSTILE)
+
+    def rename(self, iri: str, label: str) -> None:
+        """Give something another label."""
+        update = (
+            "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
+            f"DELETE {{ GRAPH ?g {{ <{iri}> rdfs:label ?old }} }}\n"
+            f"INSERT {{ GRAPH ?g {{ <{iri}> rdfs:label {_literal(label)} }} }}\n"
+            f"WHERE {{ GRAPH ?g {{ <{iri}> rdfs:label ?old }} }}"
+        )
+        sent = httpx.post(f"{self.fuseki.url}/twin/update", data={"update": update})
+        assert sent.is_success, sent.text
+
+
+def _literal(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,357 @@
+"""Dashboards in a browser: live, narrowed, in other ranges, and when things fail."""
+
+import re
+import signal
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.servers import wait_until
+from tests.web.conftest import Open
+from tests.web.site import BIG, HOSTILE, QUIET, Site
+
+MONITOR = f"/dashboards/monitor?host={BIG}"
+FIRST = "#panel-host-cpu-time"
+MAP = ".draws-heatmap"
+_LIVE = re.compile(r"^Live · \d\d:\d\d:\d\d$")
+
+
+def times(page: Page, panel: str = FIRST) -> list[float]:
+    """The times of the points that a panel holds."""
+    found: list[float] = page.eval_on_selector(
+        panel, "element => Array.from(element.panel.frame.times)"
+    )
+    return found
+
+
+def wait_for_points(page: Page, panel: str = FIRST) -> list[float]:
+    wait_until(lambda: times(page, panel), 20, f"points of {panel}")
+    return times(page, panel)
+
+
+def state(page: Page) -> Any:
+    return page.locator("[data-control=state]")
+
+
+def test_points_come_by_themselves(visit: Open) -> None:
+    page = visit(MONITOR).page
+    page.evaluate("window.sameDocument = true")
+    first = wait_for_points(page)
+    assert len(first) > 250
+    wait_until(lambda: times(page)[-1] >= first[-1] + 5, 15, "five more seconds")
+    assert times(page)[0] > first[0] and len(times(page)) <= 301
+    assert page.evaluate("window.sameDocument")
+    expect(state(page)).to_have_text(_LIVE)
+    drawn = page.evaluate("performance.getEntriesByName('first-picture').length")
+    assert drawn >= 1
+
+
+def test_what_is_drawn_is_no_empty_canvas(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    colours = """canvas => {
+      const pen = canvas.getContext('2d');
+      const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+      const found = new Set();
+      for (let i = 0; i < data.length; i += 16)
+        found.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+      return found.size;
+    }"""
+
+    def drawn(panel: str) -> bool:
+        canvas = page.locator(panel).locator("canvas").first
+        return bool(canvas.evaluate(colours) > 20)
+
+    for panel in (FIRST, f"{MAP} >> nth=0"):
+        page.locator(panel).scroll_into_view_if_needed()
+        wait_until(lambda panel=panel: drawn(panel), 10, f"a picture in {panel}")
+
+
+def test_panels_out_of_sight_are_not_drawn(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    last = page.locator(".draws-timeseries").last
+    assert last.locator("canvas").count() == 0
+    last.scroll_into_view_if_needed()
+    drawn = page.locator(".panel:has(canvas), .panel.empty, .panel:not(:has(.legend))")
+    expect(drawn.last).to_be_attached()
+    wait_until(lambda: len(times(page, ".draws-timeseries >> nth=-1")) > 0)
+
+
+def test_pause_stops_and_resume_goes_on(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    expect(state(page)).to_have_text(_LIVE)
+    page.keyboard.press("Space")
+    expect(state(page)).to_have_text("Paused")
+    stopped = times(page)[-1]
+    time.sleep(2.5)
+    assert times(page)[-1] == stopped
+    page.get_by_role("button", name="Resume").click()
+    wait_until(lambda: times(page)[-1] > stopped + 1, 15, "newer points")
+    expect(state(page)).to_have_text(_LIVE)
+
+
+def test_the_range_is_in_the_address(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    page.get_by_role("button", name="15m").click()
+    assert "last=15m" in page.url
+    wait_until(lambda: _span(page) > 800, 15, "15 minutes")
+    page.reload()
+    wait_for_points(page)
+    assert _span(page) > 800
+    pressed = page.locator("[data-control=presets] [aria-pressed=true]")
+    expect(pressed).to_have_text("15m")
+    page.go_back()
+    wait_until(lambda: 200 < _span(page) < 310, 15, "5 minutes again")
+
+
+def _span(page: Page) -> float:
+    found = times(page)
+    return found[-1] - found[0] if found else 0
+
+
+def test_dragging_in_a_picture_sets_the_range(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    box = page.locator(f"{FIRST} .u-over").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 40, steps=4)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"from=.*&to="))
+    wait_until(lambda: 60 < _span(page) < 120, 15, "the range that was dragged over")
+    expect(state(page)).not_to_have_text(_LIVE)
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    page.get_by_role("button", name="5m", exact=True).click()
+    expect(state(page)).to_have_text(_LIVE)
+
+
+def test_a_range_of_the_past_stands_still(visit: Open) -> None:
+    end = int(time.time()) - 60
+    page = visit(f"{MONITOR}&from={end - 120}&to={end}").page
+    found = wait_for_points(page)
+    assert end - 121 <= found[0] and found[-1] <= end + 1
+    time.sleep(1.5)
+    assert times(page) == found
+
+
+def test_a_range_that_is_none_says_how_to_write_it(visit: Open) -> None:
+    page = visit(f"{MONITOR}&last=soon").page
+    alert = page.locator("#banner")
+    expect(alert).to_contain_text("last=soon is not understood: write it as last=15m")
+    assert len(wait_for_points(page)) > 250
+    expect(alert).to_be_visible()
+
+
+def test_the_component_narrows_what_can_be_narrowed(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    assert _rows(page) == [64, 64, 128]
+    chooser = page.locator("[data-control=component]")
+    label = "L3 of threads 0-3,64-67"
+    chooser.select_option(label=label)
+    assert "component=" in page.url
+    assert _rows(page) == [8, 0, 8]
+    expect(page.get_by_role("heading", name="Socket 1")).to_be_hidden()
+    page.reload()
+    wait_for_points(page)
+    assert _rows(page) == [8, 0, 8]
+    expect(chooser.locator("option:checked")).to_have_text(label)
+    page.go_back()
+    wait_until(lambda: _rows(page) == [64, 64, 128])
+
+
+def _rows(page: Page) -> list[int]:
+    """How many rows each heat map shows."""
+    count = "all => all.map(each => each.panel.shown.length)"
+    found: list[int] = page.eval_on_selector_all(MAP, count)
+    return found
+
+
+def test_another_host_by_the_drop_down(visit: Open) -> None:
+    page = visit(MONITOR).page
+    page.get_by_label("Host").select_option(QUIET)
+    page.wait_for_url(re.compile(f"host={QUIET}"))
+    expect(page.get_by_label("Host")).to_have_value(QUIET)
+
+
+def test_a_host_without_series_says_why_in_each_panel(visit: Open) -> None:
+    page = visit(f"/dashboards/monitor?host={QUIET}").page
+    message = page.locator(f"{FIRST} .panel-message")
+    expect(message).to_be_visible(timeout=15_000)
+    expect(message).to_contain_text(re.compile(r"bridge|sampled", re.IGNORECASE))
+
+
+def test_markup_in_names_is_text(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    title = page.get_by_role("heading", name="L3 of threads 0-3,64-67", exact=True)
+    title.scroll_into_view_if_needed()
+    link = page.locator(".legend a", has_text="window.hacked").first
+    assert link.inner_text() == HOSTILE
+    page.goto(page.url.replace("monitor", "inventory").replace(BIG, QUIET))
+    cell = page.locator("td", has_text="window.hacked").first
+    cell.scroll_into_view_if_needed()
+    assert cell.inner_text() == HOSTILE
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main img").count() == 0
+
+
+def test_a_dead_store_is_said_and_points_come_back(visit: Open, site: Site) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    page.evaluate("window.sameDocument = true")
+    site.store.end(signal.SIGTERM)
+    try:
+        banner = page.locator("#banner")
+        expect(banner).to_contain_text(
+            "VictoriaMetrics does not answer", timeout=15_000
+        )
+        expect(state(page)).to_have_text("Away")
+        away = times(page)[-1]
+    finally:
+        site.store.start()
+    expect(banner).to_be_hidden(timeout=20_000)
+    wait_until(lambda: times(page)[-1] > away + 2, 20, "newer points")
+    expect(state(page)).to_have_text(_LIVE)
+    assert page.evaluate("window.sameDocument")
+
+
+def test_tables_are_sorted_by_their_headers(visit: Open) -> None:
+    page = visit("/dashboards/inventory").page
+    table = page.locator(".draws-table", has=page.get_by_text("Hosts", exact=True))
+    threads = table.first.get_by_role("button", name="Threads")
+    first = table.first.locator("tbody tr td").first
+    threads.click()
+    expect(first).to_have_text(QUIET)
+    threads.press("Enter")
+    expect(first).to_have_text(BIG)
+    header = table.first.locator("th[aria-sort]")
+    expect(header).to_have_attribute("aria-sort", "descending")
+    memory = table.first.locator("td.number", has_text="512 GiB").first
+    assert memory.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
+    node = table.first.get_by_role("link", name=BIG)
+    expect(node).to_have_attribute("href", f"/twin/{BIG}")
+
+
+def test_the_tooltip_names_values_and_other_panels_follow(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    page.locator(f"{FIRST} .u-over").hover()
+    tip = page.locator(".tooltip")
+    expect(tip).to_contain_text(re.compile(r"\d\d:\d\d:\d\d"))
+    expect(tip).to_contain_text("user")
+    other = page.locator("#panel-host-pressure .u-cursor-x")
+    wait_until(lambda: "translate(-10px" not in other.get_attribute("style"))
+    # They follow, and say nothing themselves, also when the next point has come.
+    last = times(page)[-1]
+    wait_until(lambda: times(page)[-1] > last + 1)
+    expect(tip).to_contain_text("user")
+    expect(page.locator(".overlay:not([hidden])")).to_have_count(
+        page.locator(f"{FIRST} .overlay:not([hidden])").count()
+    )
+
+
+def test_the_heat_map_is_read_and_opened_by_keys(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    canvas = page.locator(f"{MAP} canvas").first
+    canvas.scroll_into_view_if_needed()
+    wait_for_points(page, f"{MAP} >> nth=0")
+    expect(canvas).to_have_attribute("aria-label", re.compile("heat map of 64 rows"))
+    canvas.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    tip = page.locator(".tooltip")
+    expect(tip).to_contain_text("thread 64")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(f"/twin/{BIG}/thread/64$"))
+
+
+def test_by_keyboard_alone(visit: Open) -> None:
+    page = visit(MONITOR).page
+    page.keyboard.press("Tab")
+    focused = page.locator(":focus")
+    expect(focused).to_have_text("Skip to the content")
+    assert focused.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    section = page.locator(".board-section").first
+    section.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    expect(section).not_to_have_attribute("open", "")
+    page.keyboard.press("Space")
+    expect(section).to_have_attribute("open", "")
+
+
+@pytest.mark.parametrize("path", ["/", MONITOR, "/dashboards", "/dashboards/inventory"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_and_nothing_sticks_out(
+    visit: Open, path: str, scheme: str
+) -> None:
+    page = visit(path, scheme).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    weak = page.evaluate(_CONTRAST)
+    assert not weak, weak
+    backdrop = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    bright = sum(int(part) for part in re.findall(r"\d+", backdrop)) / 3
+    assert (bright > 200) if scheme == "light" else (bright < 60)
+
+
+@pytest.mark.parametrize("path", ["/", MONITOR])
+def test_nothing_moves_while_the_page_comes(visit: Open, path: str) -> None:
+    page = visit(path).page
+    time.sleep(2)
+    shift = page.evaluate(_SHIFT)
+    # What counts as good on the web.
+    assert shift < 0.1
+
+
+def test_the_theme_that_was_chosen_stays(visit: Open) -> None:
+    page = visit("/").page
+    page.locator("input[name=theme][value=dark]").check(force=True)
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(root).to_have_attribute("data-theme", "dark")
+
+
+_SHIFT = """() => new Promise((resolve) => {
+  let sum = 0;
+  const watch = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) sum += entry.value;
+  });
+  watch.observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve(sum), 200);
+})"""
+
+# WCAG 2.2, 1.4.3: text that is not large needs 4.5 to 1 against what is behind it.
+_CONTRAST = """() => {
+  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b]
+    .map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = channels(getComputedStyle(at).backgroundColor);
+      if (found.length < 4 || found[3] > 0.99) return found;
+    }
+    return [255, 255, 255];
+  };
+  const weak = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
+    if (element.closest('script, noscript, option')) continue;
+    const [a, b] = [channels(getComputedStyle(element).color), behind(element)]
+      .map(light).sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) weak.push([walker.currentNode.textContent.trim(), ratio]);
+  }
+  return weak;
+}"""

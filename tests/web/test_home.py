@@ -1,0 +1,95 @@
+"""The first page in a browser."""
+
+import re
+import signal
+
+import httpx
+from playwright.sync_api import expect
+
+from tests.web.conftest import Open
+from tests.web.site import BIG, QUIET, Site
+
+# What the page allows itself from the end of a service to its name in red.
+_SOON_MS = 15_000
+
+
+def test_without_a_host_it_says_how_to_get_one(site: Site) -> None:
+    assert "No host yet" in site.before and "supertwin ingest" in site.before
+    assert "data-host" not in site.before
+
+
+def test_hosts_with_what_they_are(visit: Open) -> None:
+    page = visit("/").page
+    card = page.locator(f"[data-host={BIG}]")
+    expect(card).to_contain_text("2 sockets · 64 cores · 128 threads · 512 GiB")
+    expect(card).to_contain_text("Debian GNU/Linux 12 (bookworm) · 6.1.0-32-amd64")
+    expect(card).to_contain_text("Made-up CPU of 64 threads")
+    expect(card).to_contain_text(re.compile(r"Probed \d+ \w+ \d{4}, \d\d:\d\d"))
+    expect(card).to_contain_text("All 6 sources could be read")
+
+
+def test_how_busy_each_host_is(visit: Open) -> None:
+    page = visit("/").page
+    busy = page.locator(f"[data-host={BIG}] .share")
+    expect(busy).to_have_text(re.compile(r"^\d+ %$"))
+    sampled = page.locator(f"[data-host={BIG}] .sampled")
+    expect(sampled).to_have_text(re.compile(r"^last sample \d+ s ago$"))
+    quiet = page.locator(f"[data-host={QUIET}]")
+    expect(quiet.locator(".sampled")).to_have_text("no samples in the last hour")
+    expect(quiet.locator(".share")).to_have_text("–")
+
+
+def test_every_link_leads_somewhere(visit: Open, site: Site) -> None:
+    page = visit("/").page
+    hrefs = page.eval_on_selector_all(
+        "main a[href], nav a[href]", "all => all.map(a => a.href)"
+    )
+    assert f"{site.url}/dashboards/monitor?host={BIG}" in hrefs
+    headers = {"Accept": "text/html,*/*;q=0.5"}
+    for href in sorted(set(hrefs) - {f"{site.url}/health"}):
+        answer = httpx.get(href, headers=headers, timeout=30, follow_redirects=True)
+        assert answer.status_code == 200, href
+
+
+def test_services_that_run_and_that_do_not(visit: Open) -> None:
+    page = visit("/").page
+    graph = page.locator("[data-service=fuseki]")
+    expect(graph.locator(".state.good")).to_be_visible()
+    expect(graph).to_contain_text(re.compile(r"answers in [\d.]+ ms"))
+    # Nothing samples here: the host's series were written by the test.
+    bridge = page.locator("[data-service=bridge]")
+    expect(bridge.locator(".state.bad")).to_be_visible()
+    expect(bridge).to_contain_text("it never wrote its status")
+
+
+def test_a_dead_store_is_named_and_its_return_is_seen(visit: Open, site: Site) -> None:
+    page = visit("/").page
+    store = page.locator("[data-service=store]")
+    expect(store.locator(".state.good")).to_be_visible()
+    site.store.end(signal.SIGTERM)
+    try:
+        expect(store.locator(".state.bad")).to_be_visible(timeout=_SOON_MS)
+        expect(store).to_contain_text("VictoriaMetrics does not answer")
+        sampled = page.locator(f"[data-host={BIG}] .sampled")
+        expect(sampled).to_contain_text(
+            "series unknown: VictoriaMetrics does not answer"
+        )
+    finally:
+        site.store.start()
+    expect(store.locator(".state.good")).to_be_visible(timeout=_SOON_MS)
+    busy = page.locator(f"[data-host={BIG}] .share")
+    expect(busy).to_have_text(re.compile(r"^\d+ %$"), timeout=_SOON_MS)
+
+
+def test_hosts_come_back_with_the_graph(visit: Open, site: Site) -> None:
+    site.fuseki.end(signal.SIGTERM)
+    try:
+        page = visit("/").page
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text("The graph of the twin cannot be read")
+        dead = page.locator("[data-service=fuseki] .state.bad")
+        expect(dead).to_be_visible(timeout=_SOON_MS)
+    finally:
+        site.fuseki.start()
+    expect(page.locator(f"[data-host={BIG}]")).to_be_visible(timeout=_SOON_MS)
+    expect(alert).to_have_count(0)
