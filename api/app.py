@@ -7,32 +7,22 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import (
-    assets,
-    dashboards,
-    drawing,
-    drawing_load,
-    editor,
-    explorer,
-    health,
-    index,
-    live,
-    panel_series,
-    problems,
-    saved_queries,
-    sparql,
-    telemetry,
-    twin,
-    why,
-)
-from api.cors import Cors
-from api.headers import Headers
-from api.hosts import Hosts
-from api.login import Login
-from api.prefix import Prefix
-from api.problem_page import draw_problem
+from api import health, problems, saved_queries, sparql, telemetry, twin, why
+from api.access.cors import Cors
+from api.access.headers import Headers
+from api.access.hosts import Hosts
+from api.access.login import Login
+from api.access.prefix import Prefix
+from api.dashboards import live
+from api.dashboards import routes as dashboards
+from api.dashboards import series as panel_series
+from api.drawing import load as drawing_load
+from api.drawing import routes as drawing
+from api.explorer import routes as explorer
 from api.services import make_services
 from api.version import supertwin_version
+from api.web import assets, editor, index
+from api.web.problem_page import draw_problem
 from ontology.load import context, ontology_graph
 from queries.catalogue import load_catalogue
 from supertwin.accounts import reader_account

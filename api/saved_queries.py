@@ -8,13 +8,14 @@ from urllib.parse import quote
 import orjson
 from fastapi import APIRouter, Path, Request, Response
 
-from api import formats, query_page
+from api import formats
 from api.lexer import Form
 from api.negotiation import negotiate
 from api.problems import ApiError, NotFoundError
 from api.query_rows import rows_json_ld
 from api.services import Services, Use
 from api.sparql import Asked, read_pairs, response, run
+from api.web import query_page
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.errors import ParameterError

@@ -8,10 +8,10 @@ import httpx
 from fastapi import Depends, Request
 
 from api import fuseki
-from api.feeds import Feeds
+from api.dashboards.feeds import Feeds
+from api.dashboards.ranges import Reader
+from api.dashboards.specs import Specs
 from api.fuseki import GraphStore
-from api.ranges import Reader
-from api.specs import Specs
 from api.store import SeriesStore
 from api.transport import Connections
 from ontology.iris import Iris

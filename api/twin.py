@@ -8,15 +8,16 @@ from fastapi import APIRouter, Path, Request, Response
 from rdflib import Graph, URIRef
 from rdflib.namespace import RDFS
 
-from api import formats, nodes, pages, rdf
+from api import formats, nodes, rdf
 from api.connection import while_connected
-from api.explorer_page import node_page
+from api.explorer.page import node_page
 from api.negotiation import negotiate
 from api.nodes import Node
 from api.problems import NotAcceptableError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
 from api.turtle import n_triples, turtle
+from api.web import pages
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from ontology.terms import ST

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api import assets
 from api.app import create_app
+from api.web import assets
 from supertwin.settings import Settings
 
 STATIC = Path(assets.__file__).parent / "static"

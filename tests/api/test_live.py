@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from api.dashboards.watcher import Tick, Watcher
 from api.services import make_services
-from api.watcher import Tick, Watcher
 from supertwin.settings import Settings
 from tests.api.watched import (
     BASE,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from api.dashboards.watcher import Message, Windows
 from api.services import make_services
-from api.watcher import Message, Windows
 from supertwin.settings import Settings
 from tests.api.test_live import SMALL, stream, until
 from tests.api.watched import BASE, Watched, fed, watched

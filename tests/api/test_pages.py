@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.pages import natural
+from api.web.pages import natural
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.ranges import Column, ExpressionError, Reader
-from api.steps import Grid
+from api.dashboards.ranges import Column, ExpressionError, Reader
+from api.dashboards.steps import Grid
 from api.store import SeriesStore
 from dashboards.spec import Component, Panel, Series, Target
 from tests.api.watched import write

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from api.settled import lead, settled
-from api.steps import Grid, grid, round_step
+from api.dashboards.settled import lead, settled
+from api.dashboards.steps import Grid, grid, round_step
 
 Column = list[str | None]
 

@@ -13,8 +13,8 @@ import uvicorn
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api import pages
 from api.app import create_app
+from api.web import pages
 from dashboards.spec import Column as TableColumn
 from dashboards.spec import Dashboard, Panel, Picture, Section, Series, Table, Unit
 from supertwin.settings import Settings

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from api.ranges import Column, Reader
-from api.settled import lead, settled
-from api.specs import Spec
-from api.steps import Grid
+from api.dashboards.ranges import Column, Reader
+from api.dashboards.settled import lead, settled
+from api.dashboards.specs import Spec
+from api.dashboards.steps import Grid
 from dashboards.spec import Component, Panel
 
 

@@ -13,16 +13,16 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.connection import while_connected
-from api.dashboards import ANSWERS, ComponentId, Host, Name
-from api.feed import Feed
-from api.panel_points import Asked, Points
-from api.panel_series import MAX_POINTS, explained
+from api.dashboards.feed import Feed
+from api.dashboards.points import Asked, Points
+from api.dashboards.ranges import ExpressionError
+from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
+from api.dashboards.series import MAX_POINTS, explained
+from api.dashboards.steps import grid, round_step
+from api.dashboards.watcher import Changed, End, Problem, Tick, Watcher, Windows
 from api.problems import ApiError
-from api.ranges import ExpressionError
 from api.services import Services, Use
-from api.steps import grid, round_step
 from api.store import StoreError
-from api.watcher import Changed, End, Problem, Tick, Watcher, Windows
 
 router = APIRouter(tags=["Dashboards"])
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from api.drawing_svg import Shape
+from api.drawing.svg import Shape
 from ingest import component_ids as ids
 from ingest.hwloc import parse_hwloc
 from ingest.hwloc_xml import Thing, parse_topology, whole

@@ -11,14 +11,15 @@ from fastapi import Request, Response
 from rdflib import Graph
 from rdflib.namespace import XSD
 
-from api import formats, pages
+from api import formats
 from api.fuseki import Binding, read_binding
-from api.pages import Links, Shown
 from api.problems import ApiError
-from api.query_form import fields, misfits
 from api.rdf import term
 from api.services import Services
 from api.sparql import Asked, run
+from api.web import pages
+from api.web.pages import Links, Shown
+from api.web.query_form import fields, misfits
 from queries.catalogue import SavedQuery
 
 _MAX_ROWS = 1000

@@ -6,8 +6,8 @@ has come of the last seconds is shown when all of it has, or when it should have
 
 from collections.abc import Sequence
 
-from api.ranges import Column
-from api.steps import Grid
+from api.dashboards.ranges import Column
+from api.dashboards.steps import Grid
 
 # A store shows what it took in after up to four seconds, at once when told to.
 GRACE_S = 5.0

@@ -9,7 +9,7 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS, SKOS, XSD
 from rdflib.term import Node as Term
 
-from api.pages import Links, Shown, natural
+from api.web.pages import Links, Shown, natural
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name

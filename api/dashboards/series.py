@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
 from api.connection import while_connected
-from api.dashboards import ANSWERS, ComponentId, Host, Name
-from api.panel_points import Asked, Points, final_points
+from api.dashboards.points import Asked, Points, final_points
+from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
+from api.dashboards.specs import Spec
+from api.dashboards.steps import grid, round_step
 from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
-from api.specs import Spec
-from api.steps import grid, round_step
 from api.verdict import judge
 from api.why import evidence
 from dashboards.spec import Series

@@ -10,16 +10,17 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from rdflib import URIRef
 
-from api import formats, nodes, pages
+from api import formats, nodes
 from api.connection import while_connected
-from api.drawing_boxes import Box, find_boxes
-from api.drawing_svg import Link, Picture, best_fit, read_picture, write_picture
+from api.drawing.boxes import Box, find_boxes
+from api.drawing.svg import Link, Picture, best_fit, read_picture, write_picture
 from api.fuseki import Row
 from api.negotiation import negotiate
 from api.problems import ApiError, NotFoundError
 from api.rdf import iri_term
 from api.services import Services, Use
 from api.twin import Segment, decoded, unknown_host
+from api.web import pages
 from ingest.errors import SourceError, SourceMissingError
 from ingest.files import read_file
 from ingest.hwloc import MAX_DRAWN

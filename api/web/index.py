@@ -6,12 +6,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from api import pages
 from api.connection import while_connected
 from api.health import find_health
-from api.home import busy, host_cards
 from api.problems import ApiError
 from api.services import Services, Use
+from api.web import pages
+from api.web.home import busy, host_cards
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,12 +8,13 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from api import formats, pages
+from api import formats
 from api.connection import while_connected
+from api.dashboards.specs import Spec
 from api.negotiation import negotiate
 from api.services import Services, Use
 from api.sparql import response
-from api.specs import Spec
+from api.web import pages
 from dashboards.catalogue import load_dashboards
 from dashboards.spec import Dashboard
 

@@ -7,9 +7,9 @@ from rdflib.namespace import RDFS
 
 from api import nodes
 from api.fuseki import GraphStore
-from api.pages import natural
 from api.problems import ApiError
 from api.rdf import iri_term
+from api.web.pages import natural
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param

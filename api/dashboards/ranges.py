@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
+from api.dashboards.steps import Grid
 from api.problems import ApiError
-from api.steps import Grid
 from api.store import SeriesStore, StoreError
 from dashboards.spec import Component, Panel
 from ontology.selectors import escaped

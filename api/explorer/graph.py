@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from rdflib import URIRef
 
 from api.fuseki import GraphStore, Row
-from api.pages import natural
 from api.rdf import iri_term
+from api.web.pages import natural
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query

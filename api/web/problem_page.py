@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
-from api import formats, pages
+from api import formats
 from api.negotiation import choose
 from api.problems import MEDIA_TYPE
 from api.services import Services
+from api.web import pages
 
 # Scripts and other programs, which take anything, get the document.
 _OFFERS = (MEDIA_TYPE, formats.JSON, formats.HTML)

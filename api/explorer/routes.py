@@ -6,17 +6,18 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 from rdflib import URIRef
 
-from api import formats, nodes, pages
+from api import formats, nodes
 from api.connection import while_connected
-from api.explorer_graph import find_parts
-from api.explorer_page import host_of
-from api.explorer_series import Metric, find_sampled, read_metrics
+from api.explorer.graph import find_parts
+from api.explorer.page import host_of
+from api.explorer.series import Metric, find_sampled, read_metrics
 from api.problems import ApiError
 from api.rdf import iri_term
 from api.services import Services, Use
 from api.sparql import response
 from api.store import StoreError
 from api.twin import unknown_host
+from api.web import pages
 from queries.errors import ParameterError
 
 router = APIRouter(prefix="/explorer", tags=["Explorer"])

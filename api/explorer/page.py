@@ -8,13 +8,13 @@ from fastapi import Request, Response
 from rdflib import URIRef
 from rdflib.namespace import RDFS
 
-from api import pages
-from api.explorer_facts import class_label, find_facts, quantity
-from api.explorer_graph import KINDS, Part, Place, Sharing, find_place, kind_of
-from api.explorer_series import Metric, Other, find_others, find_sampled
+from api.explorer.facts import class_label, find_facts, quantity
+from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
+from api.explorer.series import Metric, Other, find_others, find_sampled
 from api.nodes import Node
-from api.pages import Links, Shown
 from api.services import Services
+from api.web import pages
+from api.web.pages import Links, Shown
 from dashboards.units import drawn_unit
 from ingest.topology_file import topology_path
 from ontology.iris import IdError, decode_id

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 from rdflib import URIRef
 from rdflib.namespace import OWL, RDF, RDFS, SKOS
 
-from api import formats, pages
+from api import formats
 from api.services import Use
 from api.sparql import response
+from api.web import pages
 from ontology.load import ontology_graph
 from ontology.terms import PREFIXES, ST
 from queries.catalogue import load_catalogue

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from api.fuseki import Row
-from api.pages import Links, natural
 from api.services import Services
+from api.web.pages import Links, natural
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query
 

@@ -10,9 +10,9 @@ from functools import cached_property
 import orjson
 from anyio import to_thread
 
+from api.dashboards.twin_state import TwinState, read_state
 from api.fuseki import GraphStore
 from api.problems import ApiError, GraphStoreError, NotFoundError
-from api.twin_state import TwinState, read_state
 from dashboards.build import Answer, Batches, Question, build
 from dashboards.catalogue import Definition, definition
 from dashboards.errors import (

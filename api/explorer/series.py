@@ -10,9 +10,9 @@ from fractions import Fraction
 from rdflib import URIRef
 
 from api.fuseki import GraphStore, Row
-from api.pages import natural
 from api.rdf import iri_term
 from api.store import SeriesStore
+from api.web.pages import natural
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name

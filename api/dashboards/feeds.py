@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from api.feed import Feed
+from api.dashboards.feed import Feed
+from api.dashboards.ranges import Reader
+from api.dashboards.specs import Spec, Specs
+from api.dashboards.watcher import End, Watcher
 from api.problems import ApiError
-from api.ranges import Reader
-from api.specs import Spec, Specs
-from api.watcher import End, Watcher
 from dashboards.spec import Component
 
 MAX_STREAMS = 64

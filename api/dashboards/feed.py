@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import orjson
 
-from api.panel_points import Asked, row
-from api.problems import ApiError, GraphStoreError
-from api.ranges import Column, Reader
-from api.settled import GRACE_S, lead, settled
-from api.specs import Spec, Specs
-from api.steps import Grid, round_step
-from api.watcher import (
+from api.dashboards.points import Asked, row
+from api.dashboards.ranges import Column, Reader
+from api.dashboards.settled import GRACE_S, lead, settled
+from api.dashboards.specs import Spec, Specs
+from api.dashboards.steps import Grid, round_step
+from api.dashboards.watcher import (
     WAITING,
     Changed,
     End,
@@ -23,6 +22,7 @@ from api.watcher import (
     Watcher,
     Windows,
 )
+from api.problems import ApiError, GraphStoreError
 from dashboards.spec import Component
 
 _LOG = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""Who may call the API, from where, and under which path."""

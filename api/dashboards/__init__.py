@@ -1,0 +1,1 @@
+"""Dashboards as the web page shows them: specs, points, live streams."""

@@ -1,0 +1,1 @@
+"""The machine drawn, coloured by its load."""

@@ -1,0 +1,1 @@
+"""The page of one component: facts, neighbours, series."""

@@ -1,0 +1,1 @@
+"""The web pages: what every page shares, and the plain ones."""
