@@ -14,7 +14,9 @@ from tests.web.site import BIG, Site
 Open = Callable[..., Watched]
 
 
-@pytest.fixture(scope="session")
+# Of a module, not of the session: Playwright's loop would run on, and what follows in
+# the same process could not run one of its own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
