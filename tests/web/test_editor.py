@@ -45,7 +45,7 @@ def test_a_query_of_the_address_is_shown_and_not_run(visit: Open) -> None:
     assert page.locator(".yasr table").count() == 0
     run(page)
     rows = page.locator(".yasr table tbody tr")
-    assert rows.all_inner_texts() == [BIG, QUIET]
+    expect(rows).to_have_text([BIG, QUIET])
 
 
 def test_the_rows_as_csv_and_the_raw_answer(visit: Open) -> None:
