@@ -4,11 +4,9 @@ Keys that are not named here are let through. What the shapes judge (a size of -
 left to them; what could not be described at all is refused here.
 """
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from ingest.document_types import (
-    CacheType,
-    Index,
     Name,
     Number,
     Text,
@@ -16,6 +14,7 @@ from ingest.document_types import (
     Truth,
     Whole,
 )
+from ingest.topology_form import Distance, Hwloc
 
 
 class Source(BaseModel):
@@ -71,71 +70,6 @@ class Cpu(BaseModel):
     """``cpu``."""
 
     sockets: dict[Text, CpuModel] = {}
-
-
-class Thread(BaseModel):
-    """One hardware thread."""
-
-    os_index: Index
-    allowed: Truth
-
-
-class Container(BaseModel):
-    """A core, a die or a socket."""
-
-    os_index: Whole | None
-    threads: list[Index]
-    info: dict[Text, Text] | None = None
-
-
-class Group(BaseModel):
-    """A Group of hwloc."""
-
-    level: Index
-    threads: list[Index]
-    subtype: Text | None = None
-
-
-class Cache(BaseModel):
-    """One cache."""
-
-    level: Whole
-    type: CacheType
-    size: Whole | None
-    line: Whole | None
-    ways: Whole | None
-    sets: Whole | None
-    inclusive: Truth | None
-    threads: list[Index]
-
-
-class Numa(BaseModel):
-    """One NUMA domain."""
-
-    os_index: Index
-    threads: list[Index]
-    memory: Whole | None
-
-
-class Distance(BaseModel):
-    """From one NUMA domain to another."""
-
-    start: Index = Field(alias="from")
-    to: Index
-    value: Whole
-
-
-class Hwloc(BaseModel):
-    """``hwloc``."""
-
-    threads: list[Thread]
-    cores: list[Container]
-    dies: list[Container]
-    sockets: list[Container]
-    groups: list[Group]
-    caches: list[Cache]
-    numa: list[Numa]
-    distances: list[Distance]
 
 
 class Clock(BaseModel):

@@ -6,12 +6,15 @@ from typing import Any
 from ingest.errors import TopologyError
 from ingest.files import read_file
 from ingest.hwloc_distances import find_distances
+from ingest.hwloc_kinds import find_kinds
+from ingest.hwloc_memory import find_memory_caches, find_memory_speeds, find_numa
+from ingest.hwloc_pci import find_os_devices, find_pci
 from ingest.hwloc_xml import MAX_CPUS, Thing, Topology, parse_topology, whole
 from ingest.tool import run_tool
 
 __all__ = ["parse_hwloc", "read_file", "read_hwloc"]
 
-_COMMAND = ("lstopo-no-graphics", "--disallowed", "--of", "xml")
+_COMMAND = ("lstopo-no-graphics", "--disallowed", "--whole-io", "--of", "xml")
 _TIMEOUT = 30.0
 # Ten times what the largest known machines need.
 MAX_DRAWN = 16 * 1024 * 1024
@@ -41,11 +44,18 @@ def parse_hwloc(xml: bytes) -> dict[str, Any]:
         "sockets": [_socket(thing, topology) for thing in topology.things("Package")],
         "groups": [_group(group) for group in topology.things("Group")],
         "caches": [_cache(cache) for cache in topology.things("Cache")],
-        "numa": _numa(topology, [thread["os_index"] for thread in threads]),
+        "numa": find_numa(topology),
         "distances": find_distances(topology),
+        "memory_caches": find_memory_caches(topology),
+        "memory_speeds": find_memory_speeds(topology),
+        "kinds": find_kinds(topology),
+        "pci": find_pci(topology),
+        "os_devices": find_os_devices(topology),
+        "info": topology.info,
         "xml": _text(xml),
     }
     _refuse(contradiction(facts))
+    _refuse(_outside(topology))
     return facts
 
 
@@ -113,6 +123,21 @@ def _elsewhere(units: list[Thing]) -> str:
     return ""
 
 
+def _outside(topology: Topology) -> str:
+    """An object that holds CPUs which what it stands in does not."""
+    # Each set once: a file may hold thousands of objects of thousands of CPUs.
+    held: dict[int, frozenset[int]] = {}
+    for thing in topology.objects:
+        if not thing.threads or thing.parent is None:
+            continue
+        above = topology.objects[thing.parent]
+        if above.place not in held:
+            held[above.place] = frozenset(above.threads)
+        if above.threads and not held[above.place].issuperset(thing.threads):
+            return f"a {thing.kind} holds CPUs that its {above.kind} does not"
+    return ""
+
+
 def _os_index(thing: Thing) -> int:
     if thing.os_index is None:
         raise TopologyError(
@@ -135,7 +160,7 @@ def _group(thing: Thing) -> dict[str, Any]:
     return {
         "level": thing.level,
         "threads": thing.threads,
-        "subtype": thing.attributes.get("subtype"),
+        "subtype": thing.subtype,
     }
 
 
@@ -165,19 +190,3 @@ def _sets(size: int | None, line: int | None, ways: int | None) -> int | None:
     if not size or not line or not ways or size % (line * ways):
         return None
     return size // (line * ways)
-
-
-def _numa(topology: Topology, threads: list[int]) -> list[dict[str, Any]]:
-    domains = topology.all_things("NUMANode")
-    if not domains:
-        # hwloc 1 wrote no NUMA node for a machine with a single memory.
-        memory = whole(topology.root, "local_memory")
-        return [{"os_index": 0, "threads": threads, "memory": memory}]
-    return [
-        {
-            "os_index": _os_index(domain),
-            "threads": domain.threads,
-            "memory": whole(domain, "local_memory"),
-        }
-        for domain in domains
-    ]

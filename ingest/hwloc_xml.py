@@ -16,7 +16,13 @@ MAX_XML = 64 * 1024 * 1024
 MAX_CPUS = 1 << 16
 
 _CURE = "export it again with `lstopo --of xml`"
-_OLD_NAMES = {"Socket": "Package", "Node": "NUMANode"}
+_OLD_NAMES = {
+    "Socket": "Package",
+    "Node": "NUMANode",
+    "System": "Machine",
+    "Tile": "Group",
+    "Module": "Group",
+}
 _CACHE = re.compile(r"(L[1-5][id]?)?Cache")
 # hwloc writes an unknown number as -1, or as that looks in an unsigned integer.
 _UNKNOWN = {2**32 - 1, 2**64 - 1}
@@ -24,7 +30,12 @@ _UNKNOWN = {2**32 - 1, 2**64 - 1}
 
 @dataclass(frozen=True)
 class Thing:
-    """One object: its kind by hwloc 2's name, its level among Groups, its CPUs."""
+    """One object: its kind by hwloc 2's name, its level among Groups, its CPUs.
+
+    ``place`` is its own number in the order of the file, ``parent`` that of the object
+    that it stands in (None for the machine), ``mark`` what other parts of the file call
+    it by.
+    """
 
     kind: str
     level: int
@@ -32,6 +43,10 @@ class Thing:
     info: dict[str, str]
     threads: list[int]
     os_index: int | None
+    subtype: str | None
+    place: int
+    parent: int | None
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -46,9 +61,25 @@ class Topology:
     allowed: frozenset[int]
 
     @property
+    def major(self) -> int:
+        """1, 2 or 3."""
+        return int(self.version.partition(".")[0])
+
+    @property
     def info(self) -> dict[str, str]:
-        """What hwloc says of the machine as a whole."""
-        return self.root.info
+        """What hwloc says of the machine as a whole, wherever in the file it does."""
+        return {**infos(self.element), **self.root.info}
+
+    def above(self, thing: Thing) -> Iterator[Thing]:
+        """What a thing stands in, the nearest first."""
+        while thing.parent is not None:
+            thing = self.objects[thing.parent]
+            yield thing
+
+    def near(self, thing: Thing) -> list[int]:
+        """The CPUs nearest to something that may hold none itself, such as a device."""
+        things = (thing, *self.above(thing))
+        return next((found.threads for found in things if found.threads), [])
 
     def all_things(self, kind: str) -> list[Thing]:
         """Every object of a kind, in the order of the file."""
@@ -71,12 +102,13 @@ def parse_topology(xml: bytes) -> Topology:
     machine = element.find("object")
     if machine is None:
         raise TopologyError(f"the hwloc XML holds no machine: {_CURE}")
+    objects = list(_things(machine))
     return Topology(
         version=version,
         element=element,
-        root=_thing(machine, 0),
-        objects=list(_things(machine)),
-        complete=frozenset(_cpus(machine, "complete_cpuset", "cpuset")),
+        root=objects[0],
+        objects=objects,
+        complete=frozenset(cpus(machine, "complete_cpuset", "cpuset")),
         allowed=_allowed(machine),
     )
 
@@ -107,44 +139,62 @@ def parse_xml(xml: bytes) -> Any:
         ) from None
 
 
+def infos(element: Any) -> dict[str, str]:
+    """The named texts of one element; of several of one name the last."""
+    return {
+        info.get("name", ""): info.get("value", "") for info in element.findall("info")
+    }
+
+
 def _things(machine: Any) -> Iterator[Thing]:
     # Not recursive: a file may nest deeper than Python's stack.
-    stack = [(machine, 0)]
+    stack: list[tuple[Any, int, int | None]] = [(machine, 0, None)]
+    place = 0
     while stack:
-        element, level = stack.pop()
-        thing = _thing(element, level)
+        element, level, parent = stack.pop()
+        thing = _thing(element, level, place, parent)
         yield thing
         below = level + (thing.kind == "Group")
-        stack.extend((child, below) for child in reversed(element.findall("object")))
+        children = reversed(element.findall("object"))
+        stack.extend((child, below, place) for child in children)
+        place += 1
 
 
-def _thing(element: Any, level: int) -> Thing:
-    kind = element.get("type", "")
-    kind = "Cache" if _CACHE.fullmatch(kind) else _OLD_NAMES.get(kind, kind)
-    os_index = _number(element.attrib, "os_index")
+def _thing(element: Any, level: int, place: int, parent: int | None) -> Thing:
+    known = infos(element)
+    # hwloc 1 had no subtypes, and told them as infos.
+    subtype = element.get("subtype") or known.get("Type") or known.get("CoProcType")
+    # Only infos tell the dies of hwloc 1 from its other Groups.
+    is_die = subtype == "Die" and element.get("type") == "Group"
     return Thing(
-        kind=kind,
+        kind="Die" if is_die else _kind(element.get("type", "")),
         level=level,
         attributes=dict(element.attrib),
-        info={
-            info.get("name", ""): info.get("value", "")
-            for info in element.findall("info")
-        },
-        threads=_cpus(element, "complete_cpuset", "cpuset"),
-        os_index=os_index,
+        info=known,
+        threads=cpus(element, "complete_cpuset", "cpuset"),
+        os_index=_number(element.attrib, "os_index"),
+        subtype=subtype or None,
+        place=place,
+        parent=parent,
+        mark=(element.get("gp_index") or element.get("id", "")).removeprefix("obj"),
     )
 
 
+def _kind(name: str) -> str:
+    return "Cache" if _CACHE.fullmatch(name) else _OLD_NAMES.get(name, name)
+
+
 def _allowed(machine: Any) -> frozenset[int]:
-    present = frozenset(_cpus(machine, "cpuset"))
+    present = frozenset(cpus(machine, "cpuset"))
     # hwloc 1 says apart which CPUs are online.
     for name in ("allowed_cpuset", "online_cpuset"):
         if name in machine.attrib:
-            present &= frozenset(_cpus(machine, name))
+            present &= frozenset(cpus(machine, name))
     return present
 
 
-def _cpus(element: Any, *names: str) -> list[int]:
+def cpus(element: Any, *names: str) -> list[int]:
+    """The CPUs of the first attribute that is there; raises TopologyError."""
     for name in names:
         if name in element.attrib:
             return _parse_cpuset(element.attrib[name])

@@ -121,7 +121,9 @@ def test_memory_without_cpus_is_kept_and_sockets_without_cpus_are_not() -> None:
         '<object type="Package" os_index="1" cpuset="0x0"/>'
     )
     facts = parse_hwloc(machine(body))
-    assert facts["numa"] == [{"os_index": 2, "threads": [], "memory": 4096}]
+    [domain] = facts["numa"]
+    assert (domain["os_index"], domain["memory"]) == (2, 4096)
+    assert (domain["threads"], domain["near"]) == ([], [0, 1])
     assert facts["sockets"] == []
 
 
@@ -157,9 +159,9 @@ def test_version_1_without_numa_has_one_domain() -> None:
     xml = machine(UNITS, version="").replace(
         b'type="Machine"', b'type="Machine" local_memory="8192"'
     )
-    assert parse_hwloc(xml)["numa"] == [
-        {"os_index": 0, "threads": [0, 1], "memory": 8192}
-    ]
+    [domain] = parse_hwloc(xml)["numa"]
+    assert (domain["os_index"], domain["memory"]) == (0, 8192)
+    assert domain["threads"] == domain["near"] == [0, 1]
 
 
 def test_distances_of_version_2() -> None:

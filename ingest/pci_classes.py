@@ -1,0 +1,72 @@
+"""What a PCI device is for, by its class code.
+
+The codes are those of PCI-SIG's "PCI Code and ID Assignment Specification".
+"""
+
+_CLASSES = {
+    0x0100: "SCSI controller",
+    0x0101: "IDE controller",
+    0x0104: "RAID controller",
+    0x0106: "SATA controller",
+    0x0107: "SAS controller",
+    0x0108: "NVM controller",
+    0x0200: "Ethernet controller",
+    0x0207: "InfiniBand controller",
+    0x0208: "fabric controller",
+    0x0280: "network controller",
+    0x0300: "VGA controller",
+    0x0302: "3D controller",
+    0x0380: "display controller",
+    0x0403: "audio device",
+    0x0500: "RAM controller",
+    0x0501: "flash controller",
+    0x0502: "CXL memory",
+    0x0580: "memory controller",
+    0x0600: "host bridge",
+    0x0601: "ISA bridge",
+    0x0604: "PCI bridge",
+    0x0609: "PCI bridge",
+    0x0700: "serial controller",
+    0x0806: "IOMMU",
+    0x0C03: "USB controller",
+    0x0C05: "SMBus controller",
+    0x0C06: "InfiniBand controller",
+    0x1000: "network encryption",
+    0x1101: "performance counters",
+    0x1200: "processing accelerator",
+}
+_BASES = {
+    0x00: "unclassified device",
+    0x01: "storage controller",
+    0x02: "network controller",
+    0x03: "display controller",
+    0x04: "multimedia controller",
+    0x05: "memory controller",
+    0x06: "bridge",
+    0x07: "communication controller",
+    0x08: "system peripheral",
+    0x09: "input device",
+    0x0A: "docking station",
+    0x0B: "processor",
+    0x0C: "serial bus controller",
+    0x0D: "wireless controller",
+    0x0E: "intelligent controller",
+    0x0F: "satellite controller",
+    0x10: "encryption controller",
+    0x11: "signal processing controller",
+    0x12: "processing accelerator",
+    0x13: "non-essential instrumentation",
+    0x40: "coprocessor",
+}
+_DISPLAY, _ACCELERATOR = 0x03, 0x12
+
+
+def class_name(code: int) -> str | None:
+    """In words what a class of 16 bits is for; None where the standard has no word."""
+    return _CLASSES.get(code) or _BASES.get(code >> 8)
+
+
+def computes(code: int) -> bool:
+    """Whether it is a GPU or another accelerator; plain VGA is only a screen."""
+    base = code >> 8
+    return base == _ACCELERATOR or (base == _DISPLAY and code != 0x0300)
