@@ -1,8 +1,12 @@
-"""The namespaces that every part of SuperTwin writes its triples with."""
+"""The namespaces that SuperTwin writes its triples with, and their version."""
 
 from rdflib import Namespace
 
-ST = Namespace("https://w3id.org/supertwin/ns#")
+# The package's version too: what is released together is numbered together.
+VERSION = "0.1.0"
+ONTOLOGY = "https://w3id.org/supertwin/ns"
+
+ST = Namespace(f"{ONTOLOGY}#")
 QUDT = Namespace("http://qudt.org/schema/qudt/")
 UNIT = Namespace("http://qudt.org/vocab/unit/")
 PROV = Namespace("http://www.w3.org/ns/prov#")

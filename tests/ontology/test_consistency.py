@@ -1,6 +1,6 @@
 """HermiT over the ontology as it stands, and over faults planted in it."""
 
-import owlready2
+import jpype
 import pytest
 from rdflib import Graph
 
@@ -93,6 +93,10 @@ def test_imports_are_not_fetched() -> None:
 
 
 def test_without_java_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owlready2, "JAVA_EXE", "/nonexistent/java")
+    def none_found() -> str:
+        raise jpype.JVMNotFoundException("none")
+
+    monkeypatch.setattr(jpype, "isJVMStarted", lambda: False)
+    monkeypatch.setattr(jpype, "getDefaultJVMPath", none_found)
     with pytest.raises(ReasonerError, match="install Java"):
         check(ontology_graph())

@@ -23,6 +23,7 @@ def test_modules_and_alignments_are_apart() -> None:
     assert {path.stem for path in alignment_paths()} == {
         "align-brick",
         "align-dtdl",
+        "align-hpc",
         "align-prov",
         "align-qudt",
         "align-sosa",

@@ -1,23 +1,27 @@
 """What every module of the ontology must state, and what keeps it OWL 2 DL."""
 
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rdflib import OWL, RDF, RDFS, SKOS, BNode, Graph, URIRef
+from rdflib import OWL, RDF, RDFS, SKOS, XSD, BNode, Graph, URIRef
 from rdflib.term import Node
 
 from ontology.load import (
+    FOLDER,
     alignment_graph,
     alignment_paths,
     module_paths,
     ontology_graph,
 )
-from ontology.terms import PROV, QUDT, ST, UNIT
+from ontology.terms import PROV, QUDT, ST, UNIT, VERSION
 
 ROOT = "https://w3id.org/supertwin/ns/"
 MODULES = module_paths() + alignment_paths()
-PROPERTY_KINDS = {OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty}
+RELATIONS = {OWL.ObjectProperty, OWL.DatatypeProperty}
+PROPERTY_KINDS = RELATIONS | {OWL.AnnotationProperty}
 
 # The classes and properties that the design names; more may follow, none may go.
 # fmt: off
@@ -57,9 +61,26 @@ def test_a_module_has_a_name_a_version_and_a_description(path: Path) -> None:
     }
 
 
-def test_all_modules_are_of_one_version() -> None:
-    graph = ontology_graph() + alignment_graph()
-    assert len(set(graph.objects(None, OWL.versionInfo))) == 1
+def test_the_version_is_the_package_s() -> None:
+    """One number for all that is released together."""
+    package = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text("utf-8"))
+    assert package["project"]["version"] == VERSION
+    for path in MODULES:
+        stated = {
+            str(one) for one in Graph().parse(path).objects(None, OWL.versionInfo)
+        }
+        assert stated == {VERSION}, f"{path.name} says {stated}, not {VERSION}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_stem)
+def test_a_module_names_the_release_before_it(path: Path) -> None:
+    """Of the releases in the change log, the last one that is not this version."""
+    changes = (FOLDER.parent / "CHANGELOG.md").read_text("utf-8")
+    released = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changes, re.MULTILINE)
+    before = [version for version in released if version != VERSION][:1]
+    stated = {str(one) for one in Graph().parse(path).objects(None, OWL.priorVersion)}
+    # A module that is new in this version has none.
+    assert stated <= {f"{ROOT}{version}/{path.stem}" for version in before}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_stem)
@@ -68,14 +89,75 @@ def test_imports_are_modules_that_exist(path: Path) -> None:
     assert {str(i) for i in Graph().parse(path).objects(None, OWL.imports)} <= known
 
 
+def _lacks(graph: Graph, term: Node, stem: str) -> Iterator[str]:
+    """What a term should state and does not, in words."""
+    labels = [label.language for label in graph[term : RDFS.label]]
+    if labels != ["en"]:
+        yield "one rdfs:label in English"
+    definitions = list(graph[term : SKOS.definition])
+    if len(definitions) != 1 or definitions[0].language != "en":
+        yield "one skos:definition in English"
+    elif not str(definitions[0]).endswith(".") or len(str(definitions[0])) < 10:
+        yield "a skos:definition that is a sentence"
+    if str(graph.value(term, RDFS.isDefinedBy)) != f"{ROOT}{stem}":
+        yield f"rdfs:isDefinedBy <{ROOT}{stem}>"
+    if RELATIONS & set(graph[term : RDF.type]):
+        yield from _unbounded(graph, term)
+
+
+def _unbounded(graph: Graph, term: Node) -> Iterator[str]:
+    notes = [str(note) for note in graph[term : SKOS.scopeNote]]
+    for link, word in ((RDFS.domain, "domain"), (RDFS.range, "range")):
+        stated, excused = len(list(graph[term:link])), f"No {word}: "
+        reasons = [note for note in notes if note.startswith(excused)]
+        if stated + len(reasons) != 1:
+            yield f'one rdfs:{word}, or a skos:scopeNote "{excused}…" that says why not'
+
+
 @pytest.mark.parametrize("path", module_paths(), ids=_stem)
 def test_every_term_is_labelled_defined_and_placed(path: Path) -> None:
     graph = Graph().parse(path)
-    for term in _own_terms(graph):
-        assert [label.language for label in graph[term : RDFS.label]] == ["en"], term
-        (definition,) = graph[term : SKOS.definition]
-        assert str(definition).endswith("."), term
-        assert str(graph.value(term, RDFS.isDefinedBy)) == f"{ROOT}{path.stem}", term
+    lacking = [
+        f"{path.name}: st:{str(term).removeprefix(str(ST))} needs {what}"
+        for term in sorted(_own_terms(graph), key=str)
+        for what in _lacks(graph, term, path.stem)
+    ]
+    assert not lacking, "\n".join(lacking)
+
+
+def test_a_term_that_lacks_something_is_found() -> None:
+    planted = """
+        @prefix st: <https://w3id.org/supertwin/ns#> .
+        @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+        st:odd a owl:DatatypeProperty ; rdfs:label "odd" ;
+            skos:definition "no sentence"@en ; rdfs:domain st:Core, st:Die .
+    """
+    found = list(_lacks(Graph().parse(data=planted, format="turtle"), ST.odd, "core"))
+    assert [line.split(",")[0].split(" that ")[0] for line in found] == [
+        "one rdfs:label in English",
+        "a skos:definition",
+        f"rdfs:isDefinedBy <{ROOT}core>",
+        "one rdfs:domain",
+        "one rdfs:range",
+    ]
+
+
+@pytest.mark.parametrize("path", module_paths(), ids=_stem)
+def test_every_term_is_defined_in_one_module(path: Path) -> None:
+    """A module may add to the terms of others, and defines only its own."""
+    graph = ontology_graph()
+    for term in _own_terms(Graph().parse(path)):
+        assert len(list(graph[term : RDFS.isDefinedBy])) == 1, term
+
+
+def test_a_property_with_a_unit_holds_numbers() -> None:
+    graph = ontology_graph()
+    for term, unit in graph.subject_objects(ST.valueUnit):
+        kinds = set(graph[term : RDFS.range])
+        assert kinds <= {XSD.integer, XSD.decimal, XSD.double} and kinds, term
+        assert (unit, RDF.type, QUDT.Unit) in graph, f"{term}: {unit} is not in units"
 
 
 def test_no_two_terms_share_a_label_and_a_kind() -> None:

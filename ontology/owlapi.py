@@ -1,0 +1,73 @@
+"""The OWL API and HermiT, which owlready2 brings along, within this very process.
+
+Both are Java; JPype runs them. They are for the ontology, never for a twin: instances
+are what SHACL is for. Needs the dev dependencies and Java 17.
+"""
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rdflib import OWL, RDF, Graph, URIRef
+
+from ontology.errors import ReasonerError
+
+_NAME = URIRef("urn:supertwin:checked")
+# Small heap; signals stay with Python, so that Ctrl-C goes on working.
+_OPTIONS = ("-Xmx512m", "-Xss4m", "-Xrs")
+
+
+@contextmanager
+def loaded(graph: Graph) -> Iterator[Any]:
+    """The axioms of a graph as an ontology of the OWL API, for as long as it is used.
+
+    Raises ReasonerError where owlready2, JPype or Java is missing.
+    """
+    manager = java("org.semanticweb.owlapi.apibinding.OWLManager")
+    source = java("org.semanticweb.owlapi.io.StringDocumentSource")
+    one = manager.createOWLOntologyManager()
+    found = one.loadOntologyFromOntologyDocument(source(_turtle(graph)))
+    try:
+        yield found
+    finally:
+        one.removeOntology(found)
+
+
+def java(name: str) -> Any:
+    """A Java class by its full name; starts Java when it does not run yet."""
+    try:
+        import jpype
+    except ImportError as error:
+        raise ReasonerError(
+            "jpype1 is not installed: install SuperTwin's dev dependencies"
+        ) from error
+    if not jpype.isJVMStarted():
+        try:
+            path = jpype.getDefaultJVMPath()
+        except jpype.JVMNotFoundException as error:
+            raise ReasonerError("no Java was found: install Java 17") from error
+        jpype.startJVM(path, *_OPTIONS, classpath=[str(_jar())])
+    return jpype.JClass(name)
+
+
+def _jar() -> Path:
+    """HermiT's archive, which holds the OWL API as well."""
+    spec = importlib.util.find_spec("owlready2")
+    if spec is None or spec.origin is None:
+        raise ReasonerError(
+            "owlready2 is not installed: install SuperTwin's dev dependencies"
+        )
+    return Path(spec.origin).parent / "hermit" / "HermiT.jar"
+
+
+def _turtle(graph: Graph) -> str:
+    """All triples but the modules' headers, whose imports would be fetched."""
+    headers = set(graph.subjects(RDF.type, OWL.Ontology))
+    axioms = Graph()
+    axioms.add((_NAME, RDF.type, OWL.Ontology))
+    for triple in graph:
+        if triple[0] not in headers:
+            axioms.add(triple)
+    return axioms.serialize(format="turtle")

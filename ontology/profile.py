@@ -1,0 +1,24 @@
+"""Which profile of OWL 2 an ontology is in, by the checker of the OWL API.
+
+https://www.w3.org/TR/owl2-profiles/ and, for DL, section 3 of
+https://www.w3.org/TR/owl2-syntax/.
+"""
+
+from typing import Literal
+
+from rdflib import Graph
+
+from ontology.owlapi import java, loaded
+
+Profile = Literal["DL", "EL", "QL", "RL"]
+
+
+def violations(graph: Graph, profile: Profile = "DL") -> list[str]:
+    """What keeps an ontology out of a profile, a line each; none when it is in it.
+
+    Raises ReasonerError where Java is missing.
+    """
+    checker = java(f"org.semanticweb.owlapi.profiles.OWL2{profile}Profile")()
+    with loaded(graph) as ontology:
+        report = checker.checkOntology(ontology)
+        return sorted(" ".join(str(each).split()) for each in report.getViolations())
