@@ -12,6 +12,7 @@ from rdflib import Graph, URIRef
 from ingest.describe_devices import describe_devices
 from ingest.describe_host import describe_host, describe_probe
 from ingest.describe_metrics import Catalogue, describe_instances, describe_metrics
+from ingest.describe_pci import describe_pci
 from ingest.describe_plan import describe_plan
 from ingest.describe_pmu import describe_pmus
 from ingest.describe_topology import describe_topology
@@ -71,6 +72,7 @@ def describe(
     describe_host(twin, iris, host, facts, known.values())
     components = describe_topology(twin, iris, host, facts)
     components |= describe_devices(twin, iris, host, facts)
+    components |= describe_pci(twin, iris, host, facts, components)
     describe_instances(twin, iris, host, facts.get("pcp"), components)
     pmus = describe_pmus(twin, iris, host, facts)
     describe_plan(plans, iris, host, facts.get("pcp"), known, monitored, components)

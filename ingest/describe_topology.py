@@ -1,17 +1,19 @@
-"""Sockets, dies, cores, threads, caches, Groups and NUMA domains."""
+"""Sockets, dies, cores and their kinds, threads, caches and Groups."""
 
 from typing import Any
 
 from rdflib import URIRef
 
 from ingest import component_ids as ids
+from ingest.describe_memory import describe_memory
+from ingest.places import CONTAINERS, Held, Places, span
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 
 Components = dict[str, URIRef]
-Held = tuple[frozenset[int], URIRef]
 
+_CLASSES = {"socket": ST.Socket, "die": ST.Die, "core": ST.Core}
 _CACHE_TYPES = {
     "data": ST.DataCache,
     "instruction": ST.InstructionCache,
@@ -43,50 +45,34 @@ class _Topology:
         facts: dict[str, Any],
         topology: dict[str, Any],
     ) -> None:
-        self.triples, self.iris, self.host = triples, iris, host
-        self.facts, self.topology = facts, topology
-        everything = frozenset(t["os_index"] for t in topology["threads"])
-        # smallest container last: a parent is the last one that holds all threads
-        self.containers: list[Held] = [(everything, iris.host(host))]
+        self.triples, self.facts, self.topology = triples, facts, topology
+        self.places = Places(iris, host, topology)
 
     def describe(self) -> Components:
-        for kind, name, class_ in (
-            ("sockets", "socket", ST.Socket),
-            ("dies", "die", ST.Die),
-            ("cores", "core", ST.Core),
-        ):
-            self._containers(kind, name, class_)
+        for depth, (kind, name) in enumerate(CONTAINERS, start=1):
+            self._containers(kind, name, depth)
         self._sockets_facts()
         self._clocks()
         self._groups()
-        caches, domains = self._caches(), self._numa_domains()
-        self._distances()
-        self._threads(caches, domains)
+        caches = self._caches()
+        domains = describe_memory(self.triples, self.places, self.facts)
+        self._threads(caches, domains, self._kinds())
         return self._instance_names()
 
-    def _parent(self, threads: frozenset[int]) -> URIRef:
-        return next(
-            iri
-            for held, iri in reversed(self.containers)
-            if threads and threads <= held
-        )
-
-    def _containers(self, kind: str, name: str, class_: URIRef) -> None:
-        """All objects of one kind; they contain only what is described after them."""
-        found = []
+    def _containers(self, kind: str, name: str, depth: int) -> None:
+        """All objects of one kind; what holds them is of a larger one."""
         for entry in self.topology[kind]:
-            threads = frozenset(entry["threads"])
-            if not threads:
-                continue
-            iri = self._iri(name, ids.container(name, threads))
-            self.triples.node(
-                iri,
-                class_,
-                {ST.osIndex: entry["os_index"], ST.isPartOf: self._parent(threads)},
-                label=f"{name} of {_span(threads)}",
-            )
-            found.append((threads, iri))
-        self.containers += found
+            threads = entry["threads"]
+            if threads:
+                self.triples.node(
+                    self.places.container(name, entry),
+                    _CLASSES[name],
+                    {
+                        ST.osIndex: entry["os_index"],
+                        ST.isPartOf: self.places.parent(threads, depth),
+                    },
+                    label=f"{name} of {span(threads)}",
+                )
 
     def _sockets_facts(self) -> None:
         stated = (self.facts.get("cpu") or {}).get("sockets") or {}
@@ -95,7 +81,7 @@ class _Topology:
                 continue
             cpu = stated.get(str(entry["os_index"])) or {}
             info = entry.get("info") or {}
-            iri = self._iri("socket", ids.container("socket", entry["threads"]))
+            iri = self.places.container("socket", entry)
             self.triples.link(
                 iri,
                 {
@@ -111,13 +97,13 @@ class _Topology:
 
     def _clocks(self) -> None:
         """Clocks of a core are those of its lowest thread that states any."""
-        clocks = self.facts.get("clocks") or {}
+        clocks = self.facts.get("clocks") or _kinds_clocks(self.topology)
         for entry in self.topology["cores"]:
             stated = (clocks.get(str(thread)) for thread in entry["threads"])
             clock = next(filter(None, stated), None)
             if clock:
                 self.triples.link(
-                    self._iri("core", ids.container("core", entry["threads"])),
+                    self.places.container("core", entry),
                     {
                         ST.baseFrequency: clock.get("base"),
                         ST.minFrequency: clock.get("min"),
@@ -134,10 +120,10 @@ class _Topology:
                     self._iri("group", ids.group(entry["level"], threads)),
                     ST.Group,
                     {
-                        ST.isPartOf: self._parent(threads),
+                        ST.isPartOf: self.places.parent(threads),
                         ST.groupKind: entry.get("subtype"),
                     },
-                    label=f"group of {_span(threads)}",
+                    label=f"group of {span(threads)}",
                 )
 
     def _caches(self) -> list[Held]:
@@ -162,51 +148,38 @@ class _Topology:
                 ST.associativity: entry["ways"],
                 ST.cacheSets: entry["sets"],
                 ST.inclusive: entry["inclusive"],
-                ST.isPartOf: self._parent(threads),
+                ST.isPartOf: self.places.parent(threads),
             },
-            label=f"{level} of {_span(threads)}",
+            label=f"{level} of {span(threads)}",
         )
 
-    def _numa_domains(self) -> list[Held]:
-        found = []
-        for entry in self.topology["numa"]:
-            threads = frozenset(entry["threads"])
-            parent = self._parent(threads) if threads else self.iris.host(self.host)
-            iri = self._iri("numa", str(entry["os_index"]))
-            self.triples.node(
-                iri,
-                ST.NumaDomain,
-                {
-                    ST.osIndex: entry["os_index"],
-                    ST.memorySize: entry["memory"],
-                    ST.isPartOf: parent,
-                },
-                label=f"NUMA domain {entry['os_index']}",
-            )
-            found.append((threads, iri))
-        return found
+    def _kinds(self) -> list[Held]:
+        """The kinds of a hybrid machine; where all cores are alike there are none."""
+        kinds = self.topology.get("kinds") or []
+        return [
+            (frozenset(kind["threads"]), self._kind(number, kind))
+            for number, kind in enumerate(kinds)
+            if len(kinds) > 1
+        ]
 
-    def _distances(self) -> None:
-        """The kernel's distances where /sys states them, else hwloc's."""
-        known = {entry["os_index"] for entry in self.topology["numa"]}
-        stated = self.facts.get("numa_distances") or self.topology["distances"]
-        for entry in stated:
-            ends = entry["from"], entry["to"]
-            if known.issuperset(ends):
-                self.triples.node(
-                    self._iri("distance", f"{ends[0]}-{ends[1]}"),
-                    ST.NumaDistance,
-                    {
-                        ST.fromDomain: self._iri("numa", str(ends[0])),
-                        ST.toDomain: self._iri("numa", str(ends[1])),
-                        ST.distance: entry["value"],
-                    },
-                )
+    def _kind(self, number: int, kind: dict[str, Any]) -> URIRef:
+        return self.triples.node(
+            self._iri("kind", str(number)),
+            ST.CpuKind,
+            {
+                ST.kindNumber: number,
+                ST.coreType: kind.get("core_type"),
+                ST.performanceRank: kind.get("rank"),
+                ST.cpuCapacity: kind.get("efficiency"),
+            },
+            label=f"cores of {span(kind['threads'])}",
+        )
 
     def _threads(
         self,
         caches: list[Held],
         domains: list[Held],
+        kinds: list[Held],
     ) -> None:
         for entry in self.topology["threads"]:
             index = entry["os_index"]
@@ -216,9 +189,10 @@ class _Topology:
                 {
                     ST.osIndex: index,
                     ST.allowed: entry["allowed"],
-                    ST.isPartOf: self._parent(frozenset([index])),
+                    ST.isPartOf: self.places.parent([index]),
                     ST.usesCache: [iri for held, iri in caches if index in held],
                     ST.inNumaDomain: [iri for held, iri in domains if index in held],
+                    ST.ofCpuKind: [iri for held, iri in kinds if index in held],
                 },
                 label=f"thread {index}",
             )
@@ -234,16 +208,13 @@ class _Topology:
         return names
 
     def _iri(self, kind: str, name: str) -> URIRef:
-        return self.iris.component(self.host, kind, name)
+        return self.places.component(kind, name)
 
 
-def _span(threads: frozenset[int]) -> str:
-    """`threads 0-3,8` — a cpu list as the kernel writes it."""
-    runs: list[list[int]] = []
-    for index in sorted(threads):
-        if runs and index == runs[-1][1] + 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    text = ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
-    return f"thread{'s' if len(threads) > 1 else ''} {text}"
+def _kinds_clocks(topology: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What hwloc says of clocks, where nothing else does."""
+    return {
+        str(thread): {"base": kind.get("base"), "max": kind.get("max")}
+        for kind in topology.get("kinds") or []
+        for thread in kind["threads"]
+    }
