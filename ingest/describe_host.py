@@ -28,7 +28,7 @@ def describe_host(
     triples.link(
         node,
         {
-            ST.sign: [f"{kind}:{text}" for kind, text in signs(facts).items()],
+            ST.sign: signs(facts),
             ST.cpuModel: _cpu_model(facts),
             ST.exposes: list(exposed),
         },

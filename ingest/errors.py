@@ -5,6 +5,7 @@ IngestError
 ├── DocumentError               a file that holds no facts of a probe
 ├── NotConformingError          a description that the shapes refuse
 ├── OtherMachineError           another machine is known by that name
+├── NoSuchStateError            a host was never in the state that is asked for
 └── SourceError                 a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
     ├── SourceRefusedError      it is there, but failed, hung or was not permitted
@@ -60,8 +61,13 @@ class NotConformingError(IngestError):
 class OtherMachineError(IngestError):
     """Another machine is known by that name, or may be."""
 
-    def __init__(self, host: str, known: str, new: str) -> None:
+    def __init__(self, host: str, known: str, new: str, agree: str = "") -> None:
+        alike = f" (though its {agree} is the same)" if agree else ""
         super().__init__(
-            f"{host} is known as a machine of {known}, this one has {new}: give it "
-            "another name, or replace it with `supertwin ingest --confirm`"
+            f"{host} is known as a machine of {known}, this one has {new}{alike}: give "
+            "it another name, or replace it with `--confirm`"
         )
+
+
+class NoSuchStateError(IngestError):
+    """A host was never in the state that is asked for."""

@@ -11,7 +11,15 @@ from rdflib import Literal, URIRef
 from ingest.describe import Description
 from ingest.describe_metrics import Descriptor
 from ingest.describe_plan import MONITOR
-from ingest.errors import NotConformingError, OtherMachineError
+from ingest.errors import NotConformingError
+from ingest.history import archive
+from ingest.register import (
+    Registration,
+    check_signs,
+    read_known,
+    remembered,
+    same_elsewhere,
+)
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, PROV, ST
@@ -61,26 +69,34 @@ def read_catalogue(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
 
 
 def publish(
-    description: Description, store: Store, iris: Iris, confirm: bool = False
+    description: Description,
+    store: Store,
+    iris: Iris,
+    confirm: bool = False,
+    registration: Registration | None = None,
 ) -> Published:
     """Validate a description and make it the twin of its host.
 
-    Raises NotConformingError with the report, or OtherMachineError when another
-    machine is known by that name and `confirm` is not given; nothing is changed then.
+    A `registration` is written with it, or not at all. Raises NotConformingError with
+    the report, or OtherMachineError when another machine is known by that name and
+    `confirm` is not given; nothing is changed then.
     """
     report = validate(description.union())
     if not report.conforms:
         raise NotConformingError(description.host, report.lines)
-    old_signs, old_digest = _known(store.twin, description.node)
+    known = read_known(store.twin, description.node)
     if not confirm:
-        _check_signs(description, old_signs)
-    if old_digest == description.digest and _plan_stands(description, iris, store.twin):
-        store.twin.update(_same_seen_again(description, iris))
-        return Published(False, report.lines)
-    if old_digest:
-        _archive(store, iris, description.host, old_digest)
-    store.twin.update(_replacement(description, iris, store.twin))
-    return Published(True, report.lines)
+        check_signs(description, known)
+    warnings = [*report.lines, *same_elsewhere(store.twin, description)]
+    archive(store.twin, store.history, iris, description, known.digest)
+    said = remembered(iris, description, known, confirm)
+    said += registration.update(iris, description.host) if registration else ""
+    same = known.digest == description.digest
+    if same and _plan_stands(description, iris, store.twin):
+        store.twin.update(said + _same_seen_again(description, iris))
+        return Published(False, warnings)
+    store.twin.update(said + _replacement(description, iris, store.twin))
+    return Published(True, warnings)
 
 
 def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
@@ -93,39 +109,6 @@ def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
     ).values()
     planned = sum(o == ST.SamplingPlan for _, _, o in description.plans)
     return bool(rows[0][0] == planned)
-
-
-def _known(twin: Endpoint, node: URIRef) -> tuple[list[str], str | None]:
-    """Signs and digest of the twin that stands; none where there is no twin."""
-    rows = twin.select(
-        f"""PREFIX st: <{ST}>
-        SELECT ?sign ?digest WHERE {{
-          {node.n3()} st:digest ?digest . OPTIONAL {{ {node.n3()} st:sign ?sign }}
-        }}"""
-    ).values()
-    return [sign for sign, _ in rows if sign], rows[0][1] if rows else None
-
-
-def _check_signs(description: Description, old: list[str]) -> None:
-    """Two signs of one kind that differ are two machines.
-
-    Kinds that only one side has say nothing: reading a board's serial takes root. A
-    machine with a sign is not replaced by what has none: a file of its topology would
-    take all that else is known of it away.
-    """
-    known = dict(sign.split(":", 1) for sign in old)
-    if old and not any(p == ST.sign for _, p, _ in description.twin):
-        raise OtherMachineError(description.host, old[0], "no sign")
-    for text in (str(o) for _, p, o in description.twin if p == ST.sign):
-        kind, value = text.split(":", 1)
-        if known.get(kind, value) != value:
-            raise OtherMachineError(description.host, f"{kind}:{known[kind]}", text)
-
-
-def _archive(store: Store, iris: Iris, host: str, digest: str) -> None:
-    """Keep the superseded twin; idempotent, as its graph is named by its digest."""
-    old = store.twin.get_graph(iris.twin_graph(host))
-    store.history.put_graph(iris.history_graph(host, digest), old)
 
 
 def _replacement(description: Description, iris: Iris, twin: Endpoint) -> str:

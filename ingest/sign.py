@@ -1,25 +1,146 @@
-"""The sign of a machine: what tells it from another one of the same name."""
+"""The signs of a machine: what tells it from another one of the same name.
 
+Precedence stands once, in KINDS and TIERS: the strongest tier of which both sides have
+a kind decides alone. What firmware says is the machine's own and outlives an installed
+system, so it goes before the machine-id, which clones of one disk image share, and
+before the addresses of network cards, which can be moved.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from ingest.dmi import real
 
+Facts = Mapping[str, Any]
+Signs = dict[str, set[str]]
 
-def signs(facts: dict[str, Any]) -> dict[str, str]:
-    """Every real sign in the facts of a probe, by kind, the strongest first.
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+# What a board without a UUID of its own makes of the address of its first card.
+_UUID_OF_A_MAC = re.compile(r"0{8}-0{4}-0{4}-0{4}-([0-9a-f]{12})")
+_NOT_ITS_OWN = 0b11  # the bits of a group's address, and of one given locally
 
-    A probe without root sees the machine-id only: two probes of one machine may differ
-    in their strongest sign, but not in one of the same kind.
+
+def _board_serials(facts: Facts) -> Sequence[str | None]:
+    return [_part(facts, "board").get("serial")]
+
+
+def _uuids(facts: Facts) -> Sequence[str | None]:
+    uuid = _uuid(facts)
+    return [] if _UUID_OF_A_MAC.fullmatch(uuid) else [uuid]
+
+
+def _machine_ids(facts: Facts) -> Sequence[str | None]:
+    return [(facts.get("os") or {}).get("machine_id")]
+
+
+def _macs(facts: Facts) -> Sequence[str | None]:
+    """Addresses of cards that stay where they are; USB adapters wander."""
+    lshw = (facts.get("lshw") or {}).get("nics") or []
+    cards = [nic for nic in facts.get("nics") or lshw if _is_card(nic)]
+    found = [_mac(nic.get("permanent_mac", nic.get("mac"))) for nic in cards]
+    of_uuid = _UUID_OF_A_MAC.fullmatch(_uuid(facts))
+    return sorted({mac for mac in [*found, _mac(of_uuid and of_uuid[1])] if mac})
+
+
+def _is_card(nic: Mapping[str, Any]) -> bool:
+    bus = str(nic.get("businfo") or "")
+    return nic.get("virtual") is not True and not bus.startswith("usb")
+
+
+def _mac(text: str | None) -> str | None:
+    """The address in one spelling; None for one that was made up or is not Ethernet's.
+
+    Virtual machines, containers, bridges and random addresses of phones have the bit
+    of "locally administered" (IEEE 802, 8.4).
     """
-    board = facts.get("board") or {}
-    found = {
-        "board-serial": board.get("board", {}).get("serial"),
-        "product-uuid": board.get("system", {}).get("uuid"),
-        "machine-id": (facts.get("os") or {}).get("machine_id"),
-    }
-    return {kind: text for kind, value in found.items() if (text := real(value))}
+    digits = re.sub("[:-]", "", (text or "").lower())
+    mac = ":".join(re.findall("..", digits))
+    good = _MAC.fullmatch(mac) and real(mac) and not int(mac[:2], 16) & _NOT_ITS_OWN
+    return mac if good else None
 
 
-def sign(facts: dict[str, Any]) -> str | None:
-    """The strongest real sign, such as ``board-serial:WM19S002``; None without any."""
-    return next((f"{kind}:{text}" for kind, text in signs(facts).items()), None)
+def _part(facts: Facts, name: str) -> Mapping[str, Any]:
+    return (facts.get("board") or {}).get(name) or {}
+
+
+def _uuid(facts: Facts) -> str:
+    return str(_part(facts, "system").get("uuid") or "").lower()
+
+
+# The strongest first; each gives the values that it finds in the facts.
+KINDS: dict[str, Callable[[Facts], Sequence[str | None]]] = {
+    "board-serial": _board_serials,
+    "product-uuid": _uuids,
+    "machine-id": _machine_ids,
+    "mac": _macs,
+}
+# Within a tier every kind that both sides have must agree.
+TIERS = (("board-serial", "product-uuid"), ("machine-id", "mac"))
+
+
+def signs(facts: Facts) -> list[str]:
+    """Every real sign in the facts of a probe as ``kind:value``, the strongest first.
+
+    A probe without root sees the weaker tier only.
+    """
+    return [
+        f"{kind}:{text}"
+        for kind, values in KINDS.items()
+        for value in values(facts)
+        if (text := real(value))
+    ]
+
+
+class Verdict(Enum):
+    """Whether two sets of signs are one machine's."""
+
+    SAME = "same"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict, and which kinds of sign agree and which differ, strongest first."""
+
+    verdict: Verdict
+    agree: tuple[str, ...]
+    differ: tuple[str, ...]
+
+
+def judge(known: Iterable[str], seen: Iterable[str]) -> Judgement:
+    """Compare two sets of signs; they may have several of one kind, as cards have.
+
+    A kind agrees when both have a value in common; one that a side lacks says nothing.
+    """
+    one, other = by_kind(known), by_kind(seen)
+    shared = [kind for kind in KINDS if one.get(kind) and other.get(kind)]
+    agree = tuple(kind for kind in shared if one[kind] & other[kind])
+    differ = tuple(kind for kind in shared if kind not in agree)
+    return Judgement(_verdict(shared, differ), agree, differ)
+
+
+def _verdict(shared: list[str], differ: tuple[str, ...]) -> Verdict:
+    for tier in TIERS:
+        if decisive := set(tier) & set(shared):
+            return Verdict.OTHER if decisive & set(differ) else Verdict.SAME
+    return Verdict.UNKNOWN
+
+
+def by_kind(texts: Iterable[str]) -> Signs:
+    """Signs such as ``mac:3c:ec:ef:47:98:6e`` by their kind."""
+    found: Signs = defaultdict(set)
+    for text in texts:
+        kind, _, value = text.partition(":")
+        found[kind].add(value)
+    return found
+
+
+def unseen(known: Iterable[str], seen: Iterable[str]) -> list[str]:
+    """The known signs of kinds that this probe could not see, to be remembered."""
+    kinds = by_kind(seen)
+    return sorted(text for text in known if text.partition(":")[0] not in kinds)

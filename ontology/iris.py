@@ -91,9 +91,17 @@ class Iris:
     def twin_graph(self, host: str) -> URIRef:
         return self._iri("graph", "twin", host)
 
-    def history_graph(self, host: str, digest: str) -> URIRef:
-        """A superseded twin, named by the digest of its description."""
-        return self._iri("graph", "twin", host, digest)
+    def register_graph(self, host: str) -> URIRef:
+        """What people said of a host, and what outlives its probes."""
+        return self._iri("graph", "register", host)
+
+    def history_graph(self, host: str) -> URIRef:
+        """The states that a host was in, in the dataset of the past."""
+        return self._iri("graph", "history", host)
+
+    def state_graph(self, host: str, number: int, part: str) -> URIRef:
+        """What one state ``removed``, what it ``added``, or all of it, ``whole``."""
+        return self._iri("graph", "history", host, str(number), part)
 
     def plans_graph(self, host: str) -> URIRef:
         return self._iri("graph", "plans", host)

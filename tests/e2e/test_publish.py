@@ -93,8 +93,8 @@ def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
     query = f'SELECT ?k {{ ?h <{ST.hostname}> "kept" ; <{ST.kernelRelease}> ?k }}'
     assert [[str(k)] for (k,) in store.twin.select(query).rows] == [["6.2.0"]]
     old = (
-        f'SELECT ?k {{ GRAPH ?g {{ ?h <{ST.hostname}> "kept" ; '
-        f"<{ST.kernelRelease}> ?k }} }}"
+        f"SELECT ?k {{ ?state <{ST.removedGraph}> ?g . "
+        f"GRAPH ?g {{ <{iris.host('kept')}> <{ST.kernelRelease}> ?k }} }}"
     )
     assert [str(k) for (k,) in store.history.select(old).rows] == ["6.1.0"]
 

@@ -1,0 +1,322 @@
+"""Every state of a host on the real store: what changed, when, and who saw it."""
+
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.changes import Change, changes, deltas_query
+from ingest.delta import difference
+from ingest.describe import Description, describe
+from ingest.errors import NoSuchStateError, OtherMachineError
+from ingest.history import archive, forget, keep_whole
+from ingest.publish import Store, publish
+from ingest.register import Registration, forgotten
+from ingest.states import State, find_state, natural, pair, read_states, states_query
+from ontology.terms import PROV, ST
+from queries.results import Rows
+from tests.ingest.documents import IRIS, document
+
+HOST = "n1"
+BANKS = [{"slot": f"DIMM_{letter}1", "size": 2**34} for letter in "ABCD"]
+
+
+def probed(day: int = 1, host: str = HOST, **facts: Any) -> dict[str, Any]:
+    """A probe of one day: a kernel, two memory banks and a card."""
+    lshw = {"memory_banks": facts.pop("banks", BANKS[:2])}
+    nic = {"name": "eno1", "speed": 10**10, "up": True, "virtual": False}
+    found = {"os": {"kernel": "6.1"}, "lshw": lshw, "nics": [nic], **facts}
+    stamps = {
+        "started": f"2026-11-{day:02}T00:00:00Z",
+        "ended": f"2026-11-{day:02}T00:00:02Z",
+    }
+    return document(found, host) | stamps
+
+
+def load(store: Store, facts: dict[str, Any], **more: Any) -> Description:
+    description = describe(facts, IRIS)
+    publish(description, store, IRIS, **more)
+    return description
+
+
+def states(store: Store, host: str = HOST) -> list[State]:
+    return read_states(store.history.select(states_query(IRIS, host)))
+
+
+def diff(store: Store, first: str = "", last: str = "") -> list[Change]:
+    found = states(store)
+    one, other = pair(found, HOST, first, last)
+    rows = store.history.select(deltas_query(IRIS, HOST, one.number, other.number))
+    return changes(rows, IRIS, HOST, {state.number: state for state in found})
+
+
+def told(found: list[Change]) -> list[tuple[Any, ...]]:
+    return [(c.what, c.name, c.property or c.kind, c.before, c.after) for c in found]
+
+
+def test_what_changed_when_and_who_saw_it(store: Store) -> None:
+    load(store, probed(1))
+    load(store, probed(2))
+    load(store, probed(3, banks=BANKS[1:3], os={"kernel": "6.2"}))
+    found = states(store)
+    assert [(s.number, s.probes, s.last_seen[:10]) for s in found] == [
+        (1, 2, "2026-11-02"),
+        (2, 1, "2026-11-03"),
+    ]
+    assert (found[0].at[:10], found[0].until[:10]) == ("2026-11-01", "2026-11-03")
+    assert told(diff(store)) == [
+        ("changed", "host", "kernelRelease", ["6.1"], ["6.2"]),
+        ("vanished", "memory/DIMM_A1", "MemoryBank", [], []),
+        ("appeared", "memory/DIMM_C1", "MemoryBank", [], []),
+    ]
+    gone = diff(store)[1]
+    assert gone.facts["memorySize"] == [str(2**34)]
+    assert (gone.state, gone.at[:10]) == (2, "2026-11-03")
+    assert gone.probe == str(IRIS.component(HOST, "probe", "20261103T000000Z"))
+
+
+def test_what_came_back_did_not_change(store: Store) -> None:
+    for day, kernel in enumerate(("6.1", "6.2", "6.1", "6.3"), 1):
+        load(store, probed(day, os={"kernel": kernel}))
+    assert diff(store, "1", "3") == []
+    (change,) = diff(store, "1", "4")
+    assert (change.before, change.after, change.state) == (["6.1"], ["6.3"], 4)
+    (change,) = diff(store, "2")
+    assert (change.before, change.after) == (["6.2"], ["6.3"])
+
+
+def test_a_property_of_several_values(store: Store) -> None:
+    load(store, probed(1, nics=[]))
+    nic = {"name": "eno1", "virtual": False, "up": True}
+    load(store, probed(2, nics=[nic]))
+    load(store, probed(3, nics=[nic | {"up": False}]))
+    assert told(diff(store, "2", "3")) == [
+        ("changed", "nic/eno1", "linkUp", ["true"], ["false"])
+    ]
+
+
+def test_states_are_found_by_number_probe_and_time(store: Store) -> None:
+    for day in (1, 3, 5):
+        load(store, probed(day, os={"kernel": f"6.{day}"}))
+    found = states(store)
+    for text, number in (
+        ("2", 2),
+        ("20261103T000000Z", 2),
+        (str(IRIS.component(HOST, "probe", "20261103T000000Z")), 2),
+        ("2026-11-04", 2),
+        ("2026-11-05", 2),
+        ("2026-11-05T01:00+01:00", 2),
+        ("2026-11-05T00:00:02Z", 3),
+        ("2027-01-01", 3),
+    ):
+        assert find_state(found, HOST, text).number == number, text
+    for text in ("4", "0", "yesterday", "2026-10-31", ""):
+        with pytest.raises(NoSuchStateError, match="n1"):
+            find_state(found, HOST, text)
+    assert [s.number for s in pair(found, HOST, "3", "1")] == [1, 3]
+    with pytest.raises(NoSuchStateError, match="probe it first"):
+        pair([], HOST)
+
+
+def test_an_older_file_ends_no_state_before_it_began(store: Store) -> None:
+    load(store, probed(9))
+    load(store, probed(2, os={"kernel": "5.0"}))
+    first, second = states(store)
+    assert (first.at, first.until) == (first.at, first.at)
+    assert second.at[:10] == "2026-11-02"
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_crash_before_the_twin_was_replaced(store: Store, again: int) -> None:
+    """The history is written first: what never came to be is dropped again."""
+    load(store, probed(1))
+    lost = describe(probed(2, os={"kernel": "lost"}), IRIS)
+    old = states(store)[0]
+    digest = describe(probed(1), IRIS).digest
+    for _ in range(again):
+        archive(store.twin, store.history, IRIS, lost, digest)
+    assert len(states(store)) == 2
+    load(store, probed(3))
+    assert [(s.number, s.until) for s in states(store)] == [(1, old.until)]
+    load(store, probed(4, os={"kernel": "6.2"}))
+    assert told(diff(store)) == [("changed", "host", "kernelRelease", ["6.1"], ["6.2"])]
+    assert not store.history.ask(
+        f'ASK {{ GRAPH ?g {{ ?s <{ST.kernelRelease}> "lost" }} }}'
+    )
+
+
+def test_a_twin_put_back_from_a_copy_costs_no_history(store: Store) -> None:
+    load(store, probed(1))
+    old = store.twin.get_graph(IRIS.twin_graph(HOST))
+    for day in (2, 3, 4):
+        load(store, probed(day, os={"kernel": f"6.{day}"}))
+    store.twin.put_graph(IRIS.twin_graph(HOST), old)
+    load(store, probed(5, os={"kernel": "6.5"}))
+    assert [s.number for s in states(store)] == [1, 2, 3, 4, 5, 6]
+    assert [change.before for change in diff(store)] == [["6.1"]]
+
+
+def test_a_crash_in_the_first_probe(store: Store) -> None:
+    first = describe(probed(1), IRIS)
+    archive(store.twin, store.history, IRIS, first, None)
+    load(store, probed(1))
+    assert [(s.number, s.probes) for s in states(store)] == [(1, 1)]
+
+
+def test_a_twin_that_is_older_than_its_history(store: Store) -> None:
+    load(store, probed(1))
+    store.history.update("DROP ALL")
+    load(store, probed(2, os={"kernel": "6.2"}))
+    assert [s.at[:10] for s in states(store)] == ["2026-11-01", "2026-11-02"]
+    assert told(diff(store)) == [("changed", "host", "kernelRelease", ["6.1"], ["6.2"])]
+
+
+def test_a_history_goes_on_after_the_host_was_removed(store: Store) -> None:
+    load(store, probed(1))
+    keep_whole(store.twin, store.history, IRIS, HOST)
+    store.twin.update(forgotten(IRIS, HOST))
+    assert not store.twin.ask("ASK { ?s ?p ?o . FILTER CONTAINS(STR(?s), '/twin/n1') }")
+    load(store, probed(2, banks=BANKS[:1]))
+    assert told(diff(store)) == [("vanished", "memory/DIMM_B1", "MemoryBank", [], [])]
+    whole = "ASK { GRAPH ?g { ?s ?p ?o } FILTER STRENDS(STR(?g), '/whole') }"
+    assert not store.history.ask(whole)
+    forget(store.history, IRIS, HOST)
+    assert not store.history.ask("ASK { GRAPH ?g { ?s ?p ?o } }")
+
+
+def test_the_same_machine_after_it_was_removed_is_no_new_state(store: Store) -> None:
+    load(store, probed(1))
+    keep_whole(store.twin, store.history, IRIS, HOST)
+    store.twin.update(forgotten(IRIS, HOST))
+    assert states(store)[0].until
+    load(store, probed(2))
+    (only,) = states(store)
+    assert (only.until, only.probes) == ("", 2)
+
+
+def test_a_lost_past_is_not_compared(store: Store) -> None:
+    load(store, probed(1))
+    store.twin.update(forgotten(IRIS, HOST))
+    load(store, probed(2, os={"kernel": "6.2"}))
+    with pytest.raises(NoSuchStateError, match="before state 2 is not known"):
+        diff(store)
+
+
+def test_provenance_is_prov_o(store: Store) -> None:
+    load(store, probed(1))
+    load(store, probed(2, os={"kernel": "6.2"}))
+    one, two = (IRIS.component(HOST, "state", str(n)) for n in (1, 2))
+    probe = IRIS.component(HOST, "probe", "20261102T000000Z")
+    assert store.history.ask(
+        f"""PREFIX prov: <{PROV}> PREFIX st: <{ST}>
+        ASK {{
+          <{two}> prov:wasRevisionOf <{one}> ; prov:wasGeneratedBy <{probe}> ;
+                  prov:specializationOf <{IRIS.host(HOST)}> .
+          <{one}> prov:wasInvalidatedBy <{probe}> ; prov:invalidatedAtTime ?end .
+          <{probe}> a prov:Activity ; st:saw <{two}> ; prov:startedAtTime ?start ;
+                    prov:wasAssociatedWith/st:holdsTool ?tool .
+          ?tool a prov:SoftwareAgent .
+          FILTER (?end >= ?start)
+        }}"""
+    )
+
+
+def test_the_register_outlives_probes(store: Store) -> None:
+    load(store, probed(1), registration=Registration("lab", "ssh://a@b", "p1"))
+    load(store, probed(2, os={"kernel": "6.2"}), registration=Registration("lab-2"))
+    load(store, probed(3))
+    row = store.twin.select(
+        f"SELECT ?a ?b ?c {{ ?h <{ST.alias}> ?a ; <{ST.address}> ?b ; "
+        f"<{ST['partition']}> ?c }}"
+    ).values()
+    assert row == [["lab-2", "ssh://a@b", "p1"]]
+
+
+def test_a_sign_is_remembered_when_root_is_away(store: Store) -> None:
+    system = {"kernel": "6.1", "machine_id": "3d1219c7c4c5404aaa1f6d2a48adfda4"}
+    board = {"board": {"board": {"serial": "WM1"}}}
+    load(store, probed(1, os=system, **board))
+    load(store, probed(2, os=system))
+    other = probed(3, os=system, board={"board": {"serial": "WM2"}})
+    with pytest.raises(OtherMachineError, match=r"WM1.*WM2.*machine-id is the same"):
+        load(store, other)
+    load(store, other, confirm=True)
+    load(store, other)
+
+
+@pytest.mark.parametrize(
+    ("serial", "machine", "warned"),
+    [("WM1", "1", True), ("WM2", "1", False), (None, "1", True), (None, "2", False)],
+)
+def test_a_second_name_is_said(
+    store: Store, serial: str | None, machine: str, warned: bool
+) -> None:
+    def named(host: str, serial: str | None, machine: str) -> dict[str, Any]:
+        system = {"kernel": "6.1", "machine_id": f"{machine}d1219c7c4c5404aaa1f6d2a"}
+        return probed(1, host, os=system, board={"board": {"serial": serial}})
+
+    load(store, named("first", "WM1", "1"))
+    description = describe(named("second", serial, machine), IRIS)
+    found = publish(description, store, IRIS).warnings
+    assert any("known as first" in line for line in found) == warned
+
+
+PROBES = st.lists(
+    st.tuples(st.sampled_from(["6.1", "6.2"]), st.sets(st.integers(0, 3), max_size=3)),
+    min_size=2,
+    max_size=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PROBES)
+def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) -> None:
+    """The last against the first, whatever lay between: told anew from the facts."""
+    described = [
+        describe(
+            probed(os={"kernel": kernel}, banks=[BANKS[number] for number in banks]),
+            IRIS,
+        ).twin
+        for kernel, banks in seen
+    ]
+    rows: list[list[Any]] = []
+    for number, (old, new) in enumerate(pairwise(described), 2):
+        delta = difference(old.ntriples().encode(), new, IRIS.host(HOST))
+        rows += [[number, "removed", *fact] for fact in delta.removed]
+        rows += [[number, "added", *fact] for fact in delta.added]
+    numbered = {n: State(n, "", "", "", 1, "", True) for n in range(1, 9)}
+    found = changes(Rows(["number", "way", "s", "p", "o"], rows), IRIS, HOST, numbered)
+    (kernel, before), (new_kernel, after) = seen[0], seen[-1]
+    expected = {("vanished", f"memory/{BANKS[n]['slot']}") for n in before - after}
+    expected |= {("appeared", f"memory/{BANKS[n]['slot']}") for n in after - before}
+    expected |= {("changed", "host")} if kernel != new_kernel else set()
+    assert {(change.what, change.name) for change in found} == expected
+
+
+def test_probes_that_only_differ_in_what_is_volatile(store: Store) -> None:
+    """PCP's metrics and instances stand in catalogues of their own."""
+    facts = probed(1)
+    load(store, facts)
+    metric = {
+        "name": "a.b",
+        "pmid": "60.0.0",
+        "type": "u64",
+        "semantics": "counter",
+        "units": "count",
+        "indom": None,
+        "help": "",
+    }
+    more = deepcopy(probed(2))
+    more["facts"]["pcp"] = {"metrics": [metric], "indoms": {}, "pmdas": {}}
+    load(store, more)
+    load(store, probed(3))
+    assert [(s.number, s.probes) for s in states(store)] == [(1, 3)]
+
+
+def test_natural_order() -> None:
+    names = ["core-10", "core-2", "a", "a/10", "a/9"]
+    expected = ["a", "a/9", "a/10", "core-2", "core-10"]
+    assert sorted(names, key=natural) == expected
