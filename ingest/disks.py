@@ -6,6 +6,7 @@ from typing import Any
 
 from ingest.errors import SourceMissingError
 from ingest.files import read_number, read_value
+from ingest.machine import HERE, Machine
 
 _BLOCK = Path("sys/block")
 _NOT_DISKS = re.compile(r"(loop|ram|zram)[0-9]+")
@@ -14,13 +15,13 @@ _SECTOR = 512
 _PCI_ID = re.compile(r"0x[0-9a-f]+")
 
 
-def read_disks(root: Path = Path("/")) -> list[dict[str, Any]]:
+def read_disks(machine: Machine = HERE) -> list[dict[str, Any]]:
     """Every disk that holds something, by name; ``size`` in bytes.
 
     Loop devices, disks in memory, drives without a medium and the hidden paths of a
     multipath disk are none. Raises SourceMissingError.
     """
-    folder = root / _BLOCK
+    folder = machine.root / _BLOCK
     if not folder.is_dir():
         raise SourceMissingError(f"{folder} does not exist: mount sysfs at /sys")
     return [disk for path in sorted(folder.iterdir()) if (disk := _disk(path))]

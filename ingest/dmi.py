@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ingest.errors import SourceMissingError
 from ingest.files import read_value
+from ingest.machine import HERE, Machine
 
 _FOLDER = Path("sys/class/dmi/id")
 _FIELDS = {
@@ -61,12 +62,12 @@ _PLACEHOLDERS = {
 }
 
 
-def read_board(root: Path = Path("/")) -> dict[str, dict[str, str]]:
+def read_board(machine: Machine = HERE) -> dict[str, dict[str, str]]:
     """Board, system and BIOS as far as they are known; raises SourceMissingError.
 
     Serial numbers and the UUID are for root's eyes only and else left out.
     """
-    folder = root / _FOLDER
+    folder = machine.root / _FOLDER
     if not folder.is_dir():
         raise SourceMissingError(
             f"{folder} does not exist: this kernel shows no DMI tables, as in "

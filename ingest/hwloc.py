@@ -10,21 +10,19 @@ from ingest.hwloc_kinds import find_kinds
 from ingest.hwloc_memory import find_memory_caches, find_memory_speeds, find_numa
 from ingest.hwloc_pci import find_os_devices, find_pci
 from ingest.hwloc_xml import MAX_CPUS, Thing, Topology, parse_topology, whole
-from ingest.tool import run_tool
+from ingest.machine import HERE, Machine
 
 __all__ = ["parse_hwloc", "read_file", "read_hwloc"]
 
-_COMMAND = ("lstopo-no-graphics", "--disallowed", "--whole-io", "--of", "xml")
-_TIMEOUT = 30.0
 # Ten times what the largest known machines need.
 MAX_DRAWN = 16 * 1024 * 1024
 _HOLD_THREADS = ("cores", "dies", "sockets", "groups", "caches", "numa")
 _CACHE_TYPES = {0: "unified", 1: "data", 2: "instruction"}
 
 
-def read_hwloc() -> dict[str, Any]:
-    """The topology of this machine; raises SourceError."""
-    return parse_hwloc(run_tool(_COMMAND, "hwloc-nox", _TIMEOUT))
+def read_hwloc(machine: Machine = HERE) -> dict[str, Any]:
+    """The topology of a machine; raises SourceError."""
+    return parse_hwloc(machine.tool("lstopo"))
 
 
 def parse_hwloc(xml: bytes) -> dict[str, Any]:

@@ -7,18 +7,16 @@ from typing import Any
 
 from ingest.dmi import real
 from ingest.errors import MalformedSourceError
-from ingest.tool import run_tool
+from ingest.machine import HERE, Machine
 
-_COMMAND = ("lshw", "-json", "-quiet")
-_TIMEOUT = 60.0
 _DISK = re.compile(r"/dev/((?!ng[0-9])\S+)")
 
 Node = dict[str, Any]
 
 
-def read_lshw() -> dict[str, Any]:
-    """What lshw finds here; raises SourceError."""
-    return parse_lshw(run_tool(_COMMAND, "lshw", _TIMEOUT))
+def read_lshw(machine: Machine = HERE) -> dict[str, Any]:
+    """What lshw finds; raises SourceError."""
+    return parse_lshw(machine.tool("lshw"))
 
 
 def parse_lshw(output: bytes) -> dict[str, Any]:

@@ -1,47 +1,35 @@
 """Network interfaces, from /sys/class/net and the kernel's table of addresses."""
 
-import fcntl
-import socket
-import struct
-from collections.abc import Callable
+import json
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import SourceMissingError
+from ingest.errors import SourceError, SourceMissingError
 from ingest.files import read_number, read_value
+from ingest.machine import HERE, Machine
 
 _NET = Path("sys/class/net")
 _MEGABIT = 1_000_000
-_SIOCGIFADDR = 0x8915
-_NAME_SIZE = 16
 
 
-def ipv4_address(name: str) -> str | None:
-    """The first IPv4 address of an interface of this machine; None without one."""
-    request = struct.pack("256s", name.encode()[: _NAME_SIZE - 1])
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
-    except OSError:
-        return None
-    return socket.inet_ntoa(answer[20:24])
-
-
-def read_nics(
-    root: Path = Path("/"), address: Callable[[str], str | None] = ipv4_address
-) -> list[dict[str, Any]]:
+def read_nics(machine: Machine = HERE) -> list[dict[str, Any]]:
     """Every interface by name, virtual ones included; ``speed`` in bit/s.
 
     Raises SourceMissingError.
     """
-    folder = root / _NET
+    folder = machine.root / _NET
     if not folder.is_dir():
         raise SourceMissingError(f"{folder} does not exist: mount sysfs at /sys")
+    addresses = _addresses(machine)
     # Not all entries are interfaces: "bonding_masters" is a file.
-    return [_nic(path, address) for path in sorted(folder.iterdir()) if path.is_dir()]
+    return [
+        _nic(path, addresses.get(path.name))
+        for path in sorted(folder.iterdir())
+        if path.is_dir()
+    ]
 
 
-def _nic(path: Path, address: Callable[[str], str | None]) -> dict[str, Any]:
+def _nic(path: Path, address: str | None) -> dict[str, Any]:
     speed = read_number(path / "speed") or 0
     device = path / "device"
     driver = device / "driver"
@@ -53,9 +41,18 @@ def _nic(path: Path, address: Callable[[str], str | None]) -> dict[str, Any]:
         "up": _is_up(path),
         "virtual": "/devices/virtual/" in f"{path.resolve()}/",
         "driver": driver.resolve().name if driver.exists() else None,
-        "ipv4": address(path.name),
+        "ipv4": address,
         "businfo": _businfo(device),
     }
+
+
+def _addresses(machine: Machine) -> dict[str, str]:
+    """The first IPv4 address of each interface that has one."""
+    try:
+        found = json.loads(machine.tool("addresses"))
+    except (SourceError, ValueError):
+        return {}
+    return {str(k): str(v) for k, v in found.items()} if type(found) is dict else {}
 
 
 def _mac(path: Path) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.errors import SourceMissingError, SourceRefusedError
+from ingest.machine import HERE, Machine
 from pmapi import (
     NO_INDOM,
     NO_METRIC,
@@ -66,11 +67,15 @@ class Answers:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def read_pcp(address: str | None = None) -> dict[str, Any]:
-    """All metrics of the PMCD at an address, by default the one that runs here.
+def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, Any]:
+    """All metrics of a machine's PMCD; of the one that runs here without an address.
 
     Raises SourceError.
     """
+    if address is None and not machine.is_here:
+        raise SourceMissingError(
+            "a copy of files holds no metrics: start pmcd there, and probe it over ssh"
+        )
     address = address or LOCAL
     try:
         with _connect(address) as context:

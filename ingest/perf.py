@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ingest.errors import SourceMissingError
+from ingest.machine import HERE, Machine
 
 _DEVICES = Path("sys/bus/event_source/devices")
 # cpu_core and cpu_atom on hybrid machines, armv8_pmuv3_0 and the like on ARM.
@@ -10,12 +11,12 @@ _CORE = ("cpu", "armv")
 _UNCORE = ("uncore_", "amd_", "power", "arm_")
 
 
-def read_event_sources(root: Path = Path("/")) -> list[str]:
+def read_event_sources(machine: Machine = HERE) -> list[str]:
     """The names of the kernel's event sources, such as ``cpu`` and ``software``.
 
     Raises SourceMissingError where the kernel has no perf_event.
     """
-    folder = root / _DEVICES
+    folder = machine.root / _DEVICES
     if not folder.is_dir():
         raise SourceMissingError(
             f"{folder} does not exist: this kernel was built without perf_event"

@@ -75,7 +75,10 @@ def probe(
     told one line for each source. Raises HostNameError.
     """
     check_host(host)
-    reads: dict[str, Read] = {**SOURCES, "pcp": partial(SOURCES["pcp"], pcp_address)}
+    reads: dict[str, Read] = {
+        **SOURCES,
+        "pcp": partial(SOURCES["pcp"], address=pcp_address),
+    }
     started = _now()
     outcomes, facts = _ask_all(reads, progress or (lambda line: None))
     return _document(host, started, outcomes, facts)

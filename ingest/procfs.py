@@ -1,12 +1,12 @@
 """The operating system and the CPU models, from /proc and /etc."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import MalformedSourceError
+from ingest.errors import MalformedSourceError, SourceError
 from ingest.files import read_text, read_value
+from ingest.machine import HERE, Machine
 
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 _QUOTED = re.compile(r"""^(["'])(.*)\1$""")
@@ -21,24 +21,25 @@ _CPU_KEYS = {
 }
 
 
-def read_os(root: Path = Path("/")) -> dict[str, Any]:
+def read_os(machine: Machine = HERE) -> dict[str, Any]:
     """The system that runs here; ``memory`` in bytes. Raises SourceError."""
+    root = machine.root
     kernel = root / "proc/sys/kernel"
     machine_id = read_value(root / "etc/machine-id") or ""
     return {
         "hostname": read_value(kernel / "hostname"),
         "os_name": _os_name(root),
         "kernel": read_value(kernel / "osrelease"),
-        "architecture": os.uname().machine,
+        "architecture": _architecture(machine),
         "boot_id": read_value(kernel / "random/boot_id"),
         "machine_id": parse_machine_id(machine_id),
         "memory": parse_meminfo(read_text(root / "proc/meminfo")),
     }
 
 
-def read_cpu(root: Path = Path("/")) -> dict[str, Any]:
+def read_cpu(machine: Machine = HERE) -> dict[str, Any]:
     """The CPU model of each socket; raises SourceError."""
-    return parse_cpuinfo(read_text(root / "proc/cpuinfo"))
+    return parse_cpuinfo(read_text(machine.root / "proc/cpuinfo"))
 
 
 def parse_os_release(text: str) -> str | None:
@@ -75,6 +76,13 @@ def parse_cpuinfo(text: str) -> dict[str, Any]:
     if not sockets:
         raise MalformedSourceError("/proc/cpuinfo names no CPU: is /proc mounted?")
     return {"sockets": sockets}
+
+
+def _architecture(machine: Machine) -> str | None:
+    try:
+        return machine.tool("architecture").decode(errors="replace") or None
+    except SourceError:
+        return None
 
 
 def _os_name(root: Path) -> str | None:

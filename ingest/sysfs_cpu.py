@@ -7,6 +7,7 @@ from typing import Any
 
 from ingest.errors import MalformedSourceError, SourceMissingError
 from ingest.files import parse_cpulist, read_number, read_value
+from ingest.machine import HERE, Machine
 from ontology.numbers import read_whole
 
 _CPUS = Path("sys/devices/system/cpu")
@@ -16,52 +17,54 @@ _KILOHERTZ = 1000
 _MEGAHERTZ = 1_000_000
 
 
-def read_clocks(root: Path = Path("/")) -> dict[str, Any]:
+def read_clocks(machine: Machine = HERE) -> dict[str, Any]:
     """By thread: base, min, max clock in Hz and the governor; None where unknown.
 
     Raises SourceMissingError where the kernel does not set clocks, as in most guests.
     """
     found = {
         str(index): clock
-        for index, folder in _numbered(root / _CPUS, "cpu")
+        for index, folder in _numbered(machine.root / _CPUS, "cpu")
         if (clock := _clock(folder))
     }
     if not found:
         raise SourceMissingError(
-            f"{root / _CPUS}/cpu*/cpufreq does not exist: this kernel sets no "
+            f"{machine.root / _CPUS}/cpu*/cpufreq does not exist: this kernel sets no "
             "clocks, as in most virtual machines; nothing to mend there"
         )
     return found
 
 
-def read_cache_sets(root: Path = Path("/")) -> list[dict[str, Any]]:
+def read_cache_sets(machine: Machine = HERE) -> list[dict[str, Any]]:
     """Every cache once, with its CPUs and sets; ``line`` in bytes.
 
     Raises SourceMissingError and MalformedSourceError.
     """
+    cpus = machine.root / _CPUS
     folders = [
         folder
-        for _, cpu in _numbered(root / _CPUS, "cpu")
+        for _, cpu in _numbered(cpus, "cpu")
         for _, folder in _numbered(cpu / "cache", "index")
     ]
     caches = {_cache_key(cache): cache for cache in map(_cache, folders) if cache}
     if not caches:
         raise SourceMissingError(
-            f"{root / _CPUS}/cpu*/cache does not exist: this kernel shows no caches"
+            f"{cpus}/cpu*/cache does not exist: this kernel shows no caches"
         )
     return list(caches.values())
 
 
-def read_numa_distances(root: Path = Path("/")) -> list[dict[str, int]]:
+def read_numa_distances(machine: Machine = HERE) -> list[dict[str, int]]:
     """Every pair of NUMA domains; raises SourceMissingError, MalformedSourceError."""
+    nodes = machine.root / _NODES
     rows = {
         index: text
-        for index, folder in _numbered(root / _NODES, "node")
+        for index, folder in _numbered(nodes, "node")
         if (text := read_value(folder / "distance"))
     }
     if not rows:
         raise SourceMissingError(
-            f"{root / _NODES}/node*/distance does not exist: this kernel knows no NUMA"
+            f"{nodes}/node*/distance does not exist: this kernel knows no NUMA"
         )
     return parse_numa_distances(rows)
 

@@ -15,10 +15,13 @@ from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefuse
 MAX_OUTPUT = 64 * 1024 * 1024
 
 
-def run_tool(argv: Sequence[str], package: str, timeout: float) -> bytes:
+def run_tool(
+    argv: Sequence[str], package: str, timeout: float, any_status: bool = False
+) -> bytes:
     """What a tool prints, at most 64 MiB, within ``timeout`` seconds.
 
-    ``package`` is the Debian package named in the cure. Raises SourceMissingError,
+    ``package`` is the Debian package named in the cure; with ``any_status`` the exit
+    status is no refusal. Raises SourceMissingError,
     SourceRefusedError (time, exit status) and MalformedSourceError (too much output).
     """
     try:
@@ -36,7 +39,7 @@ def run_tool(argv: Sequence[str], package: str, timeout: float) -> bytes:
         output, complaints = _collect(process, argv[0], timeout)
     finally:
         _end(process)
-    if process.returncode:
+    if process.returncode and not any_status:
         raise SourceRefusedError(_refusal(argv, process.returncode, complaints))
     return output
 

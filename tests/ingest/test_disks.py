@@ -6,7 +6,7 @@ import pytest
 
 from ingest.disks import parse_unit_serial, read_disks
 from ingest.errors import SourceMissingError
-from tests.ingest.tree import plant
+from tests.ingest.tree import copied, plant
 
 
 def disk(name: str, files: dict[str, str], size: int = 16) -> dict[str, str]:
@@ -23,7 +23,7 @@ def test_a_sata_disk(tmp_path: Path) -> None:
     root = plant(tmp_path, disk("sda", files, size=937703088))
     page = b"\x00\x80\x00\x14      S45PNA0M12345\x00"
     (root / "sys/block/sda/device/vpd_pg80").write_bytes(page)
-    assert read_disks(root) == [
+    assert read_disks(copied(root)) == [
         {
             "name": "sda",
             "size": 480103981056,
@@ -47,7 +47,8 @@ def test_nvme_and_virtio_disks(tmp_path: Path) -> None:
         },
     )
     facts = [
-        (d["name"], d["model"], d["serial"], d["vendor"]) for d in read_disks(root)
+        (d["name"], d["model"], d["serial"], d["vendor"])
+        for d in read_disks(copied(root))
     ]
     assert facts == [
         ("mmcblk0", "SD32G", "0x1", None),
@@ -70,12 +71,12 @@ def test_what_is_no_disk(tmp_path: Path) -> None:
             **disk("cciss!c0d0", {}),
         },
     )
-    assert [d["name"] for d in read_disks(root)] == ["cciss/c0d0", "dm-0"]
+    assert [d["name"] for d in read_disks(copied(root))] == ["cciss/c0d0", "dm-0"]
 
 
 def test_no_sysfs(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="mount sysfs"):
-        read_disks(tmp_path)
+        read_disks(copied(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SourceMissingError
-from ingest.nics import ipv4_address, read_nics
-from tests.ingest.tree import plant
+from ingest.nics import read_nics
+from tests.ingest.tree import copied, plant
 
 NET = "sys/class/net"
 
@@ -31,7 +31,8 @@ def test_a_card(tmp_path: Path) -> None:
     (device / "subsystem").symlink_to(tmp_path / "sys/bus/pci")
     (device / "driver").symlink_to(tmp_path / "sys/bus/pci/drivers/ixgbe")
     (device / "net/eno1/device").symlink_to(device)
-    assert read_nics(tmp_path, {"eno1": "172.23.120.104"}.get) == [
+    machine = copied(tmp_path, {"addresses": '{"eno1": "172.23.120.104"}'})
+    assert read_nics(machine) == [
         {
             "name": "eno1",
             "mac": "3c:ec:ef:47:98:6e",
@@ -55,7 +56,7 @@ def test_virtual_ones_and_links_that_are_down(tmp_path: Path) -> None:
     down = {"operstate": "down\n", "speed": "-1\n"}
     interface(tmp_path, "br0", "virtual/net/br0", down)
     plant(tmp_path, {f"{NET}/bonding_masters": "bond0\n"})
-    bridge, loop = read_nics(tmp_path, lambda name: None)
+    bridge, loop = read_nics(copied(tmp_path))
     assert (bridge["name"], bridge["up"], bridge["speed"]) == ("br0", False, None)
     assert (loop["up"], loop["virtual"], loop["mac"]) == (True, True, None)
     assert (loop["driver"], loop["businfo"]) == (None, None)
@@ -63,11 +64,10 @@ def test_virtual_ones_and_links_that_are_down(tmp_path: Path) -> None:
 
 def test_no_sysfs(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="mount sysfs"):
-        read_nics(tmp_path)
+        read_nics(copied(tmp_path))
 
 
 def test_this_machine() -> None:
     interfaces = {nic["name"]: nic for nic in read_nics()}
     assert interfaces["lo"]["virtual"]
     assert interfaces["lo"]["ipv4"] in ("127.0.0.1", None)
-    assert ipv4_address("no-such-interface") is None

@@ -27,7 +27,7 @@ def metric(name: str, pmid: int, indom: int = NO_INDOM) -> Metric:
 
 
 def test_a_real_pmcd(pmcd: str) -> None:
-    facts = read_pcp(pmcd)
+    facts = read_pcp(address=pmcd)
     assert json.loads(json.dumps(facts)) == facts
     assert facts["address"] == pmcd
     assert facts["version"]
@@ -56,13 +56,13 @@ def test_descriptors_agree_with_pminfo(pmcd: str) -> None:
     command = ["pminfo", "-h", pmcd, "-m", "mem", "disk.dev", "kernel.all"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     expected = dict(line.split(" PMID: ") for line in printed.splitlines())
-    found = {m["name"]: m["pmid"] for m in read_pcp(pmcd)["metrics"]}
+    found = {m["name"]: m["pmid"] for m in read_pcp(address=pmcd)["metrics"]}
     assert expected
     assert {name: found[name] for name in expected} == expected
 
 
 def test_domains_that_come_and_go_are_not_stored(pmcd: str) -> None:
-    facts = read_pcp(pmcd)
+    facts = read_pcp(address=pmcd)
     indoms = {m["name"]: m["indom"] for m in facts["metrics"]}
     for name in ("proc.psinfo.utime", "hotproc.psinfo.utime", "pmcd.client.whoami"):
         domain = facts["indoms"][indoms[name]]
@@ -72,7 +72,7 @@ def test_domains_that_come_and_go_are_not_stored(pmcd: str) -> None:
 
 
 def test_two_probes_agree(pmcd: str) -> None:
-    first, second = read_pcp(pmcd), read_pcp(pmcd)
+    first, second = read_pcp(address=pmcd), read_pcp(address=pmcd)
     assert first["metrics"] == second["metrics"]
     assert first["indoms"]["60.0"] == second["indoms"]["60.0"]
 
@@ -93,7 +93,7 @@ def test_unknown_metrics_cost_only_themselves(pmcd: str) -> None:
 
 def test_no_pmcd() -> None:
     with pytest.raises(SourceRefusedError) as caught:
-        read_pcp("unix:///nowhere/pmcd.socket")
+        read_pcp(address="unix:///nowhere/pmcd.socket")
     assert "no PMCD answers at unix:///nowhere/pmcd.socket" in str(caught.value)
     assert "systemctl start pmcd" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -104,7 +104,7 @@ def test_something_else_that_hangs_up() -> None:
         caller = Thread(target=lambda: server.accept()[0].close())
         caller.start()
         with pytest.raises(SourceRefusedError, match="no PMCD answers"):
-            read_pcp(f"127.0.0.1:{server.getsockname()[1]}")
+            read_pcp(address=f"127.0.0.1:{server.getsockname()[1]}")
         caller.join()
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from ingest.errors import SourceMissingError
 from ingest.perf import is_usable, read_event_sources
+from tests.ingest.tree import copied
 
 
 def test_this_machine_counts_software_events() -> None:
@@ -12,7 +13,7 @@ def test_this_machine_counts_software_events() -> None:
 
 def test_a_kernel_without_perf_event(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="without perf_event"):
-        read_event_sources(tmp_path)
+        read_event_sources(copied(tmp_path))
 
 
 @pytest.mark.parametrize(

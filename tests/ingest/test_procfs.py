@@ -14,7 +14,7 @@ from ingest.procfs import (
     read_cpu,
     read_os,
 )
-from tests.ingest.tree import plant
+from tests.ingest.tree import copied, plant
 
 CPU = """processor\t: {number}
 vendor_id\t: AuthenticAMD
@@ -108,11 +108,11 @@ def test_a_whole_system(tmp_path: Path) -> None:
             "usr/lib/os-release": RELEASE,
         },
     )
-    assert read_os(root) == {
+    assert read_os(copied(root, {"architecture": "aarch64"})) == {
         "hostname": "n1",
         "os_name": "Debian GNU/Linux 13 (trixie)",
         "kernel": "6.12.0",
-        "architecture": os.uname().machine,
+        "architecture": "aarch64",
         "boot_id": "1-2",
         "machine_id": ID,
         "memory": 4096,
@@ -121,9 +121,9 @@ def test_a_whole_system(tmp_path: Path) -> None:
 
 def test_no_proc(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="proc/meminfo does not exist"):
-        read_os(plant(tmp_path, {}))
+        read_os(copied(plant(tmp_path, {})))
     with pytest.raises(SourceMissingError, match="proc/cpuinfo does not exist"):
-        read_cpu(plant(tmp_path, {}))
+        read_cpu(copied(plant(tmp_path, {})))
 
 
 def test_this_machine() -> None:

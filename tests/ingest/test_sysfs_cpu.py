@@ -11,7 +11,7 @@ from ingest.sysfs_cpu import (
     read_clocks,
     read_numa_distances,
 )
-from tests.ingest.tree import plant
+from tests.ingest.tree import copied, plant
 
 CPUS = "sys/devices/system/cpu"
 NODES = "sys/devices/system/node"
@@ -32,7 +32,7 @@ def test_clocks_are_told_in_hertz(tmp_path: Path) -> None:
             f"{CPUS}/cpufreq/policy0/scaling_governor": "none of ours\n",
         },
     )
-    assert read_clocks(root) == {
+    assert read_clocks(copied(root)) == {
         "2": {
             "base": 2_300_000_000,
             "min": None,
@@ -50,7 +50,7 @@ def test_clocks_are_told_in_hertz(tmp_path: Path) -> None:
 
 def test_no_clocks(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="cpufreq does not exist"):
-        read_clocks(plant(tmp_path, {f"{CPUS}/cpu0/online": "1"}))
+        read_clocks(copied(plant(tmp_path, {f"{CPUS}/cpu0/online": "1"})))
 
 
 def cache(cpu: int, index: int, level: int, kind: str, shared: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ def test_a_shared_cache_is_told_once(tmp_path: Path) -> None:
     for cpu in (0, 1):
         files |= cache(cpu, 0, 1, "Data", str(cpu))
         files |= cache(cpu, 1, 2, "Unified", "0-1")
-    caches = read_cache_sets(plant(tmp_path, files))
+    caches = read_cache_sets(copied(plant(tmp_path, files)))
     assert [(c["level"], c["type"], c["threads"]) for c in caches] == [
         (1, "data", [0]),
         (2, "unified", [0, 1]),
@@ -82,7 +82,7 @@ def test_a_shared_cache_is_told_once(tmp_path: Path) -> None:
 
 def test_no_caches(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="cache does not exist"):
-        read_cache_sets(tmp_path)
+        read_cache_sets(copied(tmp_path))
 
 
 def test_distances_between_domains_that_are_not_numbered_through(
@@ -96,7 +96,7 @@ def test_distances_between_domains_that_are_not_numbered_through(
             f"{NODES}/online": "0,8\n",
         },
     )
-    assert read_numa_distances(root) == [
+    assert read_numa_distances(copied(root)) == [
         {"from": 0, "to": 0, "value": 10},
         {"from": 0, "to": 8, "value": 21},
         {"from": 8, "to": 0, "value": 31},
@@ -112,4 +112,4 @@ def test_a_damaged_row(row: str) -> None:
 
 def test_no_domains(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="knows no NUMA"):
-        read_numa_distances(tmp_path)
+        read_numa_distances(copied(tmp_path))

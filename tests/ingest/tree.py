@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from ingest.machine import Machine
+
 
 def plant(root: Path, files: dict[str, str]) -> Path:
     """Write texts to files, by their paths below a root; returns the root."""
@@ -10,3 +12,11 @@ def plant(root: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root
+
+
+def copied(root: Path, printed: dict[str, str] | None = None) -> Machine:
+    """The machine whose files lie below a root, with what its tools printed."""
+    if printed is None:
+        return Machine(root)
+    plant(root / "printed", printed)
+    return Machine(root, root / "printed", dict.fromkeys(printed, {}))
