@@ -53,10 +53,10 @@ class _Topology:
             self._containers(kind, name, depth)
         self._sockets_facts()
         self._clocks()
-        self._groups()
+        groups = self._groups()
         caches = self._caches()
         domains = describe_memory(self.triples, self.places, self.facts)
-        self._threads(caches, domains, self._kinds())
+        self._threads(caches, domains, groups, self._kinds())
         return self._instance_names()
 
     def _containers(self, kind: str, name: str, depth: int) -> None:
@@ -112,19 +112,23 @@ class _Topology:
                     },
                 )
 
-    def _groups(self) -> None:
-        for entry in self.topology["groups"]:
-            threads = frozenset(entry["threads"])
-            if threads:
-                self.triples.node(
-                    self._iri("group", ids.group(entry["level"], threads)),
-                    ST.Group,
-                    {
-                        ST.isPartOf: self.places.parent(threads),
-                        ST.groupKind: entry.get("subtype"),
-                    },
-                    label=f"group of {span(threads)}",
-                )
+    def _groups(self) -> list[Held]:
+        return [
+            (frozenset(entry["threads"]), self._group(entry))
+            for entry in self.topology["groups"]
+            if entry["threads"]
+        ]
+
+    def _group(self, entry: dict[str, Any]) -> URIRef:
+        return self.triples.node(
+            self._iri("group", ids.group(entry["level"], entry["threads"])),
+            ST.Group,
+            {
+                ST.isPartOf: self.places.parent(entry["threads"]),
+                ST.groupKind: entry.get("subtype"),
+            },
+            label=f"group of {span(entry['threads'])}",
+        )
 
     def _caches(self) -> list[Held]:
         found = []
@@ -179,6 +183,7 @@ class _Topology:
         self,
         caches: list[Held],
         domains: list[Held],
+        groups: list[Held],
         kinds: list[Held],
     ) -> None:
         for entry in self.topology["threads"]:
@@ -192,6 +197,7 @@ class _Topology:
                     ST.isPartOf: self.places.parent([index]),
                     ST.usesCache: [iri for held, iri in caches if index in held],
                     ST.inNumaDomain: [iri for held, iri in domains if index in held],
+                    ST.inGroup: [iri for held, iri in groups if index in held],
                     ST.ofCpuKind: [iri for held, iri in kinds if index in held],
                 },
                 label=f"thread {index}",

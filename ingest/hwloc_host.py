@@ -1,0 +1,49 @@
+"""What a file of hwloc says of the machine as a whole: its system and its board."""
+
+from typing import Any
+
+_SYSTEM = {
+    "hostname": "HostName",
+    "kernel": "OSRelease",
+    "architecture": "Architecture",
+}
+_BOARD = {
+    "board": {
+        "vendor": "DMIBoardVendor",
+        "model": "DMIBoardName",
+        "serial": "DMIBoardSerial",
+    },
+    "system": {
+        "vendor": "DMISysVendor",
+        "model": "DMIProductName",
+        "serial": "DMIProductSerial",
+        "uuid": "DMIProductUUID",
+    },
+    "bios": {
+        "vendor": "DMIBIOSVendor",
+        "version": "DMIBIOSVersion",
+        "date": "DMIBIOSDate",
+    },
+}
+
+
+def host_facts(topology: dict[str, Any]) -> dict[str, Any]:
+    """``os`` and ``board`` as other sources would give them, from parse_hwloc's facts.
+
+    Only root sees serial numbers and the UUID, so most files hold neither.
+    """
+    info = topology.get("info") or {}
+    system = _texts(_SYSTEM, info)
+    board = {part: _texts(names, info) for part, names in _BOARD.items()}
+    found = {"os": system, "board": board}
+    return {name: facts for name, facts in found.items() if _holds(facts)}
+
+
+def _texts(names: dict[str, str], info: dict[str, str]) -> dict[str, str | None]:
+    return {key: info.get(name, "").strip() or None for key, name in names.items()}
+
+
+def _holds(facts: dict[str, Any]) -> bool:
+    return any(
+        _holds(fact) if isinstance(fact, dict) else fact for fact in facts.values()
+    )
