@@ -21,6 +21,7 @@ from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.services import make_services
 from api.version import supertwin_version
+from api.vocabulary import routes as vocabulary
 from api.web import assets, editor, index
 from api.web.problem_page import draw_problem
 from ontology.load import context, ontology_graph
@@ -43,6 +44,7 @@ _PARTS = (
     drawing_load,
     editor,
     explorer,
+    vocabulary,
     twin,
     why,
     health,

@@ -63,10 +63,15 @@ def find_facts(graph: Graph, iri: URIRef, links: Links) -> list[Fact]:
     return sorted(facts, key=lambda fact: (fact.many, fact.name.text.lower()))
 
 
-def class_label(graph: Graph, iri: URIRef) -> str:
-    """``hardware thread``: the ontology's word for what a node is; may be empty."""
+def find_class(graph: Graph, iri: URIRef, links: Links) -> Shown | None:
+    """``hardware thread``: what a node is, and where that is defined."""
     classes = sorted(graph.objects(iri, RDF.type), key=str)
-    return next((text for found in classes if (text := word(found))), "")
+    found = (
+        Shown(text, links.href(str(one)), str(one))
+        for one in classes
+        if (text := word(one))
+    )
+    return next(found, None)
 
 
 def word(term: Term) -> str:
@@ -96,7 +101,8 @@ def _name(link: Term, links: Links) -> Shown:
     definition = ontology_graph().value(link, SKOS.definition)
     short = links.short(str(link))
     title = f"{definition} ({short})" if definition else str(link)
-    return Shown(word(link) or _spaced(short), title=title)
+    defined = links.href(str(link)) if str(link).startswith(str(ST)) else ""
+    return Shown(word(link) or _spaced(short), defined, title)
 
 
 def _spaced(short: str) -> str:
@@ -119,7 +125,9 @@ def _value(value: Term, unit: Unit | None, graph: Graph, links: Links) -> Shown:
     if isinstance(value, Literal):
         return _literal(value, unit)
     if str(value).startswith((str(ST), str(UNIT))):
-        return Shown(word(value) or links.short(str(value)), title=str(value))
+        text = word(value) or links.short(str(value))
+        defined = links.href(str(value)) if str(value).startswith(str(ST)) else ""
+        return Shown(text, defined, str(value))
     return links.shown(value, graph)
 
 

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from rdflib import URIRef
 from rdflib.namespace import RDFS
 
-from api.explorer.facts import class_label, find_facts, quantity
+from api.explorer.facts import find_class, find_facts, quantity
 from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
 from api.explorer.series import Metric, Other, find_others, find_sampled
 from api.nodes import Node
@@ -64,7 +64,7 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
         services.settings.base,
         title=title,
         iri=str(node.iri),
-        class_=class_label(node.graph, node.iri),
+        class_=find_class(node.graph, node.iri, made),
         cut=node.cut,
         facts=find_facts(node.graph, node.iri, made),
         path=[_shown(part, made) for part in place.path],

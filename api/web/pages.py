@@ -17,7 +17,7 @@ from rdflib.term import Node as Term
 
 from api import formats
 from api.nodes import Node
-from ontology.terms import PREFIXES
+from ontology.terms import PREFIXES, ST
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -26,7 +26,7 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
 _HEADERS = {
     "Content-Type": formats.content_type(formats.HTML),
     "Content-Security-Policy": (
@@ -43,6 +43,7 @@ _NAVIGATION = (
     ("/dashboards", "Dashboards"),
     ("/queries", "Queries"),
     ("/editor", "Editor"),
+    ("/ontology", "Ontology"),
 )
 _PARTS = re.compile(r"\d+|\D+")
 _FIRST = (RDF.type, RDFS.label, RDFS.comment)
@@ -65,7 +66,12 @@ class Links:
     root: str
 
     def href(self, iri: str) -> str:
-        """A path for IRIs under the base, other web addresses as they are, or ''."""
+        """A path for IRIs under the base, other web addresses as they are, or ''.
+
+        The ontology's own terms lead to their definitions on the ontology's page.
+        """
+        if iri.startswith(str(ST)):
+            return f"{self.root}/ontology#{iri.removeprefix(str(ST))}"
         base = self.base.rstrip("/") + "/"
         if iri.startswith(base):
             return f"{self.root}/{iri.removeprefix(base).lstrip('/')}"
@@ -105,10 +111,14 @@ def page(
 ) -> Response:
     """A template of ``templates/`` as an HTML response; pages' own headers prevail."""
     made = links(request, base)
-    text = _TEMPLATES.get_template(template).render(
-        links=made, root=made.root, **_navigation(request, made.root), **values
-    )
+    shown = _navigation(request, made.root) | values
+    text = render(template, links=made, root=made.root, **shown)
     return Response(text, status, headers={**(headers or {}), **_HEADERS})
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of ``templates/`` as text, for files that no request asks for."""
+    return _TEMPLATES.get_template(template).render(**values)
 
 
 def json_block(value: Any) -> Markup:
@@ -124,7 +134,7 @@ def modules(*folders: str) -> list[str]:
     return [
         f"{folder}/{path.name}"
         for folder in folders
-        for path in sorted((_STATIC / folder).glob("*.js"))
+        for path in sorted((STATIC / folder).glob("*.js"))
     ]
 
 

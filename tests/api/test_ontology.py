@@ -1,0 +1,152 @@
+"""The ontology over HTTP: whole, by module and version, and the page of its terms."""
+
+import json
+import re
+
+import httpx
+import pytest
+from rdflib import OWL, RDF, Graph, URIRef
+from rdflib.compare import isomorphic
+
+from ontology.load import context, module_paths, ontology_graph
+from ontology.published import module_files, whole_ontology
+from ontology.terms import ONTOLOGY, ST, VERSION
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:ConjunctiveGraph is deprecated:DeprecationWarning"
+)
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+TERMS = sorted(
+    term.removeprefix(str(ST))
+    for term in set(ontology_graph().subjects(RDF.type))
+    if str(term).startswith(str(ST))
+)
+
+
+def get(api: httpx.Client, path: str, accept: str) -> httpx.Response:
+    return api.get(path, headers={"Accept": accept})
+
+
+@pytest.fixture(scope="module")
+def page(api: httpx.Client) -> str:
+    answer = get(api, "/ontology", BROWSER)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["vary"] == "Accept"
+    return answer.text
+
+
+def section(page: str, name: str) -> str:
+    """What the page says of one term."""
+    found = re.search(rf'<section class="term" id="{name}">.*?</section>', page, re.S)
+    assert found, f"the page has no {name}"
+    return found[0]
+
+
+def test_every_form_says_the_same(api: httpx.Client) -> None:
+    turtle = get(api, "/ontology", "text/turtle")
+    assert turtle.headers["content-type"] == "text/turtle; charset=utf-8"
+    graph = Graph().parse(data=turtle.text, format="turtle")
+    assert isomorphic(graph, whole_ontology())
+    for accept in ("application/ld+json", "application/json", "*/*"):
+        document = get(api, "/ontology", accept).text
+        assert isomorphic(Graph().parse(data=document, format="json-ld"), graph)
+    triples = get(api, "/ontology", "application/n-triples").text
+    assert isomorphic(Graph().parse(data=triples, format="nt"), graph)
+    assert get(api, "/ontology", "image/png").status_code == 406
+    assert api.get("/ontology?format=turtle").text == turtle.text
+
+
+def test_the_whole_is_one_ontology_of_this_version(api: httpx.Client) -> None:
+    graph = Graph().parse(data=get(api, "/ontology", "text/turtle").text)
+    (header,) = graph.subjects(RDF.type, OWL.Ontology)
+    assert str(header) == ONTOLOGY
+    version = graph.value(header, OWL.versionIRI)
+    assert str(version) == f"{ONTOLOGY}/{VERSION}"
+    again = get(api, f"/ontology/{VERSION}", "text/turtle")
+    assert isomorphic(Graph().parse(data=again.text), graph)
+
+
+@pytest.mark.parametrize("name", module_files())
+def test_every_module_is_a_document(api: httpx.Client, name: str) -> None:
+    expected = Graph().parse(module_files()[name])
+    for path in (f"/ontology/{name}", f"/ontology/{VERSION}/{name}"):
+        turtle = get(api, path, "text/turtle")
+        assert isomorphic(Graph().parse(data=turtle.text), expected)
+    document = get(api, f"/ontology/{name}", "application/ld+json").text
+    assert isomorphic(Graph().parse(data=document, format="json-ld"), expected)
+    led = get(api, f"/ontology/{name}", BROWSER)
+    assert (led.status_code, led.headers["location"]) == (
+        303,
+        f"/ontology#module-{name}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/ontology/nothing", "there are: "),
+        ("/ontology/0.0.1/core", f"version {VERSION}"),
+        ("/ontology/..%2firis", "no module"),
+    ],
+)
+def test_what_is_not_there(api: httpx.Client, path: str, said: str) -> None:
+    answer = get(api, path, "application/json")
+    assert answer.status_code == 404
+    if "%2f" not in path:
+        assert said in answer.json()["detail"]
+
+
+def test_every_term_has_its_place(page: str) -> None:
+    assert sorted(re.findall(r'<section class="term" id="(\w+)">', page)) == TERMS
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) - {"main"} <= set(ids)
+    for path in module_paths():
+        assert f'id="module-{path.stem}"' in page
+
+
+def test_a_class_says_what_it_is(page: str) -> None:
+    core = section(page, "Core")
+    assert "A processor core: what its hardware threads share." in core
+    for term in ("Interface", "isPartOf", "Die", "Socket", "ComputeNode"):
+        assert f'href="#{term}"' in core
+    assert "sosa:FeatureOfInterest" in core
+    assert "dtmi:dtdl:class:Interface;3" in section(page, "Interface")
+    assert "unit:BYTE" in section(page, "cacheSize")
+
+
+def test_a_class_says_which_shapes_check_it(page: str) -> None:
+    core = section(page, "Core")
+    assert "topology#core-in-socket" in core
+    assert "is a core and must be part of a die" in core
+    assert "topology#core-in-socket" not in section(page, "Disk")
+    # A property is looked at by the shapes that have it on a path, nested ones too.
+    assert "topology#thread-in-core" in section(page, "isPartOf")
+    assert "warning" in section(page, "allowed")
+
+
+def test_a_term_says_which_queries_ask_for_it(page: str) -> None:
+    assert 'href="/queries/cache/sharing"' in section(page, "usesCache")
+    assert 'href="/queries/cache/sharing"' not in section(page, "macAddress")
+
+
+def test_a_term_that_is_not_stored_says_so(page: str) -> None:
+    assert "Not stored: it follows from st:isPartOf." in section(page, "isWithin")
+
+
+def test_pages_lead_there(api: httpx.Client) -> None:
+    node = get(api, "/twin/n1/socket/socket-0", BROWSER).text
+    assert '<a href="/ontology">Ontology</a>' in node
+    assert '<a class="class" href="/ontology#Socket"' in node
+    assert 'href="/ontology#osIndex"' in node
+    known = {f"/ontology#{term}" for term in TERMS}
+    assert set(re.findall(r'href="(/ontology#[^"]+)"', node)) <= known
+
+
+def test_the_context_of_a_document_is_within_it(api: httpx.Client) -> None:
+    document = json.loads(get(api, "/ontology", "application/ld+json").text)
+    assert set(context()["@context"]) <= set(document["@context"])
+    nodes = {node["@id"] for node in document["@graph"]}
+    assert "st:Core" in nodes or str(ST.Core) in nodes
+    assert URIRef(ONTOLOGY) in {URIRef(node) for node in nodes}
