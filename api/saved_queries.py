@@ -94,9 +94,10 @@ async def _body(
     if media_type == formats.QUERY:
         return text
     if media_type == formats.JSON_LD and query.form == "select":
-        table = await run(request, services, Asked(text), formats.RESULTS_JSON)
+        asked = Asked(text), formats.RESULTS_JSON, query.dataset
+        table = await run(request, services, *asked)
         return rows_json_ld(table, query.name, services.settings.base)
-    return await run(request, services, Asked(text), media_type)
+    return await run(request, services, Asked(text), media_type, query.dataset)
 
 
 def _form_asked(name: str) -> tuple[str, str]:
@@ -161,6 +162,7 @@ def _listed(query: SavedQuery, base: str) -> dict[str, Any]:
         "description": query.description,
         "params": {name: _param(param) for name, param in query.params.items()},
         "returns": query.returns,
+        "dataset": query.dataset,
         "url": f"{base.rstrip('/')}/queries/{quote(query.name)}",
     }
 

@@ -26,14 +26,16 @@ _STORE_CONNECTIONS = 64
 class Services:
     """The stores and names of one application.
 
-    ``sparql`` runs what clients wrote, ``graph`` what the API itself asks: each has its
-    own connections, so that slow queries keep no page of the twin waiting.
+    ``sparql`` runs what clients wrote, ``graph`` what the API itself asks, ``history``
+    what concerns the past: each has its own connections, so that slow queries keep no
+    page of the twin waiting.
     """
 
     settings: Settings
     iris: Iris
     sparql: GraphStore
     graph: GraphStore
+    history: GraphStore
     store: SeriesStore
     bridge_status: Path
     reader: Reader
@@ -42,13 +44,15 @@ class Services:
 
     async def aclose(self) -> None:
         """Close every connection."""
-        for client in (self.sparql.client, self.graph.client, self.store.client):
+        graphs = (self.sparql, self.graph, self.history)
+        for client in (*(graph.client for graph in graphs), self.store.client):
             await client.aclose()
 
 
 def make_services(settings: Settings) -> Services:
     """Services for these settings; opens nothing yet."""
-    url, limit = f"{settings.fuseki.rstrip('/')}/twin", settings.query_max_bytes
+    root, limit = settings.fuseki.rstrip("/"), settings.query_max_bytes
+    url = f"{root}/twin"
     own = min(OWN_TIMEOUT, settings.query_timeout)
     account = fuseki_account(settings)
     iris = Iris(settings.base)
@@ -62,6 +66,9 @@ def make_services(settings: Settings) -> Services:
         iris=iris,
         sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
         graph=graph,
+        history=GraphStore(
+            fuseki.client(account), f"{root}/history", settings.query_timeout, limit
+        ),
         store=store,
         bridge_status=settings.home / "bridge" / "status.json",
         reader=reader,

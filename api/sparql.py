@@ -99,11 +99,16 @@ async def sparql_post(request: Request, services: Use) -> Response:
 
 
 async def run(
-    request: Request, services: Services, asked: Asked, media_type: str
+    request: Request,
+    services: Services,
+    asked: Asked,
+    media_type: str,
+    dataset: str = "twin",
 ) -> bytes:
     """The complete answer in one media type, given up when the client goes away."""
     upstream = formats.upstream_type(media_type)
-    work = services.sparql.query(asked.query, upstream, asked.graphs)
+    store = services.history if dataset == "history" else services.sparql
+    work = store.query(asked.query, upstream, asked.graphs)
     return await while_connected(request, work)
 
 

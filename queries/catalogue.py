@@ -24,7 +24,10 @@ DEFAULT_FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class SavedQuery:
-    """A query with its documentation; ``text`` runs as it is, on any SPARQL client."""
+    """A query with its documentation; ``text`` runs as it is, on any SPARQL client.
+
+    ``dataset`` is the one that it asks, ``twin`` or ``history``.
+    """
 
     name: str
     title: str
@@ -35,6 +38,7 @@ class SavedQuery:
     form: str
     panels: tuple[Mapping[str, Any], ...] = ()
     row: ValuesRow | None = None
+    dataset: str = "twin"
 
     def bind(self, values: Mapping[str, Scalar | None]) -> str:
         """The SPARQL with these values in its VALUES row, defaults for the others.
@@ -117,6 +121,7 @@ def parse_query(name: str, text: str) -> SavedQuery:
         form=form,
         panels=header.panels,
         row=row,
+        dataset=header.dataset,
     )
 
 

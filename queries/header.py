@@ -10,7 +10,9 @@ from queries.binding import PARAM_TYPES, Param, serialise
 from queries.errors import CatalogueError, ParameterError
 
 _REQUIRED = ("title", "description", "params", "returns")
-_OPTIONAL = ("panel",)
+_OPTIONAL = ("panel", "dataset")
+# The twin as it is, and the states that hosts were in.
+_DATASETS = ("twin", "history")
 _PARAM_KEYS = ("type", "default", "enum", "description")
 # libyaml's loader is six times faster; not every build of PyYAML has it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,6 +33,7 @@ class Header:
     params: dict[str, Param]
     returns: list[str]
     panels: tuple[Mapping[str, Any], ...]
+    dataset: str = _DATASETS[0]
 
 
 def parse_header(text: str) -> Header:
@@ -46,6 +49,7 @@ def parse_header(text: str) -> Header:
         params=_params(keys["params"]),
         returns=_names(keys["returns"]),
         panels=_panels(keys.get("panel")),
+        dataset=_dataset(keys),
     )
 
 
@@ -114,6 +118,15 @@ def _text(key: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise CatalogueError(f"{key} must be a text")
     return value.strip()
+
+
+def _dataset(keys: Mapping[str, Any]) -> str:
+    named = keys.get("dataset", _DATASETS[0])
+    if named not in _DATASETS:
+        raise CatalogueError(f"dataset must be one of {', '.join(_DATASETS)}")
+    if named != _DATASETS[0] and "panel" in keys:
+        raise CatalogueError(f"panels are drawn from {_DATASETS[0]} alone")
+    return str(named)
 
 
 def _names(value: Any) -> list[str]:

@@ -86,7 +86,7 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     if "host" in saved.params and "host" not in given:
         given["host"] = settings.host
     text = saved.bind(given)
-    url, account = f"{settings.fuseki}/twin", fuseki_account(settings)
+    url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
         rows = endpoint.select(text)
     return {"table": as_table, "csv": as_csv, "json": as_json}[output](rows)

@@ -72,6 +72,8 @@ def _query(saved: SavedQuery) -> str:
                 about = f"{about}: {', '.join(map(str, param.enum))}".lstrip(": ")
             lines.append(f"| `{param.name}` | {param.type} | {default} | {about} |")
         lines.append("")
+    if saved.dataset != "twin":
+        lines += [f"Asks the dataset `{saved.dataset}`.", ""]
     columns = ", ".join(f"`{name}`" for name in saved.returns)
     return "\n".join([*lines, f"Answers: {columns}.", "", ""])
 

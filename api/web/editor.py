@@ -50,7 +50,7 @@ async def editor(
     ] = "",
 ) -> Response:
     """A page to write queries in; it asks `/sparql` of this service and no other."""
-    found = load_catalogue().values()
+    found = [one for one in load_catalogue().values() if one.dataset == "twin"]
     by_folder = groupby(found, key=lambda one: one.name.partition("/")[0])
     return pages.page(
         "editor.html",

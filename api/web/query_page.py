@@ -107,9 +107,11 @@ async def _answer(
     request: Request, services: Services, query: SavedQuery, text: str
 ) -> Answer:
     if query.form in _TRIPLES:
-        body = await run(request, services, Asked(text), formats.TURTLE)
+        asked = Asked(text), formats.TURTLE, query.dataset
+        body = await run(request, services, *asked)
         return Answer(text=body.decode(errors="replace"))
-    body = await run(request, services, Asked(text), formats.RESULTS_JSON)
+    asked = Asked(text), formats.RESULTS_JSON, query.dataset
+    body = await run(request, services, *asked)
     document = orjson.loads(body)
     if "boolean" in document:
         return Answer(text="yes" if document["boolean"] else "no")

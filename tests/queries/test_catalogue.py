@@ -80,6 +80,11 @@ def changed(old: str, new: str) -> str:
         (changed("#+ title", "#+ colour: red\n#+ title"), "unknown keys colour"),
         (changed("#+ title", "#+ title: Twice\n#+ title"), "title stands twice"),
         (changed("#+ title", "#+ panel: 5\n#+ title"), "panel must be a mapping"),
+        (changed("#+ title", "#+ dataset: 5\n#+ title"), "dataset must be one of"),
+        (
+            changed("#+ title", "#+ dataset: history\n#+ panel: {}\n#+ title"),
+            "panels are drawn from twin alone",
+        ),
         *(
             (changed("title: Threads", f"title: {value}"), message)
             for value, message in (
@@ -211,3 +216,9 @@ def test_every_prefix_is_the_ontology_s_own_and_used(query):
     for prefix, iri in declared:
         assert PREFIXES[prefix] == iri
         assert re.search(rf"[^\w]{prefix}:\w", query.text), f"{prefix}: is not used"
+
+
+def test_a_query_names_the_dataset_that_it_asks():
+    text = changed("#+ title", "#+ dataset: history\n#+ title")
+    assert parse_query("a/b", text).dataset == "history"
+    assert parse_query("a/b", GOOD).dataset == "twin"
