@@ -5,8 +5,8 @@
 #
 # System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt), a virtual
 # environment (pip) and the libraries of the web page (npm). --test adds what only the
-# tests need: a browser, and Grafana's own schema. Exit 2: something you can mend, named
-# in the last line.
+# tests need: a browser, Grafana's own schema, DTDL's own parser. Exit 2: something
+# you can mend, named in the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -351,6 +351,7 @@ main() {
     install_venv
     install_modules web "the libraries of the web page"
     [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"
+    [ -z "$for_tests" ] || install_modules dtdl "the official DTDL parser"
     [ -n "$quiet" ] || say "everything is there"
 }
 

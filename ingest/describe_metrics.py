@@ -122,5 +122,10 @@ def _metric_iri(iris: Iris, metric: dict[str, Any], catalogue: Catalogue) -> URI
     name, descriptor = metric["name"], Descriptor.of(metric)
     if catalogue.get(name, descriptor) == descriptor:
         return iris.metric(name)
+    return variant_iri(iris, name, descriptor)
+
+
+def variant_iri(iris: Iris, name: str, descriptor: Descriptor) -> URIRef:
+    """The IRI of a metric that is not what the catalogue has by its name."""
     text = "\n".join(map(str, descriptor))
     return iris.metric(name, hashlib.sha256(text.encode()).hexdigest()[:8])

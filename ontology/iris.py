@@ -109,6 +109,12 @@ class Iris:
     def pmu_graph(self, pmu: str) -> URIRef:
         return self._iri("graph", "pmu", pmu)
 
+    def observation_graph(self, id_: str) -> URIRef:
+        return self._iri("graph", "observation", id_)
+
+    def benchmark_graph(self, id_: str) -> URIRef:
+        return self._iri("graph", "benchmark", id_)
+
     @property
     def metrics_graph(self) -> URIRef:
         return self._iri("graph", "metrics")

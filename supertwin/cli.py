@@ -30,6 +30,8 @@ _LOOK = 0.1
 # Imported when they are called: `status` must not wait for pySHACL.
 _LATER = {
     "dashboards": "supertwin.cli_dashboards:dashboards_command",
+    "export": "supertwin.cli_export:export_group",
+    "import": "supertwin.cli_export:import_group",
     "ingest": "supertwin.cli_ingest:ingest_command",
     "probe": "supertwin.cli_ingest:probe_command",
     "query": "supertwin.cli_queries:query",

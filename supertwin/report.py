@@ -7,6 +7,7 @@ import click
 from pydantic import ValidationError
 
 from dashboards.errors import DashboardError
+from dtdl.errors import DtdlError
 from ingest.errors import IngestError, NotConformingError
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
 from supertwin.errors import MendableError, SuperTwinError
@@ -14,7 +15,14 @@ from supertwin.errors import MendableError, SuperTwinError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_KNOWN = (SuperTwinError, DashboardError, IngestError, QueriesError, OSError)
+_KNOWN = (
+    SuperTwinError,
+    DashboardError,
+    DtdlError,
+    IngestError,
+    QueriesError,
+    OSError,
+)
 
 
 def error_lines(error: Exception) -> list[str]:
@@ -50,7 +58,13 @@ def exit_code(error: Exception) -> int:
         return MendableError.exit_code
     if isinstance(error, EndpointError):
         return SuperTwinError.exit_code
-    mendable = (DashboardError, IngestError, QueriesError, ValidationError)
+    mendable = (
+        DashboardError,
+        DtdlError,
+        IngestError,
+        QueriesError,
+        ValidationError,
+    )
     known = isinstance(error, mendable)
     return MendableError.exit_code if known else SuperTwinError.exit_code
 

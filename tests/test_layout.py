@@ -14,6 +14,7 @@ MAY_IMPORT = {
     "shapes": {"ontology"},
     "queries": {"ontology"},
     "dashboards": {"ontology", "queries"},
+    "dtdl": {"ontology", "queries"},
     "ingest": {"ontology", "shapes", "queries", "pmapi"},
     "sampler_bridge": {"ontology", "queries", "pmapi"},
     "api": {
@@ -21,6 +22,7 @@ MAY_IMPORT = {
         "shapes",
         "queries",
         "dashboards",
+        "dtdl",
         "ingest",
         "sampler_bridge",
         "supertwin",
@@ -30,6 +32,7 @@ MAY_IMPORT = {
         "shapes",
         "queries",
         "dashboards",
+        "dtdl",
         "ingest",
         "sampler_bridge",
         "api",

@@ -1,0 +1,136 @@
+"""Whether a file has the form of a lossless export, said in one line where not."""
+
+import json
+from typing import Any
+
+from rdflib import URIRef
+
+from dtdl.errors import DocumentError
+from dtdl.names import MAX_ID, checked_iri, from_dtmi, to_dtmi
+from dtdl.terms import class_name, expand
+from dtdl.versions import VERSIONS, Element
+from ontology.terms import ST
+
+_CURE = "write it anew with `supertwin export dtdl --version 2`"
+_DTDL = frozenset(
+    {"Interface", "Property", "Telemetry", "Relationship", "Component", "Command"}
+)
+_HOST = class_name(ST.ComputeNode)
+# What an export of a host describes: the host, and catalogues that hosts share.
+_SHARED = ("metric", "indom", "pmu")
+
+
+def interfaces_of(text: bytes) -> list[Element]:
+    """The Interfaces in a file; raises DocumentError for the first that is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"no JSON ({error}): {_CURE}") from None
+    found = [found] if isinstance(found, dict) else found
+    if not isinstance(found, list) or not found:
+        raise DocumentError(f"no list of Interfaces: {_CURE}")
+    seen: set[str] = set()
+    for interface in found:
+        _check_interface(interface, seen)
+    return found
+
+
+def co_type(element: Element) -> str:
+    """The co-type of ours that an element has; empty without one."""
+    kinds = element["@type"]
+    return str(kinds[-1]) if isinstance(kinds, list) and len(kinds) > 1 else ""
+
+
+def owner(interface: Element) -> str:
+    """The DTMI of the Interface that this one is, or continues."""
+    return str(interface.get("continues", interface["@id"]))
+
+
+def host_of(interfaces: list[Element], base: str) -> URIRef:
+    """The one host in a document, which all that is described must be of."""
+    hosts = [i["@id"] for i in interfaces if co_type(i) == _HOST]
+    if len(hosts) != 1:
+        raise DocumentError(f"{len(hosts)} hosts ({_HOST}), expected one: {_CURE}")
+    host = from_dtmi(hosts[0], base)
+    if host is None or not host.startswith(f"{base}/twin/"):
+        raise DocumentError(f"{hosts[0]} is no host: {_CURE}")
+    for interface in interfaces:
+        for element in (interface, *interface.get("contents", [])):
+            if "@id" in element and "continues" not in element:
+                _check_of_host(element, host, base)
+    return host
+
+
+def own_dtmi(element: Element, base: str) -> URIRef:
+    """The IRI that an element states itself, its DTMI being a hash of it."""
+    iri = element.get("iri")
+    if not isinstance(iri, str):
+        raise DocumentError(f"{element['@id']} has no iri, which its hash stands for")
+    found = expand(iri, base)
+    if element["@id"] not in (to_dtmi(found, base), to_dtmi(found, base, MAX_ID)):
+        raise DocumentError(f"{element['@id']} is not the hash of {iri[:100]!r}")
+    return checked_iri(found)
+
+
+def _check_of_host(element: Element, host: URIRef, base: str) -> None:
+    iri = from_dtmi(element["@id"], base) or own_dtmi(element, base)
+    roots = (f"{host}/", *(f"{base}/{kind}/" for kind in _SHARED))
+    if not f"{iri}/".startswith(roots):
+        raise DocumentError(f"{element['@id']} is not of {host}: {_CURE}")
+
+
+def _check_interface(interface: Any, seen: set[str]) -> None:
+    if not isinstance(interface, dict):
+        raise DocumentError(f"{str(interface)[:60]!r} is no Interface: {_CURE}")
+    _check_version(interface.get("@context"))
+    _check_element(interface, "an Interface", seen)
+    if "Interface" not in interface["@type"] or "@id" not in interface:
+        raise DocumentError(f"an element is no Interface with an @id: {_CURE}")
+    if not co_type(interface):
+        raise DocumentError(
+            f"{interface['@id']} has DTDL's own type only, so it is no export of "
+            f"ours: {_CURE}"
+        )
+    contents = interface.get("contents", [])
+    if not isinstance(contents, list):
+        raise DocumentError(f"{interface['@id']}: contents is no list: {_CURE}")
+    names: set[str] = set()
+    for content in contents:
+        _check_content(content, interface["@id"], names, seen)
+
+
+def _check_version(context: Any) -> None:
+    if context == VERSIONS[2].context:
+        return
+    for number, version in VERSIONS.items():
+        if context == version.context:
+            raise DocumentError(
+                f"DTDL version {number} has no room for what a graph needs: {_CURE}"
+            )
+    raise DocumentError(f"@context is {str(context)[:80]!r}, which is unknown: {_CURE}")
+
+
+def _check_content(content: Any, where: str, names: set[str], seen: set[str]) -> None:
+    if not isinstance(content, dict):
+        raise DocumentError(f"{where}: a content is {str(content)[:60]!r}: {_CURE}")
+    _check_element(content, f"a content of {where}", seen)
+    name = content.get("name")
+    if not isinstance(name, str) or name in names:
+        raise DocumentError(f"{where}: two contents have the name {str(name)[:64]!r}")
+    names.add(name)
+
+
+def _check_element(element: Element, what: str, seen: set[str]) -> None:
+    kinds = element.get("@type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if not all(isinstance(kind, str) for kind in kinds) or _DTDL.isdisjoint(kinds):
+        raise DocumentError(f"{what} has the @type {str(kinds)[:80]}: {_CURE}")
+    if not all(str(kind).isalnum() for kind in kinds):
+        raise DocumentError(f"{what} has the @type {str(kinds)[:80]}: {_CURE}")
+    if "@id" in element:
+        id_ = element["@id"]
+        if not isinstance(id_, str):
+            raise DocumentError(f"{what} has an @id that is no text: {_CURE}")
+        if id_ in seen:
+            raise DocumentError(f"{id_[:150]} is described twice: {_CURE}")
+        seen.add(id_)

@@ -1,0 +1,105 @@
+"""RDF terms as JSON values and back, to the last character.
+
+Plain texts, integers, decimals and truth values are JSON's own where JSON keeps them as
+they are; all else is written as JSON-LD does: ``{"@id": …}``, ``{"@value": …}``.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from rdflib import XSD, Literal, URIRef
+
+from dtdl.errors import DocumentError, NotExportableError
+from dtdl.terms import compact, expand
+from ontology.texts import writable
+
+Object = URIRef | Literal
+
+# Beyond this, other readers of JSON round.
+_EXACT = 2**53
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
+# The official parser takes them in a member of ours only where it is an object.
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_VALUE = {"@value", "@type", "@language"}
+
+
+def to_json(term: Object, base: str) -> Any:
+    """One term as JSON; raises NotExportableError for a blank node."""
+    if isinstance(term, URIRef):
+        return {"@id": compact(term, base)}
+    if not isinstance(term, Literal):
+        raise NotExportableError(f"{term!r} is a blank node: give it an IRI")
+    text = str(term)
+    if term.language:
+        return {"@value": text, "@language": term.language}
+    native = _native(text, term.datatype)
+    if native is not None:
+        return native
+    if term.datatype in (None, XSD.string):
+        return {"@value": text}
+    return {"@value": text, "@type": compact(str(term.datatype), base)}
+
+
+def all_to_json(terms: Iterable[Object], base: str) -> Any:
+    """Several terms of one property: one by itself, more as a list."""
+    found = [to_json(term, base) for term in terms]
+    return found[0] if len(found) == 1 else found
+
+
+def from_json(value: Any, base: str, schema: str = "") -> Object:
+    """The term that to_json wrote; raises DocumentError for anything else.
+
+    ``schema`` tells a decimal that another program has written as 1 instead of 1.0.
+    """
+    match value:
+        case bool():
+            return Literal(value)
+        case int() if schema == "double":
+            return Literal(f"{value}.0", datatype=XSD.decimal, normalize=False)
+        case int():
+            return Literal(value)
+        case float() if math.isfinite(value) and "e" not in repr(value):
+            return Literal(repr(value), datatype=XSD.decimal, normalize=False)
+        case str():
+            return Literal(writable(value))
+        case {"@id": str(text)} if len(value) == 1:
+            return expand(text, base)
+        case {"@value": str(text)} if value.keys() <= _VALUE:
+            return _literal(text, value, base)
+    raise DocumentError(f"{str(value)[:60]!r} is no value that an export holds")
+
+
+def all_from_json(value: Any, base: str, schema: str = "") -> list[Object]:
+    """Every term of one property."""
+    found = value if isinstance(value, list) else [value]
+    return [from_json(one, base, schema) for one in found]
+
+
+def _native(text: str, datatype: URIRef | None) -> Any:
+    if datatype is None or datatype == XSD.string:
+        return None if _CONTROL.search(text) else text
+    if datatype == XSD.boolean and text in ("true", "false"):
+        return text == "true"
+    if datatype == XSD.integer and len(text) < 18 and text.lstrip("-").isdecimal():
+        number = int(text)
+        return number if abs(number) < _EXACT and str(number) == text else None
+    if datatype == XSD.decimal and _DECIMAL.fullmatch(text):
+        return float(text) if repr(float(text)) == text else None
+    return None
+
+
+def _literal(text: str, value: dict[str, Any], base: str) -> Literal:
+    text = writable(text)
+    language, datatype = value.get("@language"), value.get("@type")
+    if isinstance(language, str) and datatype is None:
+        try:
+            return Literal(text, lang=language)
+        except ValueError as error:
+            raise DocumentError(f"{language[:40]!r}: {error}") from None
+    if isinstance(datatype, str) and language is None:
+        return Literal(text, datatype=expand(datatype, base), normalize=False)
+    if language is None and datatype is None:
+        return Literal(text)
+    raise DocumentError(f"{text[:60]!r} has a type and a language that are none")

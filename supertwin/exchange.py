@@ -1,0 +1,76 @@
+"""The graph store ↔ documents of other formats."""
+
+import time
+from collections.abc import Iterator
+
+from rdflib import RDF, URIRef
+
+from dtdl.export import document, export
+from dtdl.nodes import Triple
+from dtdl.read import Document
+from dtdl.source import queries
+from ingest.describe import Description
+from ingest.describe_metrics import Catalogue
+from ingest.publish import publish, read_catalogue
+from ingest.topology_file import keep_topology
+from ingest.triples import Triples, digest
+from ontology.iris import Iris
+from ontology.terms import ST
+from supertwin.errors import MendableError
+from supertwin.loading import Progress, dataset, open_store
+from supertwin.places import METRICS, PLANS, PROBE, TWIN, Places, with_variants
+from supertwin.settings import Settings
+
+
+def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
+    """The twin of a host as a DTDL document; raises MendableError without one."""
+    iris = Iris(settings.base)
+    found: set[Triple] = set()
+    with dataset(settings, "twin") as twin:
+        for query in queries(iris, host):
+            # The graph of a host has neither blank nodes nor literals as subjects.
+            found.update((s, p, o) for s, p, o in twin.select(query).rows)  # type: ignore[misc]
+    if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
+        raise MendableError(
+            f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
+            "those that are"
+        )
+    return document(export(found, iris.host(host), settings.base, version))
+
+
+def load_dtdl(
+    settings: Settings, read: Document, progress: Progress, confirm: bool = False
+) -> None:
+    """Make what a document says the twin of its host, as `supertwin ingest` does."""
+    iris, started = Iris(settings.base), time.monotonic()
+    if not read.whole:
+        progress("the file is not as it was exported; it is loaded as it stands")
+    with open_store(settings) as store:
+        made = description_of(read, iris, read_catalogue(store.twin, iris))
+        published = publish(made, store, iris, confirm)
+    for line in published.warnings:
+        progress(line)
+    if published.changed:
+        keep_topology(settings.home, {"host": read.host, "facts": {}})
+    verb = "loaded" if published.changed else "unchanged, nothing loaded"
+    seconds = time.monotonic() - started
+    progress(f"{len(made)} triples validated and {verb} ({seconds:.1f} s)")
+
+
+def description_of(read: Document, iris: Iris, catalogue: Catalogue) -> Description:
+    """What a document says, by named graph; ``catalogue`` is what the store holds."""
+    host = iris.host(read.host)
+    triples = with_variants(read.triples, iris, catalogue)
+    places = Places(triples, iris)
+    graphs: dict[URIRef, Triples] = {}
+    for triple in triples:
+        graphs.setdefault(places.of(triple), Triples()).append(triple)
+    own = [graphs.pop(part, Triples()) for part in (TWIN, PROBE, METRICS, PLANS)]
+    twin, probe, metrics, plans = own
+    said = [str(o) for s, p, o in twin if (s, p) == (host, ST.digest)]
+    twin = Triples(t for t in twin if (t[0], t[1]) != (host, ST.digest))
+    digested = digest([twin, metrics, *graphs.values(), plans])
+    if read.whole and said and triples == read.triples:
+        digested = said[0]
+    twin.link(host, {ST.digest: digested})
+    return Description(read.host, host, digested, twin, probe, metrics, graphs, plans)

@@ -1,0 +1,55 @@
+"""The official DTDL parser (.NET as WebAssembly, on Node.js; install.sh --test)."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.dashboards.node import node
+from tests.servers import ROOT
+
+MODULES = ROOT / ".tools/dtdl/node_modules"
+_CHECK = Path(__file__).with_name("check.mjs")
+_HEAP = "--max-old-space-size=768"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the parser says of a document: no errors, or what they are.
+
+    `elements` are those of its object model, `rss` the bytes of the process by then.
+    """
+
+    errors: list[str]
+    elements: int
+    ms: int
+    rss: int
+
+
+def verdicts(documents: Mapping[str, bytes]) -> dict[str, Verdict]:
+    """The parser's verdict on each document, from one process for all of them."""
+    assert MODULES.is_dir(), "no DTDL parser: run ./install.sh --test"
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        for number, (name, text) in enumerate(documents.items()):
+            path = Path(folder) / f"{number}.json"
+            path.write_bytes(text)
+            files[str(path)] = name
+        done = subprocess.run(
+            [node(), _HEAP, _CHECK, MODULES],
+            input="".join(f"{path}\n" for path in files),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = {}
+    for line in done.stdout.splitlines():
+        said = json.loads(line)
+        name = files[said.pop("file")]
+        found[name] = Verdict(**said)
+    assert found.keys() == documents.keys()
+    return found

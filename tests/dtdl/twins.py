@@ -1,0 +1,83 @@
+"""The twins that are exported: made up, of real machines, and large."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdflib import RDF, RDFS, Graph, Literal, URIRef
+
+from dtdl.export import document, export
+from dtdl.nodes import Triple
+from ingest.describe import describe
+from ingest.hwloc import parse_hwloc
+from ingest.probe import hwloc_document
+from ontology.iris import Iris
+from ontology.terms import ST
+from tests.dashboards.synthetic_facts import big_document, topology
+
+BASE = "http://localhost:8000"
+IRIS = Iris(BASE)
+MACHINES = Path(__file__).parents[3] / "shared/machines/hwloc"
+EVERYTHING = Path(__file__).with_name("everything.ttl")
+ODD_HOST = "h1_odd.host"
+VERSIONS = (2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A host and all triples of it."""
+
+    host: str
+    triples: Sequence[Triple]
+
+    @property
+    def node(self) -> URIRef:
+        return IRIS.host(self.host)
+
+    def document(self, version: int) -> bytes:
+        return b"".join(document(export(self.triples, self.node, BASE, version)))
+
+
+def everything() -> Twin:
+    """One of every class that table 4.2 of the thesis names."""
+    graph = Graph().parse(EVERYTHING)
+    return Twin(ODD_HOST, list(graph))  # type: ignore[arg-type]
+
+
+def large(threads: str = "pack:2 numa:4 l3:2 l2:12 l1d:1 core:1 pu:2") -> Twin:
+    """A host of 384 threads with the whole monitor set: some 40,000 triples."""
+    found = describe(big_document("large", topology(threads)), IRIS, _monitored())
+    return Twin("large", [triple for part in found.graphs for triple in part])
+
+
+def texts() -> Twin:
+    """A host whose texts hold every sort of character that the graph may hold."""
+    signs = [9, 10, 13, *range(32, 127), 0x85, 0x2028, 0xFFFD, 0x1F600]
+    text = "".join(map(chr, signs))
+    node, disk = IRIS.host("n1"), IRIS.component("n1", "disk", "d")
+    return Twin(
+        "n1",
+        [
+            (node, RDF.type, ST.ComputeNode),
+            (node, ST.hostname, Literal("n1")),
+            (node, RDFS.label, Literal(text)),
+            (node, RDFS.comment, Literal(text * 9)),
+            (disk, RDF.type, ST.Disk),
+            (disk, ST.model, Literal(text)),
+            (disk, ST.model, Literal(f"{text} 2")),
+            (disk, ST.isPartOf, node),
+        ],
+    )
+
+
+def machines() -> Iterator[tuple[str, Twin]]:
+    """The real machines, where their files are."""
+    for path in sorted(MACHINES.glob("*.xml")):
+        host = path.stem.replace("+", "-")
+        found = describe(hwloc_document(host, parse_hwloc(path.read_bytes())), IRIS)
+        yield path.stem, Twin(host, [t for part in found.graphs for t in part])
+
+
+def _monitored() -> list[str]:
+    pcp = big_document("x", topology("pu:1"))["facts"]["pcp"]
+    return [metric["name"] for metric in pcp["metrics"]]
