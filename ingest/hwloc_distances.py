@@ -39,13 +39,35 @@ def _matrix(topology: Topology) -> tuple[list[int], list[int]]:
         by_os = element.get("indexing") == "os"
         if element.get("type") == "NUMANode" and latency and by_os:
             return _numbers(element, "indexes"), _numbers(element, "u64values")
+    for element in topology.element.findall("distances2hetero"):
+        if read_whole(element.get("kind", "0")) & _MEANS_LATENCY:
+            return _among_memories(topology, element)
     return _old_matrix(topology)
 
 
-def _numbers(element: Any, tag: str) -> list[int]:
+def _words(element: Any, tag: str) -> list[str]:
     # hwloc breaks long lists into several elements.
-    words = [n for part in element.findall(tag) for n in (part.text or "").split()]
-    return [read_whole(word) for word in words]
+    return [n for part in element.findall(tag) for n in (part.text or "").split()]
+
+
+def _numbers(element: Any, tag: str) -> list[int]:
+    return [read_whole(word) for word in _words(element, tag)]
+
+
+def _among_memories(topology: Topology, element: Any) -> tuple[list[int], list[int]]:
+    """Of a matrix of several kinds of objects, written ``NUMANode:5 OSDev:9``."""
+    marked = {
+        f"NUMANode:{domain.mark}": domain.os_index
+        for domain in topology.all_things("NUMANode")
+        if domain.mark
+    }
+    ends = [marked.get(word) for word in _words(element, "indexes")]
+    values = _numbers(element, "u64values")
+    if len(values) != len(ends) ** 2:
+        raise ValueError(values)
+    places = [place for place, end in enumerate(ends) if end is not None]
+    domains = [end for end in ends if end is not None]
+    return domains, [values[a * len(ends) + b] for a in places for b in places]
 
 
 def _old_matrix(topology: Topology) -> tuple[list[int], list[int]]:
