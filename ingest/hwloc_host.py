@@ -33,17 +33,14 @@ def host_facts(topology: dict[str, Any]) -> dict[str, Any]:
     Only root sees serial numbers and the UUID, so most files hold neither.
     """
     info = topology.get("info") or {}
-    system = _texts(_SYSTEM, info)
     board = {part: _texts(names, info) for part, names in _BOARD.items()}
-    found = {"os": system, "board": board}
-    return {name: facts for name, facts in found.items() if _holds(facts)}
+    facts: dict[str, Any] = {}
+    if any((system := _texts(_SYSTEM, info)).values()):
+        facts["os"] = system
+    if any(text for texts in board.values() for text in texts.values()):
+        facts["board"] = board
+    return facts
 
 
 def _texts(names: dict[str, str], info: dict[str, str]) -> dict[str, str | None]:
     return {key: info.get(name, "").strip() or None for key, name in names.items()}
-
-
-def _holds(facts: dict[str, Any]) -> bool:
-    return any(
-        _holds(fact) if isinstance(fact, dict) else fact for fact in facts.values()
-    )
