@@ -27,6 +27,8 @@ _REASON_LOST = (
     "Fuseki cannot read the query, and its reason is lost since it quotes characters "
     "beyond ASCII; look for undeclared prefixes and stray characters"
 )
+# What it says to a read that was under way when a compaction switched the files.
+_SWITCHED = "Not in a transaction"
 _REASON_BYTES = 64 * 1024
 
 
@@ -116,6 +118,8 @@ class GraphStore:
         if response.status_code != 200:
             reason = await _collect(response, _REASON_BYTES)
             text = (reason or b"").decode(errors="replace")
+            if _SWITCHED in text:
+                raise httpx.RemoteProtocolError(text)
             raise _refusal(response.status_code, text, self._too_slow())
         answered = response.headers.get("content-type", "").partition(";")[0]
         if answered != media_type:

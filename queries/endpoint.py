@@ -3,7 +3,7 @@
 import math
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import httpx
 from rdflib import Graph, URIRef
@@ -23,6 +23,8 @@ from queries.results import Rows, read_rows, read_truth
 JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
 
+# What Fuseki says to a read that was under way when a compaction switched the files.
+_SWITCHED = "Not in a transaction"
 _GRACE = 2.0  # seconds for the store to say itself that the time is over
 
 
@@ -86,7 +88,7 @@ class Endpoint:
 
     def get_graph(self, iri: str) -> Graph:
         """A named graph; an empty one where the store has none of that name."""
-        response = self._send(
+        response = self._read_again(
             "GET", "/data", params={"graph": iri}, headers={"Accept": N_TRIPLES}
         )
         missing = response.status_code == httpx.codes.NOT_FOUND
@@ -129,7 +131,7 @@ class Endpoint:
         return response.content
 
     def _query(self, sparql: str, accept: str) -> httpx.Response:
-        response = self._send(
+        response = self._read_again(
             "POST",
             "/sparql",
             content=_utf8(sparql),
@@ -139,6 +141,13 @@ class Endpoint:
         )
         if not response.is_success:
             raise self._query_error(response)
+        return response
+
+    def _read_again(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """The response to a read, which a compaction may have spoilt once."""
+        response = self._send(method, path, **request)
+        if not response.is_success and _SWITCHED in response.text:
+            response = self._send(method, path, **request)
         return response
 
     def _send(

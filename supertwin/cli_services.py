@@ -13,6 +13,7 @@ import click
 from supertwin import children, compaction, pmcd
 from supertwin.children import ChildSpec
 from supertwin.errors import MendableError, SuperTwinError
+from supertwin.fuseki_service import serve
 from supertwin.health import Check
 from supertwin.settings import Settings
 
@@ -34,10 +35,13 @@ _SERVICE = click.Choice(list(_CHECKS))
 )
 def run_command(service: str, everywhere: bool) -> None:
     """Be one service, in the foreground, until it is told to stop."""
-    spec = _spec(Settings(), service, everywhere)
+    settings = Settings()
+    spec = _spec(settings, service, everywhere)
     for path in spec.stale:
         path.unlink(missing_ok=True)
     os.chdir(spec.cwd)
+    if service == "fuseki":
+        raise SystemExit(asyncio.run(serve(settings, spec)))
     # The service takes this process over: signals and exit status are its own.
     os.execve(spec.command[0], spec.command, {**os.environ, **spec.env})  # noqa: S606
 
@@ -57,8 +61,17 @@ def check_command(service: str) -> None:
 
 
 @click.command("compact")
-def compact_command() -> None:
-    """Give back the room of replaced graphs; the supervisor does so by itself."""
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0),
+    help="Seconds that readers of the old files get, as long as a query by default.",
+)
+def compact_command(patience: float | None) -> None:
+    """Give back the room of replaced graphs; a running stack does so by itself.
+
+    Nobody is held up meanwhile but writers, while the data is copied. Where readers
+    do not let go of the old files in time, Fuseki is started again, by whoever runs it.
+    """
     settings = Settings()
     if settings.fuseki_url:
         raise MendableError(
@@ -66,7 +79,7 @@ def compact_command() -> None:
         )
     for dataset in compaction.DATASETS:
         try:
-            asyncio.run(compaction.compact(settings, dataset))
+            asyncio.run(compaction.compact(settings, dataset, patience))
         except (OSError, ValueError) as error:
             raise SuperTwinError(f"{dataset} not compacted: {error}") from error
         click.echo(f"{dataset} compacted")

@@ -43,6 +43,7 @@ MAY_IMPORT = {
 MAY_CALL_PROGRAMS = {
     "ingest/tool.py",
     "supertwin/child.py",
+    "supertwin/fuseki_service.py",
     "supertwin/stack.py",
     "supertwin/tools.py",
 }

@@ -90,9 +90,12 @@ class Container(Server):
 
     def run(self) -> str:
         """Run it to its end, as `docker compose run` does; what it says."""
-        self.launch(["env", "-i", *_assigned(self.env), *self.command])
-        wait_until(lambda: self.ended() is not None, 120, self.output())
-        assert self.ended() == 0, self.output()
+        try:
+            self.launch(["env", "-i", *_assigned(self.env), *self.command])
+            wait_until(lambda: self.ended() is not None, 120, " ".join(self.command))
+            assert self.ended() == 0, self.output()
+        finally:
+            self.clean()
         return self.output()
 
 

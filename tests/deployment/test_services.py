@@ -27,9 +27,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         place = Place(folder, pmcd.socket)
         for name in IN_ORDER:
             stack.enter_context(Container(place, name))
-        ingest = Container(place, "ingest")
-        stack.callback(ingest.clean)
-        assert compose.HOST in ingest.run()
+        assert compose.HOST in Container(place, "ingest").run()
         stack.enter_context(Container(place, "dashboards"))
         yield place
 
@@ -112,8 +110,9 @@ def test_no_password_is_in_arguments_or_logs(place: Place) -> None:
 
 def test_compaction_is_a_command(place: Place) -> None:
     fuseki = Container(place, "fuseki")
-    fuseki.command = ["supertwin", "compact"]
+    fuseki.command = ["supertwin", "compact", "--patience", "2"]
     assert "twin compacted" in fuseki.run()
+    assert ask(place, auth=place.reader).is_success
 
 
 def test_a_check_tells_what_does_not_run(place: Place) -> None:

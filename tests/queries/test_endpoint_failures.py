@@ -113,6 +113,20 @@ def test_a_server_that_is_no_graph_store():
         endpoint.select("SELECT * {}")
 
 
+def test_a_read_that_a_compaction_spoilt_is_asked_again():
+    spoilt = b"HTTP/1.0 500 No\r\nContent-Length: 21\r\n\r\nNot in a transaction\n"
+    answer = HEAD % b"application/sparql-results+json"
+    answer += b'Content-Length: 26\r\n\r\n{"head":{},"boolean":true}'
+    with server(spoilt, answer) as url, Endpoint(url) as endpoint:
+        assert endpoint.ask("ASK {}")
+    with (
+        server(spoilt, spoilt) as url,
+        Endpoint(url) as endpoint,
+        pytest.raises(EndpointError, match="Not in a transaction"),
+    ):
+        endpoint.ask("ASK {}")
+
+
 def test_a_server_that_never_answers():
     with (
         server(None) as url,
@@ -129,22 +143,26 @@ def unused_port() -> int:
 
 
 @contextmanager
-def server(reply: bytes | None, drip: bytes = b"") -> Iterator[str]:
-    """A server that sends these bytes to its first client, then hangs up, or goes on
+def server(*replies: bytes | None, drip: bytes = b"") -> Iterator[str]:
+    """A server that sends these bytes to a client each, then hangs up, or goes on
     dripping; with None it never answers."""
     done = threading.Event()
 
     def serve() -> None:
-        client, _ = listener.accept()
-        with client:
-            client.recv(65536)
-            if reply is None:
-                done.wait()
-            else:
-                client.sendall(reply)
-            while drip and not done.wait(0.1):
-                with suppress(OSError):
-                    client.sendall(drip)
+        for reply in replies:
+            client, _ = listener.accept()
+            with client:
+                answer(client, reply)
+
+    def answer(client: socket.socket, reply: bytes | None) -> None:
+        client.recv(65536)
+        if reply is None:
+            done.wait()
+        else:
+            client.sendall(reply)
+        while drip and not done.wait(0.1):
+            with suppress(OSError):
+                client.sendall(drip)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve)

@@ -2,14 +2,23 @@
 
 import asyncio
 import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pytest
 
+from queries.endpoint import Endpoint
+from queries.errors import CutShortError, EndpointUnreachableError
 from supertwin.compaction import bytes_on_disk, compact, drop_old, keep_small
 from supertwin.settings import Settings
 from tests.supertwin.conftest import Servers, run, running_servers
+
+COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:big> { ?s ?p ?o } }"
 
 
 def replace_often(twin: str) -> None:
@@ -23,8 +32,7 @@ def replace_often(twin: str) -> None:
 
 
 def count(twin: str) -> str:
-    query = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:big> { ?s ?p ?o } }"
-    answer = httpx.post(f"{twin}/sparql", data={"query": query}, timeout=60)
+    answer = httpx.post(f"{twin}/sparql", data={"query": COUNT}, timeout=60)
     return str(answer.json()["results"]["bindings"][0]["n"]["value"])
 
 
@@ -48,6 +56,45 @@ def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
         task.cancel()
 
     asyncio.run(for_a_while())
+    assert count(twin) == "4000"
+
+
+@contextmanager
+def readers(twin: str, number: int = 3) -> Iterator[None]:
+    """Clients that read all the time; none may get a wrong answer."""
+    stop = Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                answer = endpoint.select(COUNT).values()
+            except (EndpointUnreachableError, CutShortError):  # Fuseki starts again
+                time.sleep(0.1)
+            else:
+                assert answer == [[4000]]
+
+    with Endpoint(twin) as endpoint, ThreadPoolExecutor(number) as pool:
+        reading = [pool.submit(read) for _ in range(number)]
+        try:
+            yield
+        finally:
+            stop.set()
+        for one in reading:
+            one.result()
+
+
+def test_readers_hold_no_compaction_up(servers: Servers) -> None:
+    """Jena's issue 3488: such a compaction never ended, nor any after it."""
+    twin, folder = f"{servers.fuseki}/twin", servers.home / "fuseki" / "twin"
+    replace_often(twin)
+    before = bytes_on_disk(folder)
+    with readers(twin):
+        started = time.monotonic()
+        asyncio.run(compact(settings_of(servers), "twin", 0.5))
+        assert time.monotonic() - started < 60
+        assert len(list(folder.glob("Data-*"))) == 1
+        replace_often(twin)
+    assert bytes_on_disk(folder) <= before
     assert count(twin) == "4000"
 
 
