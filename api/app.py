@@ -1,5 +1,6 @@
 """Puts the routes, the errors and the stores together into one application."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ from api.dashboards import series as panel_series
 from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
+from api.processes import routes as processes
+from api.processes.watch import follow
 from api.services import make_services
 from api.version import supertwin_version
 from api.vocabulary import routes as vocabulary
@@ -45,6 +48,8 @@ _PARTS = (
     editor,
     explorer,
     vocabulary,
+    # Before the components, whose path theirs looks like.
+    processes,
     twin,
     why,
     health,
@@ -64,7 +69,10 @@ def create_app(settings: Settings) -> FastAPI:
         load_catalogue()
         context()
         ontology_graph()
+        following = asyncio.create_task(follow(services))
         yield
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
         await services.aclose()
 
     app = FastAPI(

@@ -3,8 +3,15 @@
 IngestError
 ├── HostNameError               a name that no host can be registered under
 ├── DocumentError               a file that holds no facts of a probe
+├── AddressError                what is no ssh:// address of a host
+├── BundleError                 a copy of a machine that is cut short or hostile
+├── RemoteError                 a host that let nobody in, or gave no copy of itself
+│   └── BrokenOffError          the connection to it ended half-way
 ├── NotConformingError          a description that the shapes refuse
 ├── OtherMachineError           another machine is known by that name
+├── PmuError                    a PMU model that libpfm4 does not know
+├── RoleError                   a role or formula that cannot be read
+├── ProcessNameError            a name or expression that stands for no process
 ├── NoSuchStateError            a host was never in the state that is asked for
 └── SourceError                 a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
@@ -46,6 +53,22 @@ class DocumentError(IngestError):
     """A file that holds no facts of a probe."""
 
 
+class AddressError(IngestError):
+    """What is no ssh:// address of a host."""
+
+
+class BundleError(IngestError):
+    """A copy of a machine that is cut short, damaged or hostile."""
+
+
+class RemoteError(IngestError):
+    """A remote host that let nobody in, or gave no copy of itself."""
+
+
+class BrokenOffError(RemoteError):
+    """The connection to a remote host ended half-way."""
+
+
 class NotConformingError(IngestError):
     """A description that the shapes refuse; `lines` is the report."""
 
@@ -69,5 +92,17 @@ class OtherMachineError(IngestError):
         )
 
 
+class ProcessNameError(IngestError):
+    """A name or expression that can stand for no process."""
+
+
 class NoSuchStateError(IngestError):
     """A host was never in the state that is asked for."""
+
+
+class RoleError(IngestError):
+    """A role or formula that cannot be read."""
+
+
+class PmuError(IngestError):
+    """A PMU model that libpfm4 does not know."""

@@ -88,6 +88,21 @@ class Iris:
     def pmu_event(self, pmu: str, event: str) -> URIRef:
         return self._iri("pmu", pmu, event)
 
+    def role(self, role: str) -> URIRef:
+        """Something that any processor may measure, such as ``FLOPs``."""
+        return self._iri("role", role)
+
+    def role_formula(self, role: str, pmu: str) -> URIRef:
+        """How a PMU model measures a role, or why it cannot."""
+        return self._iri("role", role, pmu)
+
+    def role_term(self, role: str, pmu: str, number: int) -> URIRef:
+        return self._iri("role", role, pmu, str(number))
+
+    @property
+    def roles_graph(self) -> URIRef:
+        return self._iri("graph", "roles")
+
     def twin_graph(self, host: str) -> URIRef:
         return self._iri("graph", "twin", host)
 
@@ -105,6 +120,10 @@ class Iris:
 
     def plans_graph(self, host: str) -> URIRef:
         return self._iri("graph", "plans", host)
+
+    def processes_graph(self, host: str) -> URIRef:
+        """The named processes of a host, and what they were bound to."""
+        return self._iri("graph", "processes", host)
 
     def pmu_graph(self, pmu: str) -> URIRef:
         return self._iri("graph", "pmu", pmu)

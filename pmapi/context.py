@@ -138,6 +138,17 @@ class Context:
             free(numbers)
             free(names)
 
+    def instance_name(self, indom: int, number: int) -> str | None:
+        """The external name of one instance; None where the domain has none such."""
+        self._use()
+        name = c_void_p()
+        if self._lib.pmNameInDom(indom, number, byref(name)) < 0:
+            return None
+        try:
+            return (ctypes.cast(name, c_char_p).value or b"").decode(errors="replace")
+        finally:
+            free(name)
+
     @contextmanager
     def fetch(self, pmids: "ctypes.Array[c_uint]") -> Iterator[tuple[int, int]]:
         """Fetch metrics: the address of the pmResult, and PCP's change flags.

@@ -78,6 +78,7 @@ def _typed(library: Any) -> Any:
     library.pmGetOptionalConfig.argtypes = [c_char_p]
     library.pmGetOptionalConfig.restype = c_char_p
     library.pmGetInDom.argtypes = [c_uint, pointer_pointer, pointer_pointer]
+    library.pmNameInDom.argtypes = [c_uint, c_int, pointer_pointer]
     library.pmFetch.argtypes = [c_int, POINTER(c_uint), pointer_pointer]
     library.pmFreeResult.argtypes = [c_void_p]
     library.pmFreeResult.restype = None

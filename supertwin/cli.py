@@ -29,14 +29,20 @@ _LOOK = 0.1
 
 # Imported when they are called: `status` must not wait for pySHACL.
 _LATER = {
+    "catalogue": "supertwin.cli_catalogue:catalogue_command",
     "dashboards": "supertwin.cli_dashboards:dashboards_command",
     "export": "supertwin.cli_export:export_group",
     "import": "supertwin.cli_export:import_group",
     "ingest": "supertwin.cli_ingest:ingest_command",
     "probe": "supertwin.cli_ingest:probe_command",
+    "process": "supertwin.cli_processes:process_command",
     "query": "supertwin.cli_queries:query",
     "run": "supertwin.cli_services:run_command",
     "check": "supertwin.cli_services:check_command",
+    "add": "supertwin.cli_fleet:add_command",
+    "diff": "supertwin.cli_fleet:diff_command",
+    "open": "supertwin.cli_fleet:open_command",
+    "remove": "supertwin.cli_fleet:remove_command",
     "compact": "supertwin.cli_services:compact_command",
 }
 

@@ -1,0 +1,31 @@
+"""Which of PCP's metrics are those of processes, as the graph knows them."""
+
+from rdflib import URIRef
+
+from api.fuseki import GraphStore
+from api.rdf import iri_term, text_term
+from ontology.iris import Iris
+from ontology.terms import ST
+
+_ANY = "proc.psinfo.pid"
+
+
+async def process_metrics(
+    store: GraphStore, iris: Iris, host: str
+) -> tuple[str, list[tuple[str, URIRef]]]:
+    """PCP's domain of processes, such as ``3.9``, and the metrics of a host in it.
+
+    Empty where the host has none, or nothing is known of its PMCD.
+    """
+    rows = await store.rows(
+        f"""SELECT ?id ?name ?metric {{
+          ?pid {iri_term(ST.samplerName)} {text_term(_ANY)} ;
+               {iri_term(ST.instanceDomain)} ?domain .
+          ?domain {iri_term(ST.domainId)} ?id .
+          ?metric {iri_term(ST.instanceDomain)} ?domain ;
+                  {iri_term(ST.samplerName)} ?name .
+          {iri_term(iris.host(host))} {iri_term(ST.exposes)} ?metric
+        }} ORDER BY ?name"""
+    )
+    found = [(row["name"].value, URIRef(row["metric"].value)) for row in rows]
+    return (rows[0]["id"].value if rows else ""), found

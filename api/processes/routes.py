@@ -1,0 +1,212 @@
+"""``/twin/{host}/process/{id}``: a process, described when it is asked for.
+
+``id`` is its number, its full identity (number, start, boot), or a name that it was
+given. What has ended answers 410, with when it was last seen.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anyio import to_thread
+from fastapi import APIRouter, Request, Response
+from rdflib import Graph, Literal, URIRef
+
+from api import nodes
+from api.connection import while_connected
+from api.nodes import Node
+from api.problems import ApiError, NotFoundError
+from api.processes.metrics import process_metrics
+from api.processes.seen import Seen, Sighting
+from api.services import Services, Use
+from api.store import StoreError
+from api.twin import OPTIONS, Segment, accepted, decoded, node_response, unknown_host
+from ingest.describe_process import (
+    describe_process,
+    describe_telemetry,
+    process_iri,
+)
+from ingest.errors import SourceError
+from ingest.named_processes import named_iri
+from ingest.pcp_instance import instance_name
+from ingest.processes import Identity, Process, parse_identity, read_process
+from ingest.triples import Triples
+from ontology.selectors import escaped
+from ontology.terms import ST
+from supertwin import pmcd
+
+router = APIRouter(tags=["Processes"])
+
+_LONGEST_PID = 10
+_ANSWERS = {
+    **OPTIONS,
+    "responses": {
+        **OPTIONS["responses"],
+        410: {"description": "It has ended; the detail says when it was last seen"},
+    },
+}
+
+
+@router.get("/twin/{host}/process/{id}", summary="A process", **_ANSWERS)
+async def process(
+    request: Request, services: Use, host: Segment, id: Segment
+) -> Response:
+    """Its threads, affinity, control group, memory by NUMA domain, and its series."""
+    media_type = accepted(request)
+    work = _described(services, decoded(host), decoded(id))
+    node = await while_connected(request, work)
+    answer = await node_response(request, services, node, media_type)
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["Content-Location"] = node.iri
+    return answer
+
+
+async def _described(services: Services, host: str, id_: str) -> Node:
+    await _check_host(services, host)
+    identity = parse_identity(id_)
+    if identity is None and not _is_number(id_):
+        return await _named(services, host, id_)
+    pid = identity.pid if identity else int(id_)
+    return await _running(services, host, pid, identity)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_PID
+
+
+async def _check_host(services: Services, host: str) -> None:
+    """Only the machine that the API runs on shows its processes to it."""
+    known = await nodes.hosts(services.graph)
+    if (services.iris.host(host), None, None) not in known:
+        raise unknown_host(host, known)
+    if host != services.settings.host:
+        raise NotFoundError(
+            "process-elsewhere",
+            "Process of another machine",
+            f"processes are looked at where they run: this is the API of "
+            f"{services.settings.host}, ask that of {host}",
+        )
+
+
+async def _running(
+    services: Services, host: str, pid: int, identity: Identity | None
+) -> Node:
+    found = await to_thread.run_sync(_look, pid)
+    seen = Seen(services.settings.home / "processes.sqlite")
+    if found is None or (identity and found.identity != identity):
+        last = await to_thread.run_sync(_last_seen, seen, pid, identity)
+        raise await _ended(services, host, pid, last, exact=identity is not None)
+    now = datetime.now(UTC)
+    await to_thread.run_sync(seen.note, found.identity, found.name, now)
+    iri = process_iri(services.iris, host, found.identity)
+    triples = describe_process(services.iris, host, found)
+    triples += await _telemetry(services, host, found, iri)
+    return Node(iri, triples.graph(), _cut(found))
+
+
+def _look(pid: int) -> Process | None:
+    try:
+        return read_process(pid, Path("/"))
+    except SourceError as error:
+        raise ApiError(503, "no-proc", "Processes cannot be read", str(error)) from None
+
+
+def _last_seen(seen: Seen, pid: int, identity: Identity | None) -> Sighting | None:
+    return seen.by_identity(identity) if identity else seen.by_number(pid)
+
+
+async def _telemetry(
+    services: Services, host: str, found: Process, iri: URIRef
+) -> Triples:
+    """Its series, where the PMCD of this machine knows the process."""
+    domain, metrics = await process_metrics(services.graph, services.iris, host)
+    address = _pmcd_address(services)
+    if not metrics or address is None:
+        return Triples()
+    name = await to_thread.run_sync(instance_name, address, domain, found.identity.pid)
+    if name is None:
+        return Triples()
+    return describe_telemetry(services.iris, host, iri, metrics, name)
+
+
+def _pmcd_address(services: Services) -> str | None:
+    """The supervisor hands an address on; else the one that runs here."""
+    set_ = services.settings.pmcd
+    return pmcd.running_address() if set_ in ("auto", "own") else set_
+
+
+def _cut(found: Process) -> list[str]:
+    left = found.task_count - len(found.tasks)
+    return [f"{left} more threads are not shown"] if left > 0 else []
+
+
+async def _ended(
+    services: Services, host: str, pid: int, last: Sighting | None, *, exact: bool
+) -> ApiError:
+    """410 for a process that was seen, by us or in its series; else 404."""
+    at, name = (last.at, last.name) if last else (None, "")
+    if at is None and not exact:
+        at = await _last_sample(services, host, pid)
+    if at is None:
+        return NotFoundError(
+            "unknown-process",
+            "Unknown process",
+            f"{host} has no process {pid}, and none was seen with that number",
+        )
+    text = at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    called = f" ({name})" if name else ""
+    return ApiError(
+        410,
+        "process-ended",
+        "The process has ended",
+        f"process {pid}{called} of {host} has ended; it was last seen at {text}",
+        last_seen=text,
+    )
+
+
+async def _last_sample(services: Services, host: str, pid: int) -> datetime | None:
+    """When a series of a process with that number has its last point.
+
+    PCP names a process by its number, with zeros before it, and its first word.
+    """
+    names = escaped(rf"0*{pid}( .*)?")
+    selector = (
+        f'{{__name__=~"proc_psinfo_.*",hostname="{escaped(host)}",instname=~"{names}"}}'
+    )
+    try:
+        sample = await services.store.last(selector)
+    except StoreError:
+        return None
+    return datetime.fromtimestamp(sample.timestamp_ms / 1000, UTC) if sample else None
+
+
+async def _named(services: Services, host: str, name: str) -> Node:
+    """A named process, with what it is bound to now described beside it."""
+    iri = named_iri(services.iris, host, name)
+    node = await nodes.describe(services.graph, iri)
+    if not node.known:
+        raise NotFoundError(
+            "unknown-process",
+            "Unknown process",
+            f"no process of {host} goes by the name {name[:64]!r}: "
+            "`supertwin process name` gives names",
+        )
+    for bound in list(node.graph.objects(iri, ST.boundTo)):
+        await _add_bound(services, host, node.graph, str(bound).rpartition("/")[2])
+    return node
+
+
+async def _add_bound(services: Services, host: str, graph: Graph, id_: str) -> None:
+    """What is bound may have ended since; then the name alone is told."""
+    identity = parse_identity(id_)
+    if identity is None:
+        return
+    try:
+        found = await _running(services, host, identity.pid, identity)
+    except ApiError as error:
+        if error.status not in (404, 410):
+            raise
+        iri = process_iri(services.iris, host, identity)
+        graph.add((iri, ST.reason, Literal(error.detail)))
+        return
+    for triple in found.graph:
+        graph.add(triple)

@@ -1,0 +1,56 @@
+"""Named processes are followed: each name is bound to whichever process runs."""
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime
+
+from anyio import to_thread
+
+from api.services import Services
+from ingest.errors import SourceError
+from ingest.named_processes import NamedProcess, read_named, rebind
+from queries.endpoint import Endpoint
+from queries.errors import EndpointError
+from supertwin.accounts import fuseki_account
+from supertwin.settings import Settings
+
+# How late the end of a process, and a new name, may be noticed.
+LOOK_S, READ_S = 1.0, 5.0
+_log = logging.getLogger(__name__)
+
+
+async def follow(services: Services) -> None:
+    """Follow the named processes of this machine until cancelled.
+
+    A graph store that is away costs nothing: what changed meanwhile is noticed, with
+    the processes' own start times, once it is back.
+    """
+    with _twin(services.settings) as twin:
+        known, read_at, told = list[NamedProcess](), 0.0, ""
+        while True:
+            try:
+                if time.monotonic() - read_at >= READ_S:
+                    read_at = time.monotonic()
+                    known = await to_thread.run_sync(
+                        read_named, twin, services.iris, services.settings.host
+                    )
+                if known:
+                    known = await to_thread.run_sync(_rebind, twin, services, known)
+            except (EndpointError, SourceError) as error:
+                if told != str(error):
+                    told = str(error)
+                    _log.warning("named processes: %s", told)
+            await asyncio.sleep(LOOK_S)
+
+
+def _rebind(
+    twin: Endpoint, services: Services, known: list[NamedProcess]
+) -> list[NamedProcess]:
+    host = services.settings.host
+    return rebind(twin, services.iris, host, known, datetime.now(UTC))
+
+
+def _twin(settings: Settings) -> Endpoint:
+    url = f"{settings.fuseki.rstrip('/')}/twin"
+    return Endpoint(url, timeout=5, account=fuseki_account(settings))

@@ -1,0 +1,205 @@
+"""Names for programs that end and start again: bound anew to each new process.
+
+A name and all that it was bound to stand in a graph of their own, which no probe of the
+host replaces. Who runs this calls `rebind` every so often; times are the processes'
+own starts, and when their end was noticed.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from rdflib import URIRef
+
+from ingest.describe_process import process_iri, time_literal
+from ingest.errors import ProcessNameError
+from ingest.processes import (
+    Identity,
+    command_of,
+    find_processes,
+    identify,
+    parse_identity,
+    read_process,
+)
+from ingest.triples import Triples, term
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+
+TEXTS = ("name", "command")
+_NAME = re.compile(r"[^\W\d][\w. +-]{0,63}")
+_LONGEST = 512
+
+
+@dataclass(frozen=True)
+class NamedProcess:
+    """A name, the expression that finds its process, and the process it has now."""
+
+    name: str
+    expression: str
+    text: str
+    bound: Identity | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name) or self.name != self.name.strip():
+            raise ProcessNameError(
+                f"{self.name[:64]!r} is no name for a process: begin with a letter, go "
+                "on with letters, digits, blanks, '.', '_', '+' and '-', 64 at most"
+            )
+        if self.text not in TEXTS:
+            raise ProcessNameError(f"{self.text!r} is none of: {', '.join(TEXTS)}")
+        _check(self.expression)
+
+
+def name_process(twin: Endpoint, iris: Iris, host: str, named: NamedProcess) -> None:
+    """Give a name; one that is known gets the new expression and keeps its past."""
+    iri = named_iri(iris, host, named.name)
+    graph = iris.processes_graph(host)
+    triples = Triples()
+    triples.node(
+        iri,
+        ST.NamedProcess,
+        {
+            ST.isPartOf: iris.host(host),
+            ST.processName: named.name,
+            ST.matches: named.expression,
+            ST.matchedText: named.text,
+        },
+        label=named.name,
+    )
+    twin.update(
+        f"""DELETE WHERE {{ GRAPH <{graph}> {{ <{iri}> <{ST.matches}> ?e }} }} ;
+        DELETE WHERE {{ GRAPH <{graph}> {{ <{iri}> <{ST.matchedText}> ?t }} }} ;
+        INSERT DATA {{ GRAPH <{graph}> {{ {triples.ntriples()} }} }}"""
+    )
+
+
+def forget_process(twin: Endpoint, iris: Iris, host: str, name: str) -> bool:
+    """Take a name and its past away; whether there was such a name."""
+    iri, graph = named_iri(iris, host, name), iris.processes_graph(host)
+    known = any(found.name == name for found in read_named(twin, iris, host))
+    twin.update(
+        f"""WITH <{graph}> DELETE {{ ?s ?p ?o }} WHERE {{
+          {{ BIND (<{iri}> AS ?s) }} UNION {{ ?s <{ST.bindingOf}> <{iri}> }}
+          ?s ?p ?o }}"""
+    )
+    return known
+
+
+def read_named(twin: Endpoint, iris: Iris, host: str) -> list[NamedProcess]:
+    """All names of a host, with the processes that they are bound to."""
+    rows = twin.select(
+        f"""SELECT ?name ?expression ?text ?bound {{
+          GRAPH <{iris.processes_graph(host)}> {{
+            ?named <{ST.processName}> ?name ; <{ST.matches}> ?expression ;
+                   <{ST.matchedText}> ?text .
+            OPTIONAL {{ ?named <{ST.boundTo}> ?bound }} }} }} ORDER BY ?name"""
+    ).values()
+    return [
+        NamedProcess(name, expression, text, _identity(bound))
+        for name, expression, text, bound in rows
+    ]
+
+
+def rebind(
+    twin: Endpoint,
+    iris: Iris,
+    host: str,
+    named: Iterable[NamedProcess],
+    now: datetime,
+    root: Path = Path("/"),
+) -> list[NamedProcess]:
+    """Bind each name whose process ended to the one that runs; how they stand then.
+
+    Of several that match it is the one that started first, with the lowest number.
+    Raises SourceError, and EndpointError when the graph is away: nothing is lost then,
+    the next call does it.
+    """
+    result, running = [], None
+    for one in named:
+        if _stands(one, root):
+            result.append(one)
+            continue
+        running = list(find_processes(root)) if running is None else running
+        found = _first(one, running, root)
+        if found != one.bound:
+            twin.update(_bind(iris, host, one, found, now, root))
+        result.append(NamedProcess(one.name, one.expression, one.text, found))
+    return result
+
+
+def named_iri(iris: Iris, host: str, name: str) -> URIRef:
+    """``process/slurmd``: below the same path as numbers, which no name looks like."""
+    return iris.component(host, "process", name)
+
+
+def _check(expression: str) -> None:
+    try:
+        if 0 < len(expression) <= _LONGEST:
+            re.compile(expression)
+            return
+        reason = f"it has {len(expression)} characters, of 1 to {_LONGEST}"
+    except re.error as error:
+        reason = str(error)
+    raise ProcessNameError(
+        f"{expression[:60]!r} is no regular expression ({reason}): see Python's re"
+    )
+
+
+def _identity(bound: str | None) -> Identity | None:
+    return parse_identity(bound.rpartition("/")[2]) if bound else None
+
+
+def _stands(named: NamedProcess, root: Path) -> bool:
+    """Whether the bound process runs, and is still what the name stands for."""
+    if named.bound is None:
+        return False
+    found = identify(named.bound.pid, root)
+    return found is not None and found[0] == named.bound and _fits(named, *found, root)
+
+
+def _fits(named: NamedProcess, identity: Identity, name: str, root: Path) -> bool:
+    text = name if named.text == "name" else command_of(identity.pid, root)
+    return re.search(named.expression, text or "") is not None
+
+
+def _first(
+    named: NamedProcess, running: list[tuple[Identity, str]], root: Path
+) -> Identity | None:
+    fitting = (one for one, name in running if _fits(named, one, name, root))
+    return min(fitting, key=lambda one: (one.start, one.pid), default=None)
+
+
+def _bind(
+    iris: Iris,
+    host: str,
+    named: NamedProcess,
+    found: Identity | None,
+    now: datetime,
+    root: Path,
+) -> str:
+    """One update: the old binding ends, the new one begins."""
+    iri, graph = named_iri(iris, host, named.name), iris.processes_graph(host)
+    ended = term(time_literal(now)).n3()
+    process = read_process(found.pid, root) if found else None
+    triples = Triples()
+    if found and process and process.identity == found:
+        bound = process_iri(iris, host, found)
+        triples.link(iri, {ST.boundTo: bound})
+        triples.node(
+            URIRef(f"{iri}/binding-{found}"),
+            ST.ProcessBinding,
+            {
+                ST.bindingOf: iri,
+                ST.bound: bound,
+                ST.boundFrom: time_literal(process.started),
+            },
+        )
+    return f"""WITH <{graph}> DELETE {{ <{iri}> <{ST.boundTo}> ?old }}
+    INSERT {{ ?binding <{ST.boundUntil}> {ended} }}
+    WHERE {{ <{iri}> <{ST.boundTo}> ?old .
+      OPTIONAL {{ ?binding <{ST.bindingOf}> <{iri}> ; <{ST.bound}> ?old
+        FILTER NOT EXISTS {{ ?binding <{ST.boundUntil}> ?known }} }} }} ;
+    INSERT DATA {{ GRAPH <{graph}> {{ {triples.ntriples()} }} }}"""

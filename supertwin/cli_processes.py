@@ -1,0 +1,69 @@
+"""`supertwin process`: names for programs that end and start again."""
+
+import click
+
+from ingest.named_processes import TEXTS, NamedProcess, forget_process, name_process
+from ontology.iris import Iris
+from supertwin.errors import MendableError
+from supertwin.loading import dataset, read_twin
+from supertwin.settings import Settings
+
+
+@click.group("process")
+def process_command() -> None:
+    """Name programs that end and start again, such as daemons.
+
+    A name is bound to whichever process runs, and keeps those that ran before. What is
+    bound: `supertwin query process/named`, and `process/bindings` for the past.
+    """
+
+
+@process_command.command("name")
+@click.argument("name")
+@click.option(
+    "--match",
+    "expression",
+    required=True,
+    help="Regular expression that finds the process; the oldest of several is taken.",
+)
+@click.option(
+    "--in",
+    "text",
+    type=click.Choice(TEXTS),
+    default="name",
+    show_default=True,
+    help="What it is held against: the kernel's name, or the whole command line.",
+)
+def name_command(name: str, expression: str, text: str) -> None:
+    """Give a program of this machine a name; a known name gets a new expression."""
+    settings = Settings()
+    named = NamedProcess(name, expression, text)
+    _check_host(settings)
+    with dataset(settings, "twin") as twin:
+        name_process(twin, Iris(settings.base), settings.host, named)
+    iri = Iris(settings.base).component(settings.host, "process", name)
+    click.echo(f"{name} is followed: {iri}")
+
+
+@process_command.command("forget")
+@click.argument("name")
+def forget_command(name: str) -> None:
+    """Take a name away, with what it was bound to."""
+    settings = Settings()
+    with dataset(settings, "twin") as twin:
+        known = forget_process(twin, Iris(settings.base), settings.host, name)
+    if not known:
+        raise MendableError(
+            f"no process of {settings.host} goes by the name {name!r}: "
+            "`supertwin query process/named` lists them"
+        )
+    click.echo(f"{name} is forgotten")
+
+
+def _check_host(settings: Settings) -> None:
+    """A name of a host that is not in the twin would hang in the air."""
+    if read_twin(settings, settings.host) is None:
+        raise MendableError(
+            f"{settings.host} is not in the twin: run `supertwin up`, or "
+            "`supertwin ingest`"
+        )

@@ -1,0 +1,187 @@
+"""Processes as twins: this machine's own, made when they are asked for."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from rdflib import RDF, Graph, URIRef
+
+from ingest.named_processes import NamedProcess, forget_process, name_process
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from tests.api.servers import Api
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
+
+BASE = "http://n.example"
+IRIS = Iris(BASE)
+TWIN = f"""PREFIX st: <{ST}> INSERT DATA {{
+  GRAPH <{BASE}/graph/twin/here> {{
+    <{BASE}/twin/here> a st:ComputeNode ; st:hostname "here" ;
+      st:exposes <{BASE}/metric/proc.psinfo.pid>, <{BASE}/metric/proc.psinfo.utime> .
+    <{BASE}/twin/away> a st:ComputeNode ; st:hostname "away" . }}
+  GRAPH <{BASE}/graph/metrics> {{
+    <{BASE}/indom/3.9> a st:InstanceDomain ; st:domainId "3.9" .
+    <{BASE}/metric/proc.psinfo.pid> a st:Metric ;
+      st:samplerName "proc.psinfo.pid" ; st:instanceDomain <{BASE}/indom/3.9> .
+    <{BASE}/metric/proc.psinfo.utime> a st:Metric ;
+      st:samplerName "proc.psinfo.utime" ; st:instanceDomain <{BASE}/indom/3.9> . }}
+}}"""
+TURTLE = {"Accept": "text/turtle"}
+ENDED_PID = 4123456
+
+
+class Here:
+    """An API of this machine, and the stores behind it."""
+
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        self.fuseki = stack.enter_context(Fuseki(folder / "fuseki"))
+        self.store = stack.enter_context(VictoriaMetrics(folder / "store"))
+        self.pmcd = stack.enter_context(Pmcd(folder / "pmcd"))
+        self.twin = stack.enter_context(Endpoint(f"{self.fuseki.url}/twin"))
+        self.twin.update(TWIN)
+        self.api = stack.enter_context(
+            Api(
+                folder / "api",
+                base=BASE,
+                host="here",
+                home=str(folder / "home"),
+                fuseki_url=self.fuseki.url,
+                store_read_url=self.store.url,
+                pmcd=self.pmcd.address,
+            )
+        )
+
+    def get(
+        self, id_: str, host: str = "here", kind: str = "text/turtle"
+    ) -> httpx.Response:
+        url = f"{self.api.url}/twin/{host}/process/{id_}"
+        return httpx.get(url, headers={"Accept": kind}, timeout=20)
+
+    def rows(self, query: str) -> list[list[object]]:
+        return self.twin.select(saved_query(query).bind({"host": "here"})).values()
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
+    with ExitStack() as stack:
+        yield Here(stack, tmp_path_factory.mktemp("processes"))
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "600.25"]) as process:
+        yield process
+        process.kill()
+
+
+def described(answer: httpx.Response) -> tuple[URIRef, Graph]:
+    assert answer.status_code == 200, answer.text
+    graph = Graph().parse(data=answer.text, format="turtle")
+    return URIRef(answer.headers["content-location"]), graph
+
+
+def test_one_that_runs(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+    iri, graph = described(here.get(str(sleeper.pid)))
+    assert iri.startswith(f"{BASE}/twin/here/process/{sleeper.pid}.")
+    assert str(graph.value(iri, ST.commandLine)) == "sleep 600.25"
+    assert str(graph.value(iri, ST.isPartOf)) == f"{BASE}/twin/here"
+    assert set(graph.objects(iri, ST.mayRunOn)) == {
+        IRIS.component("here", "thread", str(cpu)) for cpu in os.sched_getaffinity(0)
+    }
+    assert len(list(graph.subjects(ST.threadOf, iri))) == 1
+    # It is the same under its own IRI, which no other process can ever have.
+    again = here.get(iri.rpartition("/")[2])
+    assert described(again)[0] == iri
+
+
+def test_its_series(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+    iri, graph = described(here.get(str(sleeper.pid)))
+    series = set(graph.subjects(ST.ofComponent, iri))
+    name = f"{sleeper.pid:06d} sleep"
+    assert series == {
+        IRIS.telemetry("here", metric, name)
+        for metric in ("proc.psinfo.pid", "proc.psinfo.utime")
+    }
+    assert {graph.value(one, RDF.type) for one in series} == {ST.SWTelemetry}
+
+
+def test_every_form(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+    found = here.get(str(sleeper.pid), kind="application/ld+json").json()["@graph"]
+    assert [one["commandLine"] for one in found if one.get("commandLine")] == [
+        "sleep 600.25"
+    ]
+    page = here.get(str(sleeper.pid), kind="text/html").text
+    assert "sleep 600.25" in page and "<h1>sleep (" in page
+
+
+def test_one_that_ended(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+    iri, _ = described(here.get(str(sleeper.pid)))
+    sleeper.kill()
+    sleeper.wait()
+    for id_ in (str(sleeper.pid), iri.rpartition("/")[2]):
+        answer = here.get(id_)
+        assert answer.status_code == 410
+        told = answer.json()
+        assert f"process {sleeper.pid} (sleep) of here has ended" in told["detail"]
+        seen = time.mktime(time.strptime(told["last_seen"], "%Y-%m-%dT%H:%M:%SZ"))
+        assert abs(seen - time.mktime(time.gmtime())) < 30
+
+
+def test_one_that_only_its_series_knew(here: Here) -> None:
+    line = f'proc_psinfo_utime{{hostname="here",instname="{ENDED_PID} gone -x"}} 1 '
+    at = int(time.time()) - 60
+    httpx.post(
+        f"{here.store.url}/api/v1/import/prometheus", content=f"{line}{at}000\n"
+    ).raise_for_status()
+    httpx.get(f"{here.store.url}/internal/force_flush").raise_for_status()
+    answer = here.get(str(ENDED_PID))
+    assert answer.status_code == 410
+    written = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    assert answer.json()["last_seen"] == written
+    assert here.get(str(ENDED_PID)[:-1]).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("id_", "host", "says"),
+    [
+        ("4194303", "here", "none was seen with that number"),
+        ("nobody", "here", "goes by the name 'nobody'"),
+        ("1", "away", "this is the API of here"),
+        ("1", "nowhere", "no host 'nowhere'"),
+        ("99999999999999", "here", "goes by the name"),
+        ("1.1.00000000-0000-0000-0000-000000000000", "here", "has no process 1"),
+    ],
+)
+def test_what_is_not_there(here: Here, id_: str, host: str, says: str) -> None:
+    answer = here.get(id_, host)
+    assert answer.status_code == 404
+    assert says in answer.json()["detail"]
+
+
+def test_a_name_follows_each_new_process(here: Here) -> None:
+    named = NamedProcess("my sleeper", "^sleep 600[.]75$", "command")
+    name_process(here.twin, IRIS, "here", named)
+    pids = []
+    for _ in range(2):
+        with subprocess.Popen(["sleep", "600.75"]) as process:
+            pids.append(process.pid)
+            wait_until(lambda: here.rows("process/named")[0][4] == pids[-1], 20)
+            iri, graph = described(here.get("my~20sleeper"))
+            bound = URIRef(str(graph.value(iri, ST.boundTo)))
+            assert str(graph.value(bound, ST.commandLine)) == "sleep 600.75"
+            process.kill()
+        wait_until(lambda: here.rows("process/named")[0][4] is None, 20)
+    history = here.rows("process/bindings")
+    assert [row[2] for row in history] == pids[::-1]
+    assert all(row[3] < row[4] for row in history)  # type: ignore[operator]
+    assert forget_process(here.twin, IRIS, "here", "my sleeper")
+    assert not forget_process(here.twin, IRIS, "here", "my sleeper")
+    assert here.get("my~20sleeper").status_code == 404
+    assert here.rows("process/bindings") == []
