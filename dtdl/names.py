@@ -75,7 +75,8 @@ def to_dtmi(iri: str, base: str, longest: int = MAX_INTERFACE_ID) -> str:
     dtmi = f"dtmi:{root}:{':'.join(map(encode_segment, parts))};1"
     if len(dtmi) <= longest:
         return dtmi
-    return f"dtmi:{_LONG}:h{hashlib.sha256(iri.encode()).hexdigest()[:40]};1"
+    # Of the DTMI, so that it is the same below every base.
+    return f"dtmi:{_LONG}:h{hashlib.sha256(dtmi.encode()).hexdigest()[:40]};1"
 
 
 def from_dtmi(dtmi: str, base: str) -> URIRef | None:

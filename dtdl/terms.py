@@ -79,11 +79,11 @@ def class_of(name: str) -> URIRef:
 def compact(iri: str, base: str) -> str:
     """An IRI as the document writes it: ``/path`` below the base, or with a prefix."""
     if iri.startswith(f"{base}/"):
-        return iri.removeprefix(base)
+        return str(iri).removeprefix(base)
     for prefix, space in _SPACES.items():
         if iri.startswith(space):
             return f"{prefix}:{iri.removeprefix(space)}"
-    return iri
+    return str(iri)
 
 
 def expand(text: str, base: str) -> URIRef:

@@ -4,6 +4,7 @@ Plain texts, integers, decimals and truth values are JSON's own where JSON keeps
 they are; all else is written as JSON-LD does: ``{"@id": …}``, ``{"@value": …}``.
 """
 
+import logging
 import math
 import re
 from collections.abc import Iterable
@@ -99,7 +100,20 @@ def _literal(text: str, value: dict[str, Any], base: str) -> Literal:
         except ValueError as error:
             raise DocumentError(f"{language[:40]!r}: {error}") from None
     if isinstance(datatype, str) and language is None:
-        return Literal(text, datatype=expand(datatype, base), normalize=False)
+        return _typed(text, expand(datatype, base))
     if language is None and datatype is None:
         return Literal(text)
     raise DocumentError(f"{text[:60]!r} has a type and a language that are none")
+
+
+def _typed(text: str, datatype: URIRef) -> Literal:
+    """The literal; rdflib would tell of a wrong one in a traceback on stderr."""
+    logger = logging.getLogger("rdflib.term")
+    said, logger.disabled = logger.disabled, True
+    try:
+        made = Literal(text, datatype=datatype, normalize=False)
+    finally:
+        logger.disabled = said
+    if made.ill_typed:
+        raise DocumentError(f"{text[:60]!r} is no {datatype.rpartition('#')[2]}")
+    return made

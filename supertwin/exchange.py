@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rdflib import RDF, URIRef
 
+from dtdl.errors import DocumentError
 from dtdl.export import document, export
 from dtdl.nodes import Triple
 from dtdl.read import Document
@@ -15,7 +16,7 @@ from ingest.publish import publish, read_catalogue
 from ingest.topology_file import keep_topology
 from ingest.triples import Triples, digest
 from ontology.iris import Iris
-from ontology.terms import ST
+from ontology.terms import PROV, ST
 from supertwin.errors import MendableError
 from supertwin.loading import Progress, dataset, open_store
 from supertwin.places import METRICS, PLANS, PROBE, TWIN, Places, with_variants
@@ -72,5 +73,7 @@ def description_of(read: Document, iris: Iris, catalogue: Catalogue) -> Descript
     digested = digest([twin, metrics, *graphs.values(), plans])
     if read.whole and said and triples == read.triples:
         digested = said[0]
+    if not any(p == PROV.wasGeneratedBy for _, p, _ in probe):
+        raise DocumentError(f"no probe saw {read.host}: export it again, whole")
     twin.link(host, {ST.digest: digested})
     return Description(read.host, host, digested, twin, probe, metrics, graphs, plans)

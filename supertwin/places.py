@@ -28,7 +28,10 @@ class Places:
 
     def __init__(self, triples: Sequence[Triple], iris: Iris) -> None:
         self._iris = iris
-        self._kinds = {s: o for s, p, o in triples if p == RDF.type}
+        self._kinds: dict[Object, set[Object]] = defaultdict(set)
+        for subject, property_, value in triples:
+            if property_ == RDF.type:
+                self._kinds[subject].add(value)
         self._benchmarks = {s: o for s, p, o in triples if p == ST.ofBenchmark}
 
     def of(self, triple: Triple) -> URIRef:
@@ -39,8 +42,8 @@ class Places:
         return self._catalogue(subject) or self._run(subject) or self._part(subject)
 
     def _part(self, subject: URIRef) -> URIRef:
-        kind = self._kinds.get(subject)
-        return _PARTS.get(kind, TWIN) if isinstance(kind, URIRef) else TWIN
+        kinds = self._kinds.get(subject, set())
+        return next((part for kind, part in _PARTS.items() if kind in kinds), TWIN)
 
     def _catalogue(self, subject: URIRef) -> URIRef | None:
         path = subject.removeprefix(f"{self._iris.base.rstrip('/')}/").split("/")
@@ -51,11 +54,10 @@ class Places:
     def _run(self, subject: URIRef) -> URIRef | None:
         """The graph of an observation or of a benchmark with its results."""
         run = self._benchmarks.get(subject, subject)
-        kind = self._kinds.get(URIRef(run))
-        id_ = run.rpartition("/")[2:]
-        if kind == ST.ObservationInterface:
+        kinds, id_ = self._kinds.get(run, set()), run.rpartition("/")[2:]
+        if ST.ObservationInterface in kinds:
             return self._iris.observation_graph(_decoded(id_, subject))
-        if kind == ST.BenchmarkInterface:
+        if ST.BenchmarkInterface in kinds:
             return self._iris.benchmark_graph(_decoded(id_, subject))
         return None
 

@@ -1,11 +1,46 @@
 import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
+from rdflib import Graph
 
-from tests.dtdl.twins import Twin, everything
+from queries.endpoint import Endpoint
+from supertwin.cli import main
+from tests.dtdl.twins import BASE, Twin, everything
+from tests.servers import Fuseki
 
 Document = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A graph store of which nothing is known but what the tests import."""
+
+    url: str
+    folder: Path
+
+    def run(self, *words: str) -> Result:
+        """Run `supertwin WORDS` in this process."""
+        return CliRunner().invoke(main, list(words))
+
+    def load(self, text: bytes, *words: str) -> Result:
+        path = self.folder / "twin.json"
+        path.write_bytes(text)
+        return self.run("import", "dtdl", str(path), *words)
+
+    def graphs(self) -> dict[str, Graph]:
+        """Every named graph."""
+        with Endpoint(f"{self.url}/twin") as twin:
+            rows = twin.select("SELECT ?g ?s ?p ?o { GRAPH ?g { ?s ?p ?o } }").rows
+        found: dict[str, Graph] = {}
+        for name, *triple in rows:
+            found.setdefault(str(name), Graph()).add(triple)  # type: ignore[arg-type]
+        return found
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +61,28 @@ def three(odd: Twin) -> Document:
     """Its document in version 3."""
     found: Document = json.loads(odd.document(3))
     return found
+
+
+@pytest.fixture(scope="session")
+def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        yield server
+
+
+@pytest.fixture
+def installation(
+    fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Installation:
+    """An empty graph store, and the command line before it."""
+    for dataset in ("twin", "history"):
+        with Endpoint(f"{fuseki.url}/{dataset}") as endpoint:
+            endpoint.update("DROP ALL")
+    for name in [name for name in os.environ if name.startswith("SUPERTWIN_")]:
+        monkeypatch.delenv(name)
+    user, password = fuseki.account
+    monkeypatch.setenv("SUPERTWIN_HOME", str(tmp_path))
+    monkeypatch.setenv("SUPERTWIN_BASE", BASE)
+    monkeypatch.setenv("SUPERTWIN_FUSEKI_URL", fuseki.address)
+    monkeypatch.setenv("SUPERTWIN_FUSEKI_USER", user)
+    monkeypatch.setenv("SUPERTWIN_FUSEKI_PASSWORD", password)
+    return Installation(fuseki.url, tmp_path)

@@ -70,9 +70,9 @@ def texts() -> Twin:
     )
 
 
-def machines() -> Iterator[tuple[str, Twin]]:
+def machines(pattern: str = "*.xml") -> Iterator[tuple[str, Twin]]:
     """The real machines, where their files are."""
-    for path in sorted(MACHINES.glob("*.xml")):
+    for path in sorted(MACHINES.glob(pattern)):
         host = path.stem.replace("+", "-")
         found = describe(hwloc_document(host, parse_hwloc(path.read_bytes())), IRIS)
         yield path.stem, Twin(host, [t for part in found.graphs for t in part])
