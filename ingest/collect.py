@@ -8,9 +8,12 @@ path, so that the copy can be read as the machine itself.
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import glob
 import json
+import mmap
 import os
 import socket
 import struct
@@ -24,6 +27,11 @@ MAX_OUTPUT = 64 << 20
 MAX_TOTAL = 512 << 20
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 _SIOCGIFADDR = 0x8915
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_GDRVINFO = 3
+# Leaves of CPUID, and how many subleaves each has that are asked.
+_TLB_LEAVES = [(0, 1), (2, 1), (7, 1), (0x18, 16), (0x1A, 1)]
+_TLB_LEAVES += [(0x80000005, 1), (0x80000006, 1), (0x80000019, 1)]
 
 
 class Tool(NamedTuple):
@@ -134,10 +142,66 @@ def _ipv4(name: str) -> str | None:
     return socket.inet_ntoa(answer[20:24])
 
 
+def firmware() -> bytes:
+    """JSON: the firmware's version of each network interface that tells one."""
+    return json.dumps(
+        {name: found for _, name in socket.if_nameindex() if (found := _firmware(name))}
+    ).encode()
+
+
+def _firmware(name: str) -> str | None:
+    """``struct ethtool_drvinfo`` of the kernel's uapi/linux/ethtool.h."""
+    answer = ctypes.create_string_buffer(struct.pack("=I", _ETHTOOL_GDRVINFO), 196)
+    request = struct.pack("16sP", name.encode()[:15], ctypes.addressof(answer))
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            fcntl.ioctl(probe.fileno(), _SIOCETHTOOL, request)
+    except OSError:
+        return None
+    # After the command: driver, its version and the firmware's, 32 bytes each.
+    text = answer.raw[68:100].partition(b"\0")[0].decode(errors="replace").strip()
+    return text if text not in ("", "N/A") else None
+
+
+def registers() -> bytes:
+    """What CPUID says of TLBs, as ``cpuid -r -1`` prints it; else nothing."""
+    asked = [(leaf, sub) for leaf, count in _TLB_LEAVES for sub in range(count)]
+    line = "   0x%08x 0x%02x: eax=0x%08x ebx=0x%08x ecx=0x%08x edx=0x%08x\n"
+    try:
+        return "".join(line % (*leaf, *_cpuid(*leaf)) for leaf in asked).encode()
+    except OSError:
+        return b""
+
+
+def _cpuid(leaf: int, subleaf: int) -> tuple[int, ...]:
+    """Runs the instruction; OSError where memory may not be made executable."""
+    if os.uname().machine != "x86_64":
+        raise OSError(errno.ENOSYS, "only x86-64 has CPUID")
+    # push rbx; mov eax,edi; mov ecx,esi; mov r8,rdx; cpuid; mov [r8],eax;
+    # mov [r8+4],ebx; mov [r8+8],ecx; mov [r8+12],edx; pop rbx; ret
+    code = bytes.fromhex(
+        "53 89f8 89f1 4989d0 0fa2 418900 41895804 41894808 4189500c 5b c3"
+    )
+    protection = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+    answer = (ctypes.c_uint32 * 4)()
+    with mmap.mmap(-1, mmap.PAGESIZE, prot=protection) as page:
+        page.write(code)
+        start = ctypes.c_char.from_buffer(page)
+        run = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(
+            ctypes.addressof(start)
+        )
+        run(leaf, subleaf, ctypes.addressof(answer))
+        # A page that something points to cannot be closed.
+        del run, start
+    return tuple(answer)
+
+
 # What Python itself can ask; read like a tool's output.
 CALLS: dict[str, Callable[[], bytes]] = {
     "architecture": architecture,
     "addresses": addresses,
+    "firmware": firmware,
+    "registers": registers,
 }
 
 

@@ -9,14 +9,19 @@ from typing import Any
 
 from rdflib import Graph, URIRef
 
+from ingest.claims import resolve
+from ingest.describe_claims import describe_claims, describe_resolved
 from ingest.describe_devices import describe_devices
 from ingest.describe_host import describe_host, describe_probe
 from ingest.describe_metrics import Catalogue, describe_instances, describe_metrics
+from ingest.describe_modules import describe_gpus, describe_memory_banks
 from ingest.describe_pci import describe_pci
 from ingest.describe_plan import describe_plan
 from ingest.describe_pmu import describe_pmus
+from ingest.describe_setup import describe_setup
 from ingest.describe_topology import describe_topology
 from ingest.document import check_document
+from ingest.precedence import RULES
 from ingest.triples import Triples, digest, union
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -69,15 +74,21 @@ def describe(
     node = iris.host(host)
     twin, metrics, plans = Triples(), Triples(), Triples()
     known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue or {})
-    describe_host(twin, iris, host, facts, known.values())
+    resolved = resolve(facts, RULES)
+    describe_host(twin, iris, host, facts, resolved, known.values())
     components = describe_topology(twin, iris, host, facts)
-    components |= describe_devices(twin, iris, host, facts)
+    describe_resolved(twin, iris, host, resolved, ("socket", "numa", "cache"))
+    describe_memory_banks(twin, iris, host, facts, resolved)
+    components |= describe_devices(twin, iris, host, facts, resolved)
+    components |= describe_gpus(twin, iris, host, facts)
     components |= describe_pci(twin, iris, host, facts, components)
+    describe_setup(twin, iris, host, facts)
     describe_instances(twin, iris, host, facts.get("pcp"), components)
     pmus = describe_pmus(twin, iris, host, facts)
     describe_plan(plans, iris, host, facts.get("pcp"), known, monitored, components)
-    digested = digest([twin, metrics, *pmus.values(), plans])
-    twin.link(node, {ST.digest: digested})
     probe = Triples()
     describe_probe(probe, iris, document)
+    describe_claims(twin, probe, iris, document, resolved.claims)
+    digested = digest([twin, metrics, *pmus.values(), plans])
+    twin.link(node, {ST.digest: digested})
     return Description(host, node, digested, twin, probe, metrics, pmus, plans)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rdflib import XSD, Literal, URIRef
 
+from ingest.claims import Resolved
 from ingest.sign import signs
 from ingest.triples import Triples
 from ontology.iris import Iris
@@ -18,13 +19,14 @@ def describe_host(
     iris: Iris,
     host: str,
     facts: dict[str, Any],
+    resolved: Resolved,
     exposed: Iterable[URIRef],
 ) -> None:
     """The compute node: system, board, firmware, identity, the metrics it exposes."""
     node = iris.host(host)
     triples.node(node, ST.ComputeNode, {ST.hostname: host}, label=host)
     triples.link(node, _system(facts.get("os") or {}))
-    triples.link(node, _board(facts.get("board") or {}))
+    triples.link(node, resolved.of())
     triples.link(
         node,
         {
@@ -38,8 +40,7 @@ def describe_host(
 def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> None:
     """When the host was probed, and how each source fared."""
     host = document["host"]
-    stamp = re.sub(r"[^0-9TZ]", "", document["started"])
-    probe = iris.component(host, "probe", stamp)
+    probe = iris.component(host, "probe", _stamp(document))
     triples.node(
         probe,
         ST.Probe,
@@ -50,7 +51,7 @@ def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> No
     )
     triples.link(iris.host(host), {PROV.wasGeneratedBy: probe})
     for name, outcome in document["sources"].items():
-        source = iris.component(host, "source", f"{stamp}.{name}")
+        source = source_iri(iris, document, name)
         triples.link(probe, {ST.consulted: source})
         triples.node(
             source,
@@ -64,6 +65,15 @@ def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> No
         )
 
 
+def source_iri(iris: Iris, document: dict[str, Any], name: str) -> URIRef:
+    """A source of one probe, which every probe has anew."""
+    return iris.component(document["host"], "source", f"{_stamp(document)}.{name}")
+
+
+def _stamp(document: dict[str, Any]) -> str:
+    return re.sub(r"[^0-9TZ]", "", document["started"])
+
+
 def _time(text: str) -> Literal:
     datetime.fromisoformat(text)  # raises ValueError for what is no time
     return Literal(text, datatype=XSD.dateTime)
@@ -75,23 +85,6 @@ def _system(system: dict[str, Any]) -> dict[URIRef, Any]:
         ST.kernelRelease: system.get("kernel"),
         ST.architecture: system.get("architecture"),
         ST.machineId: system.get("machine_id"),
-        ST.memorySize: system.get("memory"),
-    }
-
-
-def _board(facts: dict[str, Any]) -> dict[URIRef, Any]:
-    board, system, bios = (facts.get(k) or {} for k in ("board", "system", "bios"))
-    return {
-        ST.boardVendor: board.get("vendor"),
-        ST.boardModel: board.get("model"),
-        ST.boardSerial: board.get("serial"),
-        ST.systemVendor: system.get("vendor"),
-        ST.systemModel: system.get("model"),
-        ST.systemSerial: system.get("serial"),
-        ST.systemUuid: system.get("uuid"),
-        ST.biosVendor: bios.get("vendor"),
-        ST.biosVersion: bios.get("version"),
-        ST.biosDate: bios.get("date"),
     }
 
 

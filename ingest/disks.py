@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import SourceMissingError
-from ingest.files import read_number, read_value
+from ingest.files import parse_choice, read_number, read_value
 from ingest.machine import HERE, Machine
 
 _BLOCK = Path("sys/block")
 _NOT_DISKS = re.compile(r"(loop|ram|zram)[0-9]+")
 # The kernel counts in these, whatever the disk's own sectors.
 _SECTOR = 512
+_KIB = 1024
 _PCI_ID = re.compile(r"0x[0-9a-f]+")
 
 
@@ -41,7 +42,29 @@ def _disk(path: Path) -> dict[str, Any] | None:
         "model": read_value(device / "model") or read_value(device / "name"),
         "serial": _serial(path),
         "vendor": _vendor(device),
+        "firmware": read_value(device / "firmware_rev") or read_value(device / "rev"),
+        "queue": _queue(path / "queue"),
     }
+
+
+def _queue(folder: Path) -> dict[str, Any]:
+    """How requests are queued (the kernel's Documentation/block/queue-sysfs.rst)."""
+    read_ahead = read_number(folder / "read_ahead_kb")
+    discard = read_number(folder / "discard_granularity")
+    return {
+        "scheduler": parse_choice(read_value(folder / "scheduler")),
+        "depth": read_number(folder / "nr_requests") or None,
+        "logical_block": read_number(folder / "logical_block_size") or None,
+        "physical_block": read_number(folder / "physical_block_size") or None,
+        "read_ahead": None if read_ahead is None else read_ahead * _KIB,
+        "write_cache": _write_cache(read_value(folder / "write_cache")),
+        "discards": None if discard is None else discard > 0,
+        "zoned": read_value(folder / "zoned"),
+    }
+
+
+def _write_cache(text: str | None) -> bool | None:
+    return {"write back": True, "write through": False}.get(text or "")
 
 
 def parse_unit_serial(page: bytes) -> str | None:
@@ -62,4 +85,6 @@ def _serial(path: Path) -> str | None:
 
 def _vendor(device: Path) -> str | None:
     vendor = read_value(device / "vendor")
-    return None if vendor and _PCI_ID.fullmatch(vendor) else vendor
+    # What libata writes for every SATA disk.
+    no_vendor = vendor == "ATA" or _PCI_ID.fullmatch(vendor or "")
+    return None if no_vendor else vendor

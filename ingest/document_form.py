@@ -6,6 +6,7 @@ left to them; what could not be described at all is refused here.
 
 from pydantic import BaseModel
 
+from ingest import document_setup as setup
 from ingest.document_types import (
     Name,
     Number,
@@ -63,6 +64,7 @@ class CpuModel(BaseModel):
     stepping: Text | None = None
     name: Text | None = None
     microcode: Text | None = None
+    other_microcode: dict[Text, Text] = {}
     flags: list[Text] | None = None
 
 
@@ -118,6 +120,9 @@ class Device(BaseModel):
     speed: Whole | None = None
     up: Truth | None = None
     virtual: Truth | None = None
+    duplex: Text | None = None
+    mtu: Whole | None = None
+    queue: setup.Queue | None = None
     driver: Text | None = None
     ipv4: Text | None = None
     businfo: Text | None = None
@@ -145,9 +150,11 @@ class Bank(BaseModel):
     serial: Text | None = None
 
 
-class Lshw(BaseModel):
+class Lshw(Board):
     """``lshw``."""
 
+    memory: Whole | None = None
+    cpus: list[CpuModel] | None = None
     memory_banks: list[Bank] | None = None
     disks: list[Device] | None = None
     nics: list[Device] | None = None
@@ -202,6 +209,15 @@ class Facts(BaseModel):
     lshw: Lshw | None = None
     pfm: Pfm | None = None
     event_sources: list[Text] | None = None
+    memory_banks: list[setup.Slot] | None = None
+    gpus: setup.Gpus | None = None
+    smart: list[setup.Smart] | None = None
+    tlbs: setup.Tlbs | None = None
+    cpu_state: setup.CpuState | None = None
+    memory: setup.Memory | None = None
+    cgroups: setup.Cgroups | None = None
+    kernel_options: list[Text] | None = None
+    cache_sets: list[setup.KernelCache] | None = None
 
 
 class Document(BaseModel):

@@ -2,12 +2,14 @@
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 
 from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
 from ontology.numbers import read_whole
 
+_CHOSEN = re.compile(r"\[([A-Za-z0-9_-]+)\]")
 MAX_FILE = 64 * 1024 * 1024
 
 
@@ -70,6 +72,15 @@ def read_number(path: Path) -> int | None:
         return None if value is None else read_whole(value)
     except ValueError:
         return None
+
+
+def parse_choice(text: str | None) -> str | None:
+    """The kernel's way of writing a choice: ``always [madvise] never`` is madvise.
+
+    A single word is chosen without brackets.
+    """
+    chosen = _CHOSEN.search(text or "")
+    return chosen[1] if chosen else (text or None)
 
 
 def parse_cpulist(text: str) -> list[int]:

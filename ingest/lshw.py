@@ -11,6 +11,9 @@ from ingest.machine import HERE, Machine
 
 _DISK = re.compile(r"/dev/((?!ng[0-9])\S+)")
 
+_MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){3,31}")
+_BANK = ("slot", "size", "clock", "vendor", "model", "serial", "description")
+
 Node = dict[str, Any]
 
 
@@ -33,6 +36,8 @@ def parse_lshw(output: bytes) -> dict[str, Any]:
         ) from None
     nodes = list(_walk(document if isinstance(document, list) else [document]))
     return {
+        **_identity([node for node, _ in nodes]),
+        "cpus": [_cpu(node) for node, _ in nodes if _is_cpu(node)],
         "memory_banks": [_bank(node) for node, _ in nodes if _is_bank(node)],
         "nics": [nic for node, _ in nodes for nic in _nics(node)],
         "disks": [disk for node, parent in nodes for disk in _disks(node, parent)],
@@ -55,18 +60,58 @@ def _walk(roots: list[Any]) -> Iterator[tuple[Node, Node]]:
             stack.extend((child, node) for child in reversed(children))
 
 
+def _identity(nodes: list[Node]) -> dict[str, Any]:
+    """Board, system and BIOS under the names that `ingest.dmi` gives them."""
+    system = next((n for n in nodes if n.get("class") == "system"), {})
+    board = next((n for n in nodes if n.get("id") == "core"), {})
+    bios = next((n for n in nodes if n.get("id") == "firmware"), {})
+    return {
+        "system": {**_part(system), "uuid": real(_setting(system, "uuid"))},
+        "board": _part(board),
+        "bios": {
+            "vendor": real(_text(bios, "vendor")),
+            "version": real(_text(bios, "version")),
+            "date": real(_text(bios, "date")),
+        },
+    }
+
+
+def _part(node: Node) -> dict[str, Any]:
+    # Some versions put the stock-keeping unit behind the name.
+    model = re.sub(r" \([^()]*\)$", "", _text(node, "product", ""))
+    return {
+        "vendor": real(_text(node, "vendor")),
+        "model": real(model),
+        "serial": real(_text(node, "serial")),
+    }
+
+
+def _is_cpu(node: Node) -> bool:
+    # An empty socket is a processor without a bus address.
+    return node.get("class") == "processor" and bool(_text(node, "businfo"))
+
+
+def _cpu(node: Node) -> dict[str, Any]:
+    return {
+        "model": real(_text(node, "product")),
+        "vendor": real(_text(node, "vendor")),
+        "microcode": _setting(node, "microcode"),
+    }
+
+
 def _is_bank(node: Node) -> bool:
-    # An empty slot is a bank without a size.
-    bank = node.get("class") == "memory" and _text(node, "id", "").startswith("bank")
-    return bank and isinstance(node.get("size"), int)
+    return node.get("class") == "memory" and _text(node, "id", "").startswith("bank")
 
 
 def _bank(node: Node) -> dict[str, Any]:
-    clock = node.get("clock")
+    slot, size = _text(node, "slot") or _text(node, "id"), _whole(node, "size")
+    if not size:
+        # Of an empty slot lshw makes up the rest: "[empty]", "NO DIMM".
+        return dict.fromkeys(_BANK) | {"slot": slot}
     return {
-        "slot": _text(node, "slot") or _text(node, "id"),
-        "size": node["size"],
-        "clock": clock if isinstance(clock, int) else None,
+        "slot": slot,
+        "size": size,
+        "clock": _whole(node, "clock"),
         "vendor": real(_text(node, "vendor")),
         "model": real(_text(node, "product")),
         "serial": real(_text(node, "serial")),
@@ -82,6 +127,11 @@ def _nics(node: Node) -> Iterator[dict[str, Any]]:
                 "model": real(_text(node, "product")),
                 "vendor": real(_text(node, "vendor")),
                 "serial": _text(node, "serial"),
+                # What lshw calls the serial number of a card is its address.
+                "mac": _mac(_text(node, "serial")),
+                "speed": _whole(node, "size"),
+                "driver": _setting(node, "driver"),
+                "ipv4": _setting(node, "ip"),
                 "firmware": _setting(node, "firmware"),
                 "businfo": _text(node, "businfo"),
             }
@@ -124,6 +174,15 @@ def _names(node: Node) -> list[str]:
 def _text(node: Node, key: str, missing: str | None = None) -> Any:
     value = node.get(key)
     return value.strip() or missing if isinstance(value, str) else missing
+
+
+def _whole(node: Node, key: str) -> int | None:
+    value = node.get(key)
+    return value if type(value) is int and value > 0 else None
+
+
+def _mac(text: str | None) -> str | None:
+    return text if text and _MAC.fullmatch(text) else None
 
 
 def _setting(node: Node, key: str) -> str | None:

@@ -20,10 +20,10 @@ def read_nics(machine: Machine = HERE) -> list[dict[str, Any]]:
     folder = machine.root / _NET
     if not folder.is_dir():
         raise SourceMissingError(f"{folder} does not exist: mount sysfs at /sys")
-    addresses = _addresses(machine)
+    addresses, firmware = _told(machine, "addresses"), _told(machine, "firmware")
     # Not all entries are interfaces: "bonding_masters" is a file.
     return [
-        _nic(path, addresses.get(path.name))
+        {**_nic(path, addresses.get(path.name)), "firmware": firmware.get(path.name)}
         for path in sorted(folder.iterdir())
         if path.is_dir()
     ]
@@ -38,6 +38,8 @@ def _nic(path: Path, address: str | None) -> dict[str, Any]:
         "mac": _mac(path),
         # -1 where a driver does not know.
         "speed": speed * _MEGABIT if speed > 0 else None,
+        "duplex": _duplex(path),
+        "mtu": read_number(path / "mtu") or None,
         "up": _is_up(path),
         "virtual": "/devices/virtual/" in f"{path.resolve()}/",
         "driver": driver.resolve().name if driver.exists() else None,
@@ -46,10 +48,10 @@ def _nic(path: Path, address: str | None) -> dict[str, Any]:
     }
 
 
-def _addresses(machine: Machine) -> dict[str, str]:
-    """The first IPv4 address of each interface that has one."""
+def _told(machine: Machine, what: str) -> dict[str, str]:
+    """The IPv4 address, or the firmware's version, of each interface that has one."""
     try:
-        found = json.loads(machine.tool("addresses"))
+        found = json.loads(machine.tool(what))
     except (SourceError, ValueError):
         return {}
     return {str(k): str(v) for k, v in found.items()} if type(found) is dict else {}
@@ -59,6 +61,11 @@ def _mac(path: Path) -> str | None:
     mac = read_value(path / "address")
     # The loopback's is all zeros.
     return mac if mac and mac.strip("0:") else None
+
+
+def _duplex(path: Path) -> str | None:
+    duplex = read_value(path / "duplex")
+    return duplex if duplex in ("half", "full") else None
 
 
 def _is_up(path: Path) -> bool:

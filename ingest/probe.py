@@ -9,17 +9,25 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from ingest.cgroups import read_cgroups
+from ingest.cpu_state import read_cpu_state
 from ingest.disks import read_disks
 from ingest.dmi import read_board
+from ingest.dmidecode import read_memory_banks
 from ingest.errors import HostNameError, SourceError
 from ingest.hwloc import read_hwloc
+from ingest.kernel import read_kernel_options
 from ingest.lshw import read_lshw
+from ingest.memory_setup import read_memory_setup
 from ingest.nics import read_nics
+from ingest.nvidia import read_gpus
 from ingest.pcp import read_pcp
 from ingest.perf import read_event_sources
 from ingest.pfm import read_pfm
 from ingest.procfs import read_cpu, read_os
+from ingest.smart import read_smart
 from ingest.sysfs_cpu import read_cache_sets, read_clocks, read_numa_distances
+from ingest.tlb import read_tlbs
 
 FORMAT = "supertwin-probe/1"
 
@@ -40,6 +48,14 @@ SOURCES: dict[str, Callable[..., Any]] = {
     "cache_sets": read_cache_sets,
     "disks": read_disks,
     "nics": read_nics,
+    "smart": read_smart,
+    "memory_banks": read_memory_banks,
+    "gpus": read_gpus,
+    "tlbs": read_tlbs,
+    "cpu_state": read_cpu_state,
+    "memory": read_memory_setup,
+    "cgroups": read_cgroups,
+    "kernel_options": read_kernel_options,
 }
 
 _LONGEST_HOST = 253

@@ -1,6 +1,7 @@
 """The operating system and the CPU models, from /proc and /etc."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +67,18 @@ def parse_meminfo(text: str) -> int:
 def parse_cpuinfo(text: str) -> dict[str, Any]:
     """The first CPU of each socket, from the text of /proc/cpuinfo.
 
-    Its clock is a reading of the moment and is left out. Raises MalformedSourceError.
+    Its clock is a reading of the moment and is left out. ``microcode`` is the revision
+    that most threads of a socket run, ``other_microcode`` those of all other threads,
+    by os index. Raises MalformedSourceError.
     """
-    sockets: dict[str, Any] = {}
+    sockets: dict[str, list[dict[str, str]]] = {}
     for block in re.split(r"\n\s*\n", text.strip()):
         values = _cpu_values(block)
         if "processor" in values:
-            sockets.setdefault(values.get("physical id", "0"), _cpu(values))
+            sockets.setdefault(values.get("physical id", "0"), []).append(values)
     if not sockets:
         raise MalformedSourceError("/proc/cpuinfo names no CPU: is /proc mounted?")
-    return {"sockets": sockets}
+    return {"sockets": {name: _socket(threads) for name, threads in sockets.items()}}
 
 
 def _architecture(machine: Machine) -> str | None:
@@ -100,6 +103,23 @@ def _unquote(text: str) -> str:
 def _cpu_values(block: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in block.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _socket(threads: list[dict[str, str]]) -> dict[str, Any]:
+    facts = _cpu(threads[0])
+    revisions = {
+        thread["processor"]: revision
+        for thread in threads
+        if (revision := thread.get("microcode"))
+    }
+    if revisions:
+        facts["microcode"] = Counter(revisions.values()).most_common(1)[0][0]
+    others = {
+        index: revision
+        for index, revision in revisions.items()
+        if revision != facts["microcode"]
+    }
+    return {**facts, "other_microcode": others} if others else facts
 
 
 def _cpu(values: dict[str, str]) -> dict[str, Any]:

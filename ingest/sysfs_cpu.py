@@ -13,6 +13,8 @@ from ontology.numbers import read_whole
 _CPUS = Path("sys/devices/system/cpu")
 _NODES = Path("sys/devices/system/node")
 _INDEX = re.compile("[0-9]{1,9}")
+_SIZE = re.compile("([0-9]{1,12})([KMG]?)")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _KILOHERTZ = 1000
 _MEGAHERTZ = 1_000_000
 
@@ -123,10 +125,17 @@ def _cache(folder: Path) -> dict[str, Any] | None:
         "level": level,
         "type": (read_value(folder / "type") or "unified").lower(),
         "threads": parse_cpulist(shared),
+        "size": parse_size(read_value(folder / "size")),
         "sets": read_number(folder / "number_of_sets") or None,
         "line": read_number(folder / "coherency_line_size") or None,
         "ways": read_number(folder / "ways_of_associativity") or None,
     }
+
+
+def parse_size(text: str | None) -> int | None:
+    """``32K`` in bytes; None where it is not stated."""
+    found = _SIZE.fullmatch(text or "")
+    return int(found[1]) * _UNITS[found[2]] or None if found else None
 
 
 def _cache_key(cache: dict[str, Any]) -> tuple[Any, ...]:

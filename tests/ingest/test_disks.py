@@ -19,6 +19,15 @@ def test_a_sata_disk(tmp_path: Path) -> None:
         "queue/rotational": "1\n",
         "device/model": "SAMSUNG MZ7LH480\n",
         "device/vendor": "ATA     \n",
+        "device/rev": "904Q\n",
+        "queue/scheduler": "[mq-deadline] kyber none\n",
+        "queue/nr_requests": "64\n",
+        "queue/logical_block_size": "512\n",
+        "queue/physical_block_size": "4096\n",
+        "queue/read_ahead_kb": "128\n",
+        "queue/write_cache": "write back\n",
+        "queue/discard_granularity": "0\n",
+        "queue/zoned": "none\n",
     }
     root = plant(tmp_path, disk("sda", files, size=937703088))
     page = b"\x00\x80\x00\x14      S45PNA0M12345\x00"
@@ -30,7 +39,18 @@ def test_a_sata_disk(tmp_path: Path) -> None:
             "rotational": True,
             "model": "SAMSUNG MZ7LH480",
             "serial": "S45PNA0M12345",
-            "vendor": "ATA",
+            "vendor": None,
+            "firmware": "904Q",
+            "queue": {
+                "scheduler": "mq-deadline",
+                "depth": 64,
+                "logical_block": 512,
+                "physical_block": 4096,
+                "read_ahead": 131072,
+                "write_cache": True,
+                "discards": False,
+                "zoned": "none",
+            },
         }
     ]
 

@@ -28,7 +28,12 @@ CARD = {
     "logicalname": ["eno1", "eno1np0"],
     "serial": "3c:ec:ef:47:98:6e",
     "businfo": "pci@0000:61:00.0",
-    "configuration": {"firmware": "0x800007f3, 1.1276.0", "driver": "ixgbe"},
+    "size": 1000000000,
+    "configuration": {
+        "firmware": "0x800007f3, 1.1276.0",
+        "driver": "ixgbe",
+        "ip": "172.23.120.104",
+    },
 }
 SATA = {
     "id": "disk",
@@ -52,6 +57,22 @@ NVME = {
         {"id": "namespace:2", "class": "disk", "logicalname": "/dev/nvme0n1"},
     ],
 }
+FIRMWARE = {
+    "id": "firmware",
+    "class": "memory",
+    "vendor": "American Megatrends Inc.",
+    "version": "2.1",
+    "date": "02/21/2020",
+    "size": 65536,
+}
+CPU = {
+    "id": "cpu:1",
+    "class": "processor",
+    "product": "AMD EPYC 7352 24-Core Processor",
+    "vendor": "Advanced Micro Devices [AMD]",
+    "businfo": "cpu@0",
+    "configuration": {"microcode": "137363533"},
+}
 SYSTEM_MEMORY = {
     "id": "memory",
     "class": "memory",
@@ -61,12 +82,20 @@ SYSTEM_MEMORY = {
 TREE = {
     "id": "node1",
     "class": "system",
+    "product": "AS-4023S-TRT (To be filled by O.E.M.)",
+    "vendor": "Supermicro",
+    "serial": "S1234",
+    "configuration": {"uuid": "00000000-0000-0000-0000-3CECEF47986E"},
     "children": [
         {
             "id": "core",
             "class": "bus",
+            "product": "H11DSi-NT",
+            "serial": "WM19S002",
             "children": [
-                {"id": "firmware", "class": "memory", "size": 65536},
+                FIRMWARE,
+                {"id": "cpu:0", "class": "processor", "slot": "P2"},
+                CPU,
                 {"id": "cache:0", "class": "memory", "size": 1048576},
                 SYSTEM_MEMORY,
                 {"id": "pci", "class": "bridge", "children": [CARD, NVME]},
@@ -94,7 +123,8 @@ def test_banks_cards_disks_and_memory(form: Any) -> None:
             "model": "M393A8G40AB2-CWE",
             "serial": "H0MK000",
             "description": BANK["description"],
-        }
+        },
+        dict.fromkeys(facts["memory_banks"][0]) | {"slot": "A2"},
     ]
     assert [nic["name"] for nic in facts["nics"]] == ["eno1", "eno1np0"]
     assert facts["nics"][0] == {
@@ -102,6 +132,10 @@ def test_banks_cards_disks_and_memory(form: Any) -> None:
         "model": "Ethernet Controller 10G X550T",
         "vendor": "Intel Corporation",
         "serial": "3c:ec:ef:47:98:6e",
+        "mac": "3c:ec:ef:47:98:6e",
+        "speed": 1_000_000_000,
+        "driver": "ixgbe",
+        "ipv4": "172.23.120.104",
         "firmware": "0x800007f3, 1.1276.0",
         "businfo": "pci@0000:61:00.0",
     }
@@ -124,9 +158,36 @@ def test_banks_cards_disks_and_memory(form: Any) -> None:
 
 
 def test_a_machine_that_shows_nothing() -> None:
-    nothing = {"memory_banks": [], "nics": [], "disks": [], "memory": None}
-    assert parse({"id": "vm"}) == nothing
-    assert parse([]) == nothing
+    for document in ({"id": "vm"}, []):
+        facts = parse(document)
+        assert not any(facts[key] for key in ("memory_banks", "nics", "disks", "cpus"))
+        assert facts["memory"] is None
+        for part in ("board", "system", "bios"):
+            assert not any(facts[part].values())
+
+
+def test_who_made_the_machine_and_what_its_processors_run() -> None:
+    facts = parse(TREE)
+    assert facts["system"] == {
+        "vendor": "Supermicro",
+        "model": "AS-4023S-TRT",
+        "serial": "S1234",
+        "uuid": "00000000-0000-0000-0000-3CECEF47986E",
+    }
+    assert facts["board"] == {
+        "vendor": None,
+        "model": "H11DSi-NT",
+        "serial": "WM19S002",
+    }
+    assert facts["bios"]["version"] == "2.1"
+    # The other socket is empty.
+    assert facts["cpus"] == [
+        {
+            "model": "AMD EPYC 7352 24-Core Processor",
+            "vendor": "Advanced Micro Devices [AMD]",
+            "microcode": "137363533",
+        }
+    ]
 
 
 def test_placeholders_are_no_facts() -> None:
@@ -157,4 +218,6 @@ def test_what_is_no_tree(document: Any) -> None:
 
 
 def test_this_machine() -> None:
-    assert set(read_lshw()) == {"memory_banks", "nics", "disks", "memory"}
+    facts = read_lshw()
+    assert {"memory_banks", "nics", "disks", "memory", "cpus"} < facts.keys()
+    assert facts["cpus"][0]["model"]

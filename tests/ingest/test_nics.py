@@ -24,24 +24,34 @@ def test_a_card(tmp_path: Path) -> None:
         tmp_path,
         "eno1",
         "pci0000:60/0000:61:00.0/net/eno1",
-        {"address": "3c:ec:ef:47:98:6e\n", "speed": "10000\n", "operstate": "up\n"},
+        {"address": "3c:ec:ef:47:98:6e\n", "speed": "10000\n", "operstate": "up\n"}
+        | {"duplex": "full\n", "mtu": "9000\n"},
     )
     for path in ("sys/bus/pci/drivers/ixgbe", "sys/bus/pci"):
         (tmp_path / path).mkdir(parents=True, exist_ok=True)
     (device / "subsystem").symlink_to(tmp_path / "sys/bus/pci")
     (device / "driver").symlink_to(tmp_path / "sys/bus/pci/drivers/ixgbe")
     (device / "net/eno1/device").symlink_to(device)
-    machine = copied(tmp_path, {"addresses": '{"eno1": "172.23.120.104"}'})
+    machine = copied(
+        tmp_path,
+        {
+            "addresses": '{"eno1": "172.23.120.104"}',
+            "firmware": '{"eno1": "0x800007f3, 1.1276.0"}',
+        },
+    )
     assert read_nics(machine) == [
         {
             "name": "eno1",
             "mac": "3c:ec:ef:47:98:6e",
             "speed": 10_000_000_000,
+            "duplex": "full",
+            "mtu": 9000,
             "up": True,
             "virtual": False,
             "driver": "ixgbe",
             "ipv4": "172.23.120.104",
             "businfo": "pci@0000:61:00.0",
+            "firmware": "0x800007f3, 1.1276.0",
         }
     ]
 

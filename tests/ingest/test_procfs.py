@@ -130,3 +130,11 @@ def test_this_machine() -> None:
     assert read_os()["kernel"] == os.uname().release
     assert read_os()["memory"] > 1 << 20
     assert read_cpu()["sockets"]["0"]["flags"]
+
+
+def test_threads_that_run_another_microcode_than_their_socket() -> None:
+    text = "\n".join(CPU.format(number=n, socket=0) for n in range(4))
+    old = text.replace("0x830104d", "0x8301034", 1)
+    socket = parse_cpuinfo(old)["sockets"]["0"]
+    assert socket["microcode"] == "0x830104d"
+    assert socket["other_microcode"] == {"0": "0x8301034"}

@@ -1,0 +1,17 @@
+"""CPUID asked by the collector itself, against the tool."""
+
+from ingest.collect import firmware, registers
+from ingest.cpuid import parse_cpuid
+from ingest.machine import HERE
+
+
+def test_the_instruction_says_what_the_tool_says() -> None:
+    """Both may run on another core, whose leaves of TLBs are the same."""
+    tool = parse_cpuid(HERE.tool("cpuid"))
+    asked = parse_cpuid(registers())
+    for leaf in ((0, 0), (2, 0), (0x80000005, 0), (0x80000006, 0)):
+        assert asked[leaf] == tool[leaf]
+
+
+def test_firmware_of_network_interfaces_is_json() -> None:
+    assert firmware().startswith(b"{")
