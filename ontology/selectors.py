@@ -26,12 +26,15 @@ def selector(name: str, labels: Mapping[str, str]) -> str:
     """A series as the store knows it: ``name{hostname="…",instname="…"}``.
 
     A name that the grammar does not hold, which comes from foreign facts only, is
-    written as a label too.
+    written as a label too. No series has an empty one: VictoriaMetrics 1.112 would
+    take `__name__=""` for any.
     """
-    if not SERIES_NAME.fullmatch(name):
-        name, labels = "", {"__name__": name, **labels}
-    written = ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
-    return f"{name}{{{written}}}"
+    written = [f'{key}="{escaped(value)}"' for key, value in labels.items()]
+    if not name:
+        written.insert(0, f'__name__=~"{escaped(_NOTHING)}"')
+    elif not SERIES_NAME.fullmatch(name):
+        name, written = "", [f'__name__="{escaped(name)}"', *written]
+    return f"{name}{{{','.join(written)}}}"
 
 
 def series_labels(host: str, instance: str | None) -> dict[str, str]:

@@ -123,6 +123,7 @@ def test_any_text_is_found(store: str, values: list[str]) -> None:
 @pytest.mark.parametrize("name", ["", "a-b", 'a{x="y"} or b', "1a", "ä", "a\n"])
 def test_a_name_that_is_no_identifier_stays_a_name(store: str, name: str) -> None:
     assert found(store, selector(name, {})) == []
+    assert found(store, selector(name, {"instname": "cpu0"})) == []
 
 
 def test_how_it_is_written() -> None:
@@ -132,4 +133,5 @@ def test_how_it_is_written() -> None:
     )
     assert series_labels("n1", "a\0b") == {"hostname": "n1", "instname": "a\ufffdb"}
     assert selector("a-b", {"x": "y"}) == '{__name__="a-b",x="y"}'
+    assert selector("", {"x": "y"}) == '{__name__=~"\\\\b\\\\B",x="y"}'
     assert pattern(["cpu0", "a.b"]) == "cpu0|a\\.b"
