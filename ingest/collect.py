@@ -11,13 +11,26 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import fnmatch
 import glob
+import io
 import json
 import mmap
 import os
+import re
+import select
+import shutil
+import signal
 import socket
+import stat
 import struct
-from typing import Callable, Iterator, NamedTuple
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from contextlib import suppress
+from typing import Any, Callable, Iterator, NamedTuple
 
 FIRST = "supertwin-collected-1"
 LAST = "outcomes.json"
@@ -25,7 +38,9 @@ SECONDS = 150
 MAX_FILE = 16 << 20
 MAX_OUTPUT = 64 << 20
 MAX_TOTAL = 512 << 20
+# Where administrators' tools are, for users who have no such PATH.
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
+_PATH = f"{os.environ.get('PATH', os.defpath)}:{_SBIN}"
 _SIOCGIFADDR = 0x8915
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GDRVINFO = 3
@@ -79,7 +94,7 @@ FILES = [
     *_below("/etc", "machine-id os-release"),
     "/usr/lib/os-release",
     *_below("/proc", "cmdline cpuinfo meminfo mounts stat swaps version"),
-    *_below("/proc/self", "cgroup cpuset mountinfo status"),
+    *_below("/proc/self", "cgroup cpuset mountinfo status net/if_inet6"),
     *_below("/proc/sys/kernel", "hostname osrelease numa_balancing random/boot_id"),
     *_below("/proc/driver/nvidia", "version gpus/*/*"),
     *_below("/sys/devices/system", "cpu/** node/**"),
@@ -101,6 +116,7 @@ FILES = [
     *_below("/sys/class/block/*", "* device/* device/device/numa_node"),
     "/run/udev/data/b*",
     *_below("/sys/class/net", "* */* */device/numa_node */device/infiniband/*"),
+    "/sys/class/net/*/bonding_slave/*",
     *_below("/sys/class/infiniband/*", "* ports/*/* ports/*/gids/*"),
     *_below("/sys/class", "drm/* drm/*/dev drm/*/device dma/* ve/*/* bxi/*/*"),
     *_below("/sys/fs/cgroup", "cgroup.* cpuset.* */cgroup.*"),
@@ -117,6 +133,8 @@ LEFT_OUT = (
     "*/node/node*/memory[0-9]*",
     "*/vmstat",
     "*/numastat",
+    "*/cgroup.procs",
+    "*/cgroup.threads",
 )
 
 
@@ -196,12 +214,19 @@ def _cpuid(leaf: int, subleaf: int) -> tuple[int, ...]:
     return tuple(answer)
 
 
+def pmcd_sockets() -> bytes:
+    """JSON: the sockets on which a PMCD may answer."""
+    names = ("/run/pcp/pmcd.socket", "/var/run/pcp/pmcd.socket")
+    return json.dumps([name for name in names if os.path.exists(name)]).encode()
+
+
 # What Python itself can ask; read like a tool's output.
 CALLS: dict[str, Callable[[], bytes]] = {
     "architecture": architecture,
     "addresses": addresses,
     "firmware": firmware,
     "registers": registers,
+    "pmcd": pmcd_sockets,
 }
 
 
@@ -212,3 +237,286 @@ def targets(tool: Tool) -> Iterator[tuple[str, tuple[str, ...]]]:
         # The kernel writes the "/" of names such as cciss/c0d0 as "!".
         device = name.replace("!", "/")
         yield name, tuple(word.replace("{}", device) for word in tool.argv)
+
+
+class Copy:
+    """Files, folders and links in a tar: each once, a file under its real path."""
+
+    def __init__(self, tar: tarfile.TarFile, until: float) -> None:
+        self.unread: list[str] = []
+        self.cut = ""
+        self._tar = tar
+        self._until = until
+        self._left = MAX_TOTAL
+        self._real = {"/": "/"}
+        self._taken: set[str] = set()
+        self._left_out = re.compile("|".join(map(fnmatch.translate, LEFT_OUT)))
+
+    def take(self, pattern: str) -> None:
+        """Copy what a pattern of FILES matches."""
+        found = _walk(pattern[:-3]) if pattern.endswith("/**") else glob.iglob(pattern)
+        for path in found:
+            if self.cut:
+                return
+            if not self._left_out.match(path):
+                self._take_one(path)
+
+    def _take_one(self, path: str) -> None:
+        real = self._resolved(path)
+        if real in self._taken:
+            return
+        self._taken.add(real)
+        try:
+            mode = os.stat(real).st_mode
+            if stat.S_ISDIR(mode):
+                self._add(real, tarfile.DIRTYPE)
+            # Some are made to be written only.
+            elif stat.S_ISREG(mode) and mode & 0o444:
+                self._add(real, tarfile.REGTYPE, _content(real))
+        except OSError as error:
+            # Other errors are the kernel's way to say that there is no value.
+            if error.errno in (errno.EACCES, errno.EPERM):
+                self.unread.append(real)
+
+    def _resolved(self, path: str, depth: int = 0) -> str:
+        """The path without links; those on the way are copied."""
+        if path not in self._real:
+            folder = self._resolved(os.path.dirname(path), depth)
+            here = os.path.normpath(os.path.join(folder, os.path.basename(path)))
+            target = self._target(folder, here) if depth < 40 else None
+            self._real[path] = self._resolved(target, depth + 1) if target else here
+        return self._real[path]
+
+    def _target(self, folder: str, here: str) -> str | None:
+        """What a link below /sys or /etc points to; others are read through."""
+        try:
+            link = os.readlink(here)
+        except OSError:
+            return None
+        if link.startswith("/") or here.startswith("/proc/"):
+            return None
+        target = os.path.normpath(os.path.join(folder, link))
+        if here not in self._taken:
+            self._taken.add(here)
+            self._add(here, tarfile.SYMTYPE, link=os.path.relpath(target, folder))
+        return target
+
+    def _add(
+        self, path: str, kind: bytes, content: bytes = b"", link: str = ""
+    ) -> None:
+        self._left -= len(content) + 1024
+        if self._left < 0:
+            self.cut = f"more than {MAX_TOTAL >> 20} MiB of files"
+        elif time.monotonic() > self._until:
+            self.cut = f"more than {SECONDS} s"
+        else:
+            add(self._tar, f"root{path}", content, kind, link)
+
+
+def add(
+    tar: tarfile.TarFile,
+    name: str,
+    content: bytes,
+    kind: bytes = tarfile.REGTYPE,
+    link: str = "",
+) -> None:
+    """Write one entry."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname, entry.size = kind, link, len(content)
+    tar.addfile(entry, io.BytesIO(content))
+
+
+def _walk(top: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        yield folder
+        for name in folders + names:
+            yield os.path.join(folder, name)
+
+
+def _content(path: str) -> bytes:
+    content = bytearray()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        # /proc/sys refuses to be read in one large piece.
+        while len(content) < MAX_FILE:
+            piece = os.read(descriptor, 1 << 16)
+            if not piece:
+                break
+            content += piece
+    finally:
+        os.close(descriptor)
+    return bytes(content)
+
+
+class Run(threading.Thread):
+    """A tool at work: what it printed, and how it fared."""
+
+    def __init__(self, key: str, tool: Tool, argv: tuple[str, ...]) -> None:
+        super().__init__(daemon=True)
+        self.key, self.output = key, b""
+        self.outcome: dict[str, Any] = {"reason": None, "missing": False}
+        self._tool, self._argv = tool, argv
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> None:
+        """Run the tool within its time."""
+        begun = time.monotonic()
+        self.outcome["reason"] = self._refusal() or self._ask()
+        self.outcome["seconds"] = round(time.monotonic() - begun, 3)
+
+    def kill(self) -> None:
+        """End the tool and all that it started."""
+        if self._process and self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _refusal(self) -> str | None:
+        name = self._argv[0]
+        if shutil.which(name, path=_PATH) is None:
+            self.outcome["missing"] = True
+            return (
+                f"{name} is not installed there: apt-get install {self._tool.package}"
+            )
+        if self._tool.needs_root and os.geteuid() != 0:
+            return (
+                f"{name} needs root: probe as root, or let sudo ask no password there"
+            )
+        return None
+
+    def _ask(self) -> str | None:
+        tool = self._tool
+        try:
+            self._process = process = _start(self._argv)
+        except OSError as error:
+            return f"{self._argv[0]} cannot be run there ({error.strerror})"
+        complaints: list[bytes] = []
+        listener = threading.Thread(
+            target=lambda: complaints.append(_drain(process.stderr, 1 << 16)),
+            daemon=True,
+        )
+        listener.start()
+        timer = threading.Timer(tool.timeout, self.kill)
+        timer.start()
+        self.output = _drain(process.stdout, MAX_OUTPUT + 1)
+        status = process.wait()
+        timer.cancel()
+        listener.join(1.0)
+        return self._verdict(status, b"".join(complaints))
+
+    def _verdict(self, status: int, complaints: bytes) -> str | None:
+        name = self._argv[0]
+        self.outcome["status"] = status
+        if len(self.output) > MAX_OUTPUT:
+            self.output = b""
+            return f"{name} printed more than {MAX_OUTPUT >> 20} MiB there"
+        if status == -signal.SIGKILL:
+            return f"{name} gave no answer within {self._tool.timeout:g} s there"
+        if not status or self._tool.any_status:
+            return None
+        lines = complaints.decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f"{name} failed there with status {status} ({last[:200]})"
+
+
+def _start(argv: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PATH": _PATH, "LC_ALL": "C"},
+        start_new_session=True,
+    )
+
+
+def _drain(pipe: Any, limit: int) -> bytes:
+    """All that comes out of a pipe is read, the first ``limit`` bytes are kept."""
+    kept = bytearray()
+    with pipe:
+        while True:
+            piece = pipe.read1(1 << 16)
+            if not piece:
+                return bytes(kept)
+            kept += piece[: limit - len(kept)]
+
+
+def _runs() -> Iterator[Run]:
+    for name, tool in TOOLS.items():
+        if not tool.each:
+            yield Run(name, tool, tool.argv)
+        else:
+            for device, argv in targets(tool):
+                yield Run(f"{name}:{device}", tool, argv)
+
+
+def _call(name: str) -> tuple[dict[str, Any], bytes]:
+    try:
+        return {"reason": None, "missing": False}, CALLS[name]()
+    except Exception as error:
+        return {"reason": f"{name}: {error}"[:200], "missing": True}, b""
+
+
+def _watch(out: int, runs: list[Run], until: float) -> None:
+    """End everything when nobody listens any more, or time is over."""
+    poll = select.poll()
+    poll.register(out, 0)
+    while not poll.poll(500) and time.monotonic() < until:
+        pass
+    for run in runs:
+        run.kill()
+    os._exit(1)
+
+
+def collect(tar: tarfile.TarFile, runs: list[Run], until: float) -> None:
+    """Write the whole copy; its last entry says how each tool fared."""
+    about = {"python": sys.version.split()[0], "root": os.geteuid() == 0}
+    add(tar, FIRST, json.dumps(about).encode())
+    for run in runs:
+        run.start()
+    copy = Copy(tar, until)
+    for pattern in FILES:
+        copy.take(pattern)
+    outcomes = {}
+    for name in CALLS:
+        outcomes[name], output = _call(name)
+        add(tar, f"tools/{name}", output)
+    for run in runs:
+        run.join()
+        outcomes[run.key] = run.outcome
+        add(tar, f"tools/{run.key}", run.output)
+    last = {"tools": outcomes, "unread": copy.unread[:1000], "cut": copy.cut}
+    add(tar, LAST, json.dumps(last).encode())
+
+
+def _tar(file: Any) -> tarfile.TarFile:
+    form = tarfile.GNU_FORMAT
+    return tarfile.open(fileobj=file, mode="w|", format=form, errors="surrogateescape")
+
+
+def main() -> int:
+    """Write the copy to standard output."""
+    if sys.stdout.isatty():
+        print("collect: give standard output a file: collect.py > machine.tar")
+        return 2
+    # Nothing but the copy may come out there.
+    out = os.dup(1)
+    os.dup2(2, 1)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(1))
+    until = time.monotonic() + SECONDS
+    runs = list(_runs())
+    watch = threading.Thread(target=_watch, args=(out, runs, until + 15), daemon=True)
+    watch.start()
+    try:
+        with open(out, "wb") as file, _tar(file) as tar:
+            collect(tar, runs, until)
+    except BrokenPipeError:
+        return 1
+    finally:
+        for run in runs:
+            run.kill()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,10 +14,12 @@ from ingest.cpu_state import read_cpu_state
 from ingest.disks import read_disks
 from ingest.dmi import read_board
 from ingest.dmidecode import read_memory_banks
-from ingest.errors import HostNameError, SourceError
+from ingest.errors import HostNameError, SourceError, SourceMissingError
 from ingest.hwloc import read_hwloc
+from ingest.hwloc_host import host_facts
 from ingest.kernel import read_kernel_options
 from ingest.lshw import read_lshw
+from ingest.machine import HERE, Machine
 from ingest.memory_setup import read_memory_setup
 from ingest.nics import read_nics
 from ingest.nvidia import read_gpus
@@ -33,12 +35,19 @@ FORMAT = "supertwin-probe/1"
 
 Read = Callable[[], Any]
 
+
+def _read_pfm(machine: Machine) -> dict[str, Any]:
+    if machine.is_here:
+        return read_pfm()
+    raise SourceMissingError("libpfm4 finds the PMUs of the machine that it runs on")
+
+
 # The slow ones first: all are asked at once, but few of them run at once.
 SOURCES: dict[str, Callable[..., Any]] = {
     "pcp": read_pcp,
     "lshw": read_lshw,
     "hwloc": read_hwloc,
-    "pfm": read_pfm,
+    "pfm": _read_pfm,
     "event_sources": read_event_sources,
     "os": read_os,
     "cpu": read_cpu,
@@ -82,21 +91,22 @@ def probe(
     host: str,
     pcp_address: str | None = None,
     progress: Callable[[str], None] | None = None,
+    machine: Machine = HERE,
 ) -> dict[str, Any]:
-    """Ask every source about this machine; a source that fails costs its own facts.
+    """Ask every source about a machine; a source that fails costs its own facts.
 
     The result is the document that ``supertwin probe`` writes, ready for JSON: a
     failed source is named under ``sources`` with its reason and absent from ``facts``.
-    ``pcp_address`` is that of a PMCD, None for the one that runs here; ``progress`` is
-    told one line for each source. Raises HostNameError.
+    ``pcp_address`` is that of the machine's PMCD, None for the one that runs here;
+    ``progress`` is told one line for each source. Raises HostNameError.
     """
     check_host(host)
     reads: dict[str, Read] = {
-        **SOURCES,
-        "pcp": partial(SOURCES["pcp"], address=pcp_address),
+        name: partial(read, machine) for name, read in SOURCES.items()
     }
+    reads["pcp"] = partial(SOURCES["pcp"], machine, pcp_address)
     started = _now()
-    outcomes, facts = _ask_all(reads, progress or (lambda line: None))
+    outcomes, facts = _ask_all(reads, machine, progress or (lambda line: None))
     return _document(host, started, outcomes, facts)
 
 
@@ -106,7 +116,7 @@ def hwloc_document(host: str, topology: dict[str, Any]) -> dict[str, Any]:
     Raises HostNameError.
     """
     outcome = {"ok": True, "seconds": 0.0, "reason": None}
-    facts = {"hwloc": topology}
+    facts = {"hwloc": topology, **host_facts(topology)}
     return _document(check_host(host), _now(), {"hwloc": outcome}, facts)
 
 
@@ -128,11 +138,11 @@ def _now() -> str:
 
 
 def _ask_all(
-    reads: dict[str, Read], progress: Callable[[str], None]
+    reads: dict[str, Read], machine: Machine, progress: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     with ThreadPoolExecutor(max_workers=len(reads)) as pool:
         asked: dict[Future[Any], str] = {
-            pool.submit(_ask, name, read): name for name, read in reads.items()
+            pool.submit(_ask, name, read, machine): name for name, read in reads.items()
         }
         for done in as_completed(asked):
             progress(_line(asked[done], done.result()[0]))
@@ -142,19 +152,24 @@ def _ask_all(
     return outcomes, facts
 
 
-def _ask(name: str, read: Read) -> tuple[dict[str, Any], Any]:
+def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
     begun = time.perf_counter()
     found, reason = None, None
     try:
         found = read()
     except SourceError as error:
-        reason = str(error)
+        # Paths are those over there, not those of the copy.
+        reason = str(error) if machine.is_here else _there(str(error), machine)
     except Exception as error:
         # A defect in one source must not cost the facts of the others.
         _LOG.exception("source %s failed unexpectedly", name)
         reason = f"{name} failed unexpectedly ({_one_line(error)}): report this defect"
     seconds = round(time.perf_counter() - begun, 4)
     return {"ok": reason is None, "seconds": seconds, "reason": reason}, found
+
+
+def _there(reason: str, machine: Machine) -> str:
+    return reason.replace(f"{machine.root}/", "/")
 
 
 def _one_line(error: Exception) -> str:

@@ -41,12 +41,17 @@ MAY_IMPORT = {
 
 # The outside world is called from here and from nowhere else.
 MAY_CALL_PROGRAMS = {
+    "ingest/collect.py",
+    "ingest/ssh.py",
     "ingest/tool.py",
     "supertwin/child.py",
     "supertwin/fuseki_service.py",
     "supertwin/stack.py",
     "supertwin/tools.py",
 }
+
+# One file because it is sent to other machines by itself.
+MAY_BE_LONG = {"ingest/collect.py": 560}
 
 # Only these read settings; everything else is handed values.
 MAY_READ_SETTINGS = {"supertwin", "api"}
@@ -99,7 +104,8 @@ def test_programs_are_called_from_few_places() -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
 def test_files_stay_short(path: Path) -> None:
-    assert len(path.read_text("utf-8").splitlines()) <= 320
+    most = MAY_BE_LONG.get(_name(path), 320)
+    assert len(path.read_text("utf-8").splitlines()) <= most
 
 
 def test_no_dumping_grounds() -> None:

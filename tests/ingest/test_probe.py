@@ -8,6 +8,7 @@ import pytest
 
 from ingest import probe as module
 from ingest.errors import HostNameError
+from ingest.machine import Machine
 from ingest.probe import SOURCES, check_host, hwloc_document, probe
 
 # These work on every machine that is set up for SuperTwin.
@@ -65,7 +66,7 @@ def test_a_tool_that_prints_garbage(
 def test_a_defect_in_one_source_costs_only_its_own_facts(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken() -> None:
+    def broken(machine: Machine) -> None:
         raise KeyError("surprise")
 
     monkeypatch.setitem(module.SOURCES, "disks", broken)

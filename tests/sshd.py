@@ -1,0 +1,170 @@
+"""A remote host: a real sshd in a network namespace and a view of the files of its own.
+
+What stands in for another machine is this one, as seen through ssh. Root is needed, as
+it is to make a network.
+"""
+
+import itertools
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from tests.servers import Server
+
+USER = "prober"
+_UID = 48123
+_NUMBERS = itertools.count()
+_PYTHONS = [f"python3.{minor}" for minor in range(8, 16)] + ["python3"]
+_CONFIG = """\
+Port 22
+Port 2222
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+AcceptEnv none
+PidFile none
+UsePAM no
+StrictModes no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+"""
+_CLIENT = """\
+Host *
+    IdentityFile {folder}/user_key
+    IdentitiesOnly yes
+    UserKnownHostsFile {folder}/known_hosts
+    GlobalKnownHostsFile /dev/null
+Host twin-node
+    HostName {address}
+    User {user}
+    Port 2222
+"""
+
+
+class Sshd(Server):
+    """A host at `address`, `address6` and, in ssh's configuration, ``twin-node``.
+
+    ``options`` are lines of its sshd_config; ``over`` maps files of this machine to
+    what stands in their place over there.
+    """
+
+    def __init__(
+        self, folder: Path, *options: str, over: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(folder)
+        number = next(_NUMBERS)
+        place = (os.getpid() * 4 + number) % (1 << 14)
+        net = f"10.{200 + (place >> 12)}.{place >> 6 & 63}"
+        self._space = f"st{os.getpid()}-{number}"
+        self._link = f"st{place}"
+        self._ours, self.address = (f"{net}.{(place & 63) * 4 + i}" for i in (1, 2))
+        self._ours6, self.address6 = (f"fd5e:{place:x}::{i}" for i in (1, 2))
+        self._options = options
+        self._over = over or {}
+        self.config = folder / "ssh_config"
+        self.known_hosts = folder / "known_hosts"
+
+    def start(self) -> None:
+        self._make_keys()
+        self._make_network()
+        (self.folder / "sshd_config").write_text(
+            # The first of two lines counts.
+            "\n".join([*self._options, _CONFIG.format(folder=self.folder)])
+        )
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+        mounts = [
+            f"mount --bind {shlex.quote(new)} {shlex.quote(old)}"
+            for old, new in (self._accounts() | self._over).items()
+        ]
+        server = f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"
+        # The network is its own, the files of /sys stay this machine's: `ip netns exec`
+        # would show those of the new network.
+        self.launch(
+            [
+                *("nsenter", f"--net=/run/netns/{self._space}"),
+                *("unshare", "--mount", "--propagation", "private"),
+                *("sh", "-c", " && ".join([*mounts, server])),
+            ]
+        )
+        self.ready(lambda: "Server listening on :: port 22." in self.output())
+
+    def clean(self) -> None:
+        super().clean()
+        _quietly("ip", "link", "del", f"{self._link}a")
+        _quietly("ip", "netns", "del", self._space)
+
+    def url(self, user: str = "root") -> str:
+        """Its address with the user of that name."""
+        return f"ssh://{user}@{self.address}"
+
+    def sessions(self) -> list[int]:
+        """The processes that serve a login each."""
+        listed = _run("ps", "-o", "pid=,ppid=,args=", "-e").splitlines()
+        rows = [line.split(None, 2) for line in listed]
+        return [int(pid) for pid, parent, _ in rows if int(parent) == self.pid]
+
+    def _make_keys(self) -> None:
+        for name in ("host_key", "user_key"):
+            key = self.folder / name
+            _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+        public = (self.folder / "host_key.pub").read_text()
+        places = [self.address, f"[{self.address}]:2222", self.address6]
+        self.known_hosts.write_text("".join(f"{p} {public}" for p in places))
+        authorized = self.folder / "authorized_keys"
+        authorized.write_text((self.folder / "user_key.pub").read_text())
+        # sshd reads it as the user that logs in.
+        authorized.chmod(0o644)
+        for folder in (self.folder, *self.folder.parents):
+            if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
+                folder.chmod(folder.stat().st_mode | 0o011)
+        self.config.write_text(
+            _CLIENT.format(folder=self.folder, address=self.address, user=USER)
+        )
+
+    def _make_network(self) -> None:
+        ours, theirs = f"{self._link}a", f"{self._link}b"
+        there = ("ip", "-n", self._space)
+        _run("ip", "netns", "add", self._space)
+        _run("ip", "link", "add", ours, "type", "veth", "peer", "name", theirs)
+        _run("ip", "link", "set", theirs, "netns", self._space)
+        for ip, name, v4, v6 in (
+            (("ip",), ours, self._ours, self._ours6),
+            (there, theirs, self.address, self.address6),
+        ):
+            _run(*ip, "addr", "add", f"{v4}/30", "dev", name)
+            _run(*ip, "addr", "add", f"{v6}/64", "dev", name, "nodad")
+            _run(*ip, "link", "set", name, "up")
+        _run(*there, "link", "set", "lo", "up")
+
+    def _accounts(self) -> dict[str, str]:
+        """One user more than here, without rights."""
+        home = self.folder / "home"
+        home.mkdir()
+        os.chown(home, _UID, _UID)
+        lines = {
+            "passwd": f"{USER}:x:{_UID}:{_UID}::{home}:/bin/sh\n",
+            "shadow": f"{USER}:*:19000:0:99999:7:::\n",
+            "group": f"{USER}:x:{_UID}:\n",
+        }
+        for name, line in lines.items():
+            new = self.folder / name
+            new.write_text(Path("/etc", name).read_text() + line)
+            new.chmod(0o600 if name == "shadow" else 0o644)
+        return {f"/etc/{name}": str(self.folder / name) for name in lines}
+
+
+def without_python() -> dict[str, str]:
+    """What to mount so that no Python is found."""
+    folders = ("/usr/bin", "/usr/local/bin")
+    found = [Path(folder, name) for folder in folders for name in _PYTHONS]
+    return {str(path): "/bin/false" for path in found if path.exists()}
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+def _quietly(*command: str) -> None:
+    subprocess.run(command, capture_output=True, check=False)
