@@ -1,0 +1,60 @@
+"""Terms that nothing writes say so, and no others do."""
+
+import re
+from pathlib import Path
+
+from rdflib import RDF, SKOS
+
+from ontology.load import FOLDER, ontology_graph
+from ontology.terms import ST
+
+ROOT = FOLDER.parent
+# Graphs are made here; what only asks for terms is elsewhere.
+WRITERS = ("ingest", "api/processes", "supertwin")
+_IN_PYTHON = re.compile(r"\bST\.([A-Za-z]\w*)|\bST\[\"(\w+)\"\]")
+_IN_DATA = re.compile(r"(?<![\w:])st:([A-Za-z]\w*)")
+
+
+def named(folders: tuple[str, ...]) -> set[str]:
+    """The terms that the sources in these folders name."""
+    found: set[str] = set()
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*")):
+        if path.suffix in {".py", ".ttl"}:
+            found |= names(path)
+    return found
+
+
+def names(path: Path) -> set[str]:
+    text = path.read_text("utf-8")
+    in_python = {one or other for one, other in _IN_PYTHON.findall(text)}
+    return in_python | set(_IN_DATA.findall(text))
+
+
+def terms() -> set[str]:
+    return {
+        str(term).removeprefix(str(ST))
+        for term in ontology_graph().subjects(RDF.type)
+        if str(term).startswith(str(ST))
+    }
+
+
+def not_stored() -> set[str]:
+    notes = ontology_graph().subject_objects(SKOS.scopeNote)
+    return {
+        str(term).removeprefix(str(ST))
+        for term, note in notes
+        if str(note).startswith(("Not stored: ", "Not stored yet: "))
+    }
+
+
+def test_what_nothing_writes_says_so() -> None:
+    silent = terms() - named(WRITERS) - not_stored()
+    assert not silent, (
+        f"nothing in {', '.join(WRITERS)} writes {', '.join(sorted(silent))}: write "
+        'it, or say why not in a skos:scopeNote "Not stored: …" or "Not stored yet: …"'
+    )
+
+
+def test_what_is_written_does_not_say_otherwise() -> None:
+    wrong = not_stored() & named(WRITERS[:2])
+    assert not wrong, f"{', '.join(sorted(wrong))} is written: remove its scope note"
