@@ -3,14 +3,11 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ingest.document import check_document
-from ingest.errors import DocumentError, TopologyError
-from ingest.hwloc import parse_hwloc, read_file
-from ingest.probe import FORMAT, check_host, hwloc_document, probe
+from ingest import machine_files as files
+from ingest.probe import check_host, probe
 from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
 from supertwin.stack import pmcd_address
@@ -42,21 +39,41 @@ def probe_command(out: Path | None) -> None:
     "--hwloc", "hwloc_file", type=click.Path(path_type=Path), help="hwloc's XML."
 )
 @click.option(
+    "--supertwin-json",
+    "original_file",
+    type=click.Path(path_type=Path),
+    help="A probe file of the original SuperTwin.",
+)
+@click.option(
     "--host", help="Name of the machine in the file; this one's is SUPERTWIN_HOST."
 )
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
 def ingest_command(
-    probe_file: Path | None, hwloc_file: Path | None, host: str | None, confirm: bool
+    probe_file: Path | None,
+    hwloc_file: Path | None,
+    original_file: Path | None,
+    host: str | None,
+    confirm: bool,
 ) -> None:
     """Make a machine's facts its twin; without a file, this machine's, probed now."""
     settings = Settings()
-    if probe_file and hwloc_file:
-        raise click.UsageError("give --probe or --hwloc, not both")
-    if host and not (hwloc_file or probe_file):
+    given = [path for path in (probe_file, hwloc_file, original_file) if path]
+    if len(given) > 1:
+        raise click.UsageError("give one file: --probe, --hwloc or --supertwin-json")
+    if host and not given:
         raise click.UsageError("--host names the machine of a file, and none is given")
     if hwloc_file and not host:
         raise click.UsageError("--hwloc needs --host NAME: the file names no machine")
-    document = _document(settings, probe_file, hwloc_file, host)
+    if hwloc_file:
+        document = files.hwloc_file(hwloc_file, host or "")
+    elif original_file:
+        document = files.original_file(original_file, host)
+    elif probe_file:
+        document = files.probe_file(probe_file, host)
+    else:
+        document = probe(check_host(settings.host), pmcd_address(settings), _progress)
+    for line in (document["facts"].get("original") or {}).get("disagreements", []):
+        _progress(f"the file disagrees with itself on {line}")
     load_document(settings, document, _progress, confirm)
     if twin := read_twin(settings, document["host"]):
         click.echo(twin_line(twin))
@@ -79,44 +96,6 @@ def write_whole(path: Path, text: str) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _document(
-    settings: Settings,
-    probe_file: Path | None,
-    hwloc_file: Path | None,
-    host: str | None,
-) -> dict[str, Any]:
-    if hwloc_file:
-        return hwloc_document(check_host(host or ""), _read_topology(hwloc_file))
-    if probe_file:
-        return _read_document(probe_file, host)
-    return probe(check_host(settings.host), pmcd_address(settings), _progress)
-
-
-def _read_topology(path: Path) -> dict[str, Any]:
-    try:
-        return parse_hwloc(read_file(path))
-    except TopologyError as error:
-        raise TopologyError(f"{path}: {error}") from error
-
-
-def _read_document(path: Path, host: str | None) -> dict[str, Any]:
-    """The document in a file, of the machine in it unless another name is given."""
-    try:
-        document = json.loads(read_file(path))
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(f"{path} is no JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DocumentError(
-            f"{path} is no probe file: `supertwin probe --out FILE` writes them"
-        )
-    document |= {"host": check_host(host or str(document.get("host", "")))}
-    try:
-        check_document(document)
-    except DocumentError as error:
-        raise DocumentError(f"{path}: {error}") from None
-    return document
 
 
 def _progress(line: str) -> None:

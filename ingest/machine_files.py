@@ -1,0 +1,80 @@
+"""Files about machines that are not here, as probe documents ready to be described."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.document import check_document
+from ingest.errors import DocumentError, TopologyError
+from ingest.files import read_file
+from ingest.hwloc import parse_hwloc
+from ingest.hwloc_host import host_facts
+from ingest.original import parse_original
+from ingest.probe import FORMAT, check_host
+
+
+def hwloc_file(path: Path, host: str) -> dict[str, Any]:
+    """hwloc's XML, of a machine that is to have this name.
+
+    Raises HostNameError, SourceError and DocumentError.
+    """
+    check_host(host)
+    try:
+        topology = parse_hwloc(read_file(path))
+    except TopologyError as error:
+        raise TopologyError(f"{path}: {error}") from error
+    return _checked(path, host, {"hwloc": topology, **host_facts(topology)})
+
+
+def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
+    """A probe file of the original SuperTwin, of the machine in it unless named.
+
+    Raises as hwloc_file does.
+    """
+    try:
+        facts = parse_original(read_file(path))
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from error
+    name = check_host(host or facts["os"]["hostname"] or "")
+    return _checked(path, name, facts)
+
+
+def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
+    """A probe file of our own, of the machine in it unless another name is given.
+
+    Raises as hwloc_file does.
+    """
+    try:
+        document = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"{path} is no JSON: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DocumentError(
+            f"{path} is no probe file: `supertwin probe --out FILE` writes them"
+        )
+    document |= {"host": check_host(host or str(document.get("host", "")))}
+    return _check(path, document)
+
+
+def _checked(path: Path, host: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts that came at once, from one file."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    outcome = {"ok": True, "seconds": 0.0, "reason": None}
+    document = {
+        "format": FORMAT,
+        "host": host,
+        "started": now,
+        "ended": now,
+        "sources": dict.fromkeys(facts, outcome),
+        "facts": facts,
+    }
+    return _check(path, document)
+
+
+def _check(path: Path, document: dict[str, Any]) -> dict[str, Any]:
+    try:
+        check_document(document)
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
+    return document
