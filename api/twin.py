@@ -121,6 +121,21 @@ async def pmu_event(
     return await _answer(request, services, iri)
 
 
+@router.get("/role/{role}", summary="A role", tags=["Catalogue"], **OPTIONS)
+async def role(request: Request, services: Use, role: Segment) -> Response:
+    """Something that any processor may measure, with each model's formula."""
+    return await _answer(request, services, services.iris.role(decoded(role)))
+
+
+@router.get("/role/{role}/{pmu}", summary="A formula", tags=["Catalogue"], **OPTIONS)
+async def role_formula(
+    request: Request, services: Use, role: Segment, pmu: Segment
+) -> Response:
+    """How a PMU model measures a role, or why it cannot."""
+    iri = services.iris.role_formula(decoded(role), decoded(pmu))
+    return await _answer(request, services, iri)
+
+
 def accepted(request: Request) -> str:
     """The media type to serve a node in; raises NotAcceptableError.
 

@@ -62,11 +62,13 @@ def describe(
     iris: Iris,
     monitored: Iterable[str] = (),
     catalogue: Catalogue | None = None,
+    known_pmus: Iterable[str] = (),
 ) -> Description:
     """Describe a probe document (`ingest.probe`) as RDF.
 
     `monitored` are the PCP metrics of the monitor plan; `catalogue` is what the store
-    already holds, so that a differing descriptor gets an IRI of its own. Raises
+    already holds, so that a differing descriptor gets an IRI of its own; `known_pmus`
+    are the PMU models whose events it holds, which are not described again. Raises
     DocumentError for facts of another form than a probe's.
     """
     check_document(document)
@@ -84,11 +86,11 @@ def describe(
     components |= describe_pci(twin, iris, host, facts, components)
     describe_setup(twin, iris, host, facts)
     describe_instances(twin, iris, host, facts.get("pcp"), components)
-    pmus = describe_pmus(twin, iris, host, facts)
+    pmus = describe_pmus(twin, iris, host, facts, set(known_pmus))
     describe_plan(plans, iris, host, facts.get("pcp"), known, monitored, components)
     probe = Triples()
     describe_probe(probe, iris, document)
     describe_claims(twin, probe, iris, document, resolved.claims)
-    digested = digest([twin, metrics, *pmus.values(), plans])
+    digested = digest([twin, metrics, plans])
     twin.link(node, {ST.digest: digested})
     return Description(host, node, digested, twin, probe, metrics, pmus, plans)

@@ -164,28 +164,30 @@ class Mask(BaseModel):
     """A unit mask of an event."""
 
     name: Text
-    code: Text
-    description: Text | None
+    code: Text | None = None
+    description: Text | None = None
+    encoding: list[Text] = []
 
 
-class Event(BaseModel):
+class Event(Mask):
     """An event of a PMU."""
 
     name: Name
-    code: Text
-    description: Text | None
-    umasks: list[Mask]
+    umasks: list[Mask] = []
+    modifiers: list[Text] = []
 
 
 class Pmu(BaseModel):
-    """A PMU and its events."""
+    """A PMU and its events; of a machine that is not here, often its name alone."""
 
     name: Name
-    description: Text | None
-    type: Text
-    counters: Whole
-    fixed_counters: Whole
-    events: list[Event]
+    description: Text | None = None
+    type: Text | None = None
+    counters: Whole | None = None
+    fixed_counters: Whole | None = None
+    event_count: Whole | None = None
+    modifiers: dict[Text, Text] = {}
+    events: list[Event] = []
 
 
 class Pfm(BaseModel):

@@ -1,155 +1,146 @@
-"""PMUs of this machine and all their events, from libpfm4."""
+"""PMUs and all their events, from libpfm4: this machine's, or any model it knows."""
 
-import ctypes
-from collections.abc import Iterator
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, sizeof
-from functools import partial
-from threading import Lock
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 from typing import Any
 
-from ingest.errors import SourceMissingError, SourceRefusedError
+from ingest.errors import PmuError
+from ingest.pfm_library import (
+    LIBRARY,
+    MODIFIERS,
+    UMASK,
+    AttributeInfo,
+    EventInfo,
+    Pfm,
+    PmuInfo,
+    opened,
+)
 
-_LIBRARY = "libpfm.so.4"
 _TYPES = {1: "core", 2: "uncore", 3: "os"}
-_UMASK = 1
-_SUCCESS = 0
-# Only the library knows how many PMU models it has; more are not expected for long.
-_MOST_PMUS = 4096
-_INVALID = -2
-# The library keeps its state in globals.
-_LOCK = Lock()
 
 
-class _PmuInfo(ctypes.Structure):
-    _fields_ = (
-        ("name", c_char_p),
-        ("desc", c_char_p),
-        ("size", c_size_t),
-        ("pmu", c_int),
-        ("type", c_int),
-        ("nevents", c_int),
-        ("first_event", c_int),
-        ("max_encoding", c_int),
-        ("num_cntrs", c_int),
-        ("num_fixed_cntrs", c_int),
-        ("is_present", c_uint, 1),
-        ("is_default", c_uint, 1),
-        ("reserved", c_uint, 30),
-    )
-
-
-class _EventInfo(ctypes.Structure):
-    _fields_ = (
-        ("name", c_char_p),
-        ("desc", c_char_p),
-        ("equiv", c_char_p),
-        ("size", c_size_t),
-        ("code", c_uint64),
-        ("pmu", c_int),
-        ("dtype", c_int),
-        ("idx", c_int),
-        ("nattrs", c_int),
-        ("reserved", c_int),
-        ("flags", c_uint),
-    )
-
-
-class _AttributeInfo(ctypes.Structure):
-    _fields_ = (
-        ("name", c_char_p),
-        ("desc", c_char_p),
-        ("equiv", c_char_p),
-        ("size", c_size_t),
-        ("code", c_uint64),
-        ("type", c_int),
-        ("idx", c_int),
-        ("ctrl", c_int),
-        ("flags", c_uint),
-        ("default", c_uint64),
-    )
-
-
-def read_pfm(library: str = _LIBRARY) -> dict[str, Any]:
+def read_pfm(library: str = LIBRARY) -> dict[str, Any]:
     """Every PMU present here with its events and their unit masks.
 
-    Codes are the library's raw ones, in hexadecimal. Raises SourceMissingError and
+    The events of uncore boxes are left out, apart from their number: a processor has
+    fifty boxes of thousands of events, and `read_models` has them when they are asked
+    for. Codes are in hexadecimal: `code` is what the library's table holds,
+    `encoding` what its registers are set to. Raises SourceMissingError and
     SourceRefusedError.
     """
-    with _LOCK:
-        pfm = _load(library)
-        return {"pmus": [_pmu(pfm, info) for info in _present(pfm)]}
+    with opened(library) as pfm:
+        present = [info for info in pfm.pmus() if info.is_present]
+        return {"pmus": [_pmu(pfm, info, info.type != 2) for info in present]}
 
 
-def _load(library: str) -> ctypes.CDLL:
-    try:
-        pfm = ctypes.CDLL(library)
-    except OSError:
-        raise SourceMissingError(
-            f"{library} is not installed: apt-get install libpfm4"
-        ) from None
-    pfm.pfm_get_pmu_info.argtypes = (c_int, POINTER(_PmuInfo))
-    pfm.pfm_get_event_info.argtypes = (c_int, c_int, POINTER(_EventInfo))
-    pfm.pfm_get_event_attr_info.argtypes = (
-        c_int,
-        c_int,
-        c_int,
-        POINTER(_AttributeInfo),
-    )
-    pfm.pfm_strerror.restype = c_char_p
-    status = pfm.pfm_initialize()
-    if status != _SUCCESS:
-        reason = pfm.pfm_strerror(status).decode(errors="replace")
-        raise SourceRefusedError(
-            f"{library} finds no PMU that it knows ({reason}): a newer libpfm4 may"
-        )
-    return pfm
+def list_models(library: str = LIBRARY) -> list[dict[str, Any]]:
+    """Every PMU model of the library without its events; `events` is their number."""
+    with opened(library) as pfm:
+        return [
+            {**_model(info), "events": info.nevents, "present": bool(info.is_present)}
+            for info in pfm.pmus()
+        ]
 
 
-def _present(pfm: ctypes.CDLL) -> Iterator[_PmuInfo]:
-    for number in range(_MOST_PMUS):
-        info = _PmuInfo(size=sizeof(_PmuInfo))
-        status = pfm.pfm_get_pmu_info(number, byref(info))
-        if status == _INVALID:
-            return
-        if status == _SUCCESS and info.is_present:
-            yield info
+def read_models(names: Collection[str], library: str = LIBRARY) -> list[dict[str, Any]]:
+    """The PMU models of those names with all their events, present here or not.
+
+    Raises PmuError for a name that the library does not know.
+    """
+    with opened(library, inactive=True) as pfm:
+        found = {_text(info.name): info for info in pfm.pmus()}
+        for name in names:
+            if name not in found:
+                raise PmuError(_unknown(name, found))
+        return [_pmu(pfm, found[name], True) for name in names]
 
 
-def _pmu(pfm: ctypes.CDLL, info: _PmuInfo) -> dict[str, Any]:
+def read_events(
+    names: dict[str, list[str]], library: str = LIBRARY
+) -> dict[str, list[dict[str, Any]]]:
+    """Some events of some PMUs, as ``EVENT:UMASK``; unknown ones are left out.
+
+    Several unit masks of one event may be joined, as in ``EVENT:A:B``.
+    """
+    with opened(library, inactive=True) as pfm:
+        known = {_text(info.name): info for info in pfm.pmus()}
+        return {
+            pmu: [event for name in events if (event := _one(pfm, pmu, name))]
+            for pmu, events in names.items()
+            if pmu in known
+        }
+
+
+def _one(pfm: Pfm, pmu: str, name: str) -> dict[str, Any] | None:
+    encoding = _encoding(pfm, pmu, name)
+    return {"name": name, "encoding": encoding} if encoding else None
+
+
+def _pmu(pfm: Pfm, info: PmuInfo, with_events: bool) -> dict[str, Any]:
+    modifiers: dict[str, str] = {}
+    events = list(_events(pfm, info, modifiers)) if with_events else []
+    return {
+        **_model(info),
+        "event_count": info.nevents,
+        "modifiers": modifiers,
+        "events": events,
+    }
+
+
+def _model(info: PmuInfo) -> dict[str, Any]:
     return {
         "name": _text(info.name),
         "description": _text(info.desc),
         "type": _TYPES.get(info.type, "unknown"),
         "counters": max(0, info.num_cntrs),
         "fixed_counters": max(0, info.num_fixed_cntrs),
-        "events": list(_events(pfm, info)),
     }
 
 
-def _events(pfm: ctypes.CDLL, pmu: _PmuInfo) -> Iterator[dict[str, Any]]:
-    index = pmu.first_event
-    while index >= 0:
-        event = _EventInfo(size=sizeof(_EventInfo))
-        if pfm.pfm_get_event_info(index, 0, byref(event)) == _SUCCESS:
-            masks = map(partial(_umask, pfm, index), range(event.nattrs))
-            yield {**_named(event), "umasks": [mask for mask in masks if mask]}
-        index = pfm.pfm_get_event_next(index)
+def _events(
+    pfm: Pfm, pmu: PmuInfo, modifiers: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The events; what modifies them is much the same for all, and is added up."""
+    model = _text(pmu.name)
+    for index, event in pfm.events(pmu):
+        attributes = list(pfm.attributes(index, event))
+        name = _text(event.name)
+        # Of the other attributes, some are modifiers: "count user mode only".
+        own = [a for a in attributes if a.type in MODIFIERS]
+        modifiers |= {_text(a.name): _text(a.desc) for a in own}
+        yield {
+            **_named(event),
+            "encoding": _encoding(pfm, model, name),
+            "modifiers": [_text(a.name) for a in own],
+            "umasks": [
+                {
+                    **_named(attribute),
+                    "encoding": _encoding(
+                        pfm, model, f"{name}:{_text(attribute.name)}"
+                    ),
+                }
+                for attribute in attributes
+                if attribute.type == UMASK
+            ],
+        }
 
 
-def _umask(pfm: ctypes.CDLL, event: int, number: int) -> dict[str, Any] | None:
-    attribute = _AttributeInfo(size=sizeof(_AttributeInfo))
-    status = pfm.pfm_get_event_attr_info(event, number, 0, byref(attribute))
-    # The other attributes are modifiers, such as "count user mode only".
-    mask = status == _SUCCESS and attribute.type == _UMASK
-    return _named(attribute) if mask else None
+def _encoding(pfm: Pfm, pmu: str, event: str) -> list[str]:
+    return [f"{code:#x}" for code in pfm.encoding(f"{pmu}::{event}")]
 
 
-def _named(info: _EventInfo | _AttributeInfo) -> dict[str, Any]:
+def _named(info: EventInfo | AttributeInfo) -> dict[str, Any]:
     return {
         "name": _text(info.name),
         "description": _text(info.desc),
         "code": f"{info.code:#x}",
     }
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"libpfm4 knows no PMU {name!r}: {hint}`supertwin catalogue pmus` lists them"
 
 
 def _text(text: bytes | None) -> str:

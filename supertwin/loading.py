@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.describe import describe
+from ingest.pmu_store import publish_roles, stored_models
 from ingest.probe import check_host, probe
 from ingest.publish import Store, publish, read_catalogue
 from ingest.topology_file import keep_topology
@@ -90,7 +91,14 @@ def _load(
 ) -> None:
     started = time.monotonic()
     monitored = _monitored(document, progress)
-    description = describe(document, iris, monitored, read_catalogue(store.twin, iris))
+    publish_roles(store.twin, iris)
+    description = describe(
+        document,
+        iris,
+        monitored,
+        read_catalogue(store.twin, iris),
+        stored_models(store.twin),
+    )
     progress(f"described in {len(description)} triples ({_since(started)})")
     started = time.monotonic()
     published = publish(description, store, iris, confirm)

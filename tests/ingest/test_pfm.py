@@ -1,12 +1,15 @@
-"""PMUs and events of this machine, as libpfm4 has them."""
+"""PMUs and events, as libpfm4 has them: this machine's, and every model it knows."""
 
+import ctypes
 import json
+import os
 import re
 
 import pytest
 
-from ingest.errors import SourceMissingError
-from ingest.pfm import read_pfm
+from ingest.errors import PmuError, SourceMissingError
+from ingest.pfm import list_models, read_events, read_models, read_pfm
+from ingest.pfm_library import UMASK, opened
 
 
 def test_this_machine() -> None:
@@ -41,3 +44,70 @@ def test_no_library() -> None:
     with pytest.raises(SourceMissingError) as caught:
         read_pfm("libpfm-that-is-not-there.so")
     assert str(caught.value).endswith("is not installed: apt-get install libpfm4")
+
+
+def test_every_event_of_every_model_is_read() -> None:
+    """Counted by libpfm4's own iteration, not by ours."""
+    models = list_models()
+    read = {m["name"]: m for m in read_models([m["name"] for m in models])}
+    assert len(read) == len(models) > 300
+    with opened(inactive=True) as pfm:
+        for info in pfm.pmus():
+            model = read[info.name.decode()]
+            assert len(model["events"]) == info.nevents == model["event_count"]
+            masks = sum(
+                attribute.type == UMASK
+                for index, event in pfm.events(info)
+                for attribute in pfm.attributes(index, event)
+            )
+            assert sum(len(e["umasks"]) for e in model["events"]) == masks
+
+
+def test_encodings_are_those_of_the_vendor() -> None:
+    # Intel: event select C0, umask 0; enable, interrupt, user and kernel in front.
+    (model,) = read_models(["skx"])
+    events = {event["name"]: event for event in model["events"]}
+    masks = {m["name"]: m for m in events["INST_RETIRED"]["umasks"]}
+    assert masks["ANY_P"]["encoding"] == ["0x5300c0"]
+    fp = {m["name"]: m["encoding"] for m in events["FP_ARITH_INST_RETIRED"]["umasks"]}
+    assert fp["512B_PACKED_DOUBLE"] == ["0x5340c7"]
+    # An off-core event takes a second register.
+    offcore = {m["name"]: m for m in events["OFFCORE_RESPONSE_0"]["umasks"]}
+    assert len(offcore["ANY_DATA"]["encoding"]) == 2
+    assert model["modifiers"]["u"]
+
+
+def test_most_unit_masks_encode_alone() -> None:
+    """The others need a partner, such as a filter on a node."""
+    models = read_models([m["name"] for m in list_models() if m["type"] == "core"])
+    for model in models:
+        entries = [m for e in model["events"] for m in e["umasks"]]
+        assert all(mask["encoding"] for mask in entries), model["name"]
+
+
+def test_joined_unit_masks_are_one_event() -> None:
+    name = "LS_DISPATCH:LD_DISPATCH:LD_ST_DISPATCH"
+    asked = {"amd64_fam19h_zen4": [name, "NOTHING"], "no_such_pmu": ["X"]}
+    assert read_events(asked) == {
+        "amd64_fam19h_zen4": [{"name": name, "encoding": ["0x530529"]}]
+    }
+
+
+def test_an_unknown_model_is_named_with_its_neighbours() -> None:
+    with pytest.raises(PmuError, match=r"no PMU 'skq': did you mean .*skx"):
+        read_models(["skq"])
+
+
+def test_what_is_not_here_is_encoded_apart() -> None:
+    """Neither the environment nor the library that others share is told."""
+    before = dict(os.environ)
+    read_models(["skx"])
+    getenv = ctypes.CDLL(None).getenv
+    getenv.restype = ctypes.c_char_p
+    assert getenv(b"LIBPFM_ENCODE_INACTIVE") is None
+    assert dict(os.environ) == before
+    with opened() as pfm:
+        present = {m.name.decode() for m in pfm.pmus() if m.is_present}
+        absent = "skx" if "skx" not in present else "amd64_fam19h_zen4"
+        event = "INST_RETIRED:ANY_P" if absent == "skx" else "RETIRED_INSTRUCTIONS"
+        assert pfm.encoding(f"{absent}::{event}") == []

@@ -1,0 +1,87 @@
+"""Formulas over PMU events: sums and differences, each event with a constant factor.
+
+``64 * skx_unc_imc[0-5]::UNC_M_CAS_COUNT:RD - 2 * INST_RETIRED:ANY_P``: an event is
+written as libpfm4 writes it, without its PMU where that is the core's own; ``[0-5]``
+stands for boxes of one kind, whose events are summed.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ingest.errors import RoleError
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<sign>[+-])|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*\*"
+    r"|(?P<event>(?:[A-Za-z]\w*(?P<boxes>\[\d+-\d+\])?::)?[A-Za-z]\w*(?::\w+(?:=\d+)?)*))"
+)
+_BOXES = re.compile(r"\[(\d+)-(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One event of a formula; `pmu` is None for that of the core itself."""
+
+    weight: Decimal
+    pmu: str | None
+    event: str
+
+
+def parse_formula(text: str) -> list[Term]:
+    """The terms of a formula, in order; raises RoleError for what is none.
+
+    An event may stand once only: one that stands twice is a slip.
+    """
+    terms = [term for part in _terms(text) for term in part]
+    events = [(term.pmu, term.event) for term in terms]
+    if len(events) != len(set(events)):
+        raise RoleError(f"formula {text!r} names an event twice: add up its factors")
+    return terms
+
+
+def _terms(text: str) -> Iterator[list[Term]]:
+    sign, factor, awaited = 1, None, True
+    for token in _tokens(text):
+        if token["sign"] and not (awaited and factor is not None):
+            sign = -1 if token["sign"] == "-" else 1
+            awaited = True
+        elif token["number"] and awaited and factor is None:
+            factor = Decimal(token["number"])
+        elif token["event"] and awaited:
+            weight = sign * (Decimal(1) if factor is None else factor)
+            yield [Term(weight, *name) for name in _boxes(token["event"])]
+            sign, factor, awaited = 1, None, False
+        else:
+            raise _refused(text, token.start())
+    if awaited:
+        raise _refused(text, len(text))
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    position, signed = 0, False
+    end = len(text.rstrip())
+    while position < end:
+        token = _TOKEN.match(text, position)
+        if token is None or (signed and token["sign"]):
+            raise _refused(text, position)
+        signed = bool(token["sign"])
+        yield token
+        position = token.end()
+
+
+def _boxes(name: str) -> Iterator[tuple[str | None, str]]:
+    """The PMU and the event that a name stands for; several where it has a range."""
+    pmu, _, event = name.rpartition("::")
+    if not (boxes := _BOXES.search(pmu)):
+        yield pmu or None, event
+        return
+    for number in range(int(boxes[1]), int(boxes[2]) + 1):
+        yield f"{pmu[: boxes.start()]}{number}", event
+
+
+def _refused(text: str, position: int) -> RoleError:
+    return RoleError(
+        f"formula {text!r} cannot be read at character {position + 1}: write sums and "
+        "differences of NUMBER * PMU::EVENT:UMASK"
+    )

@@ -1,0 +1,138 @@
+"""Which PMU models of libpfm4 a processor has, also one that is not here.
+
+`pmu_models.yaml` is the table; libpfm4 itself only tells of the machine it runs on.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_FILE = Path(__file__).with_suffix(".yaml")
+_VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "ARM": "arm"}
+_RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What tells one model of processor from another; `stepping` may be unknown.
+
+    Of ARM, `family` is the implementer and `model` its part number.
+    """
+
+    vendor: str
+    family: int
+    model: int
+    stepping: int | None = None
+
+
+def pmus_of(processor: Processor) -> list[str]:
+    """The PMUs that a processor has, its core's first; none where it is not known.
+
+    Boxes of the uncore stand with all that its model may have.
+    """
+    table = _table().get(_VENDORS.get(processor.vendor, ""), [])
+    for row in table:
+        if _fits(row, processor):
+            return [pmu for name in row["pmus"] for pmu in expanded(name)]
+    return []
+
+
+def all_pmus() -> set[str]:
+    """Every PMU of the table."""
+    return {
+        pmu
+        for rows in _table().values()
+        for row in rows
+        for name in row["pmus"]
+        for pmu in expanded(name)
+    }
+
+
+def processors(facts: dict[str, Any]) -> list[Processor]:
+    """The processors of a probe's facts, without repetition, in their order."""
+    described = [
+        *(_of_hwloc(s.get("info") or {}) for s in _sockets(facts)),
+        *(
+            _of_cpu(cpu)
+            for cpu in ((facts.get("cpu") or {}).get("sockets") or {}).values()
+        ),
+    ]
+    found = [processor for processor in described if processor]
+    # The kernel knows the stepping, hwloc's older files do not.
+    whole = [p for p in found if p.stepping is not None] or found
+    return list(dict.fromkeys(whole))
+
+
+def expanded(name: str) -> Iterator[str]:
+    """``imc[0-2]`` is ``imc0``, ``imc1`` and ``imc2``."""
+    found = re.search(r"\[(\d+)-(\d+)\]$", name)
+    if not found:
+        yield name
+        return
+    for number in range(int(found[1]), int(found[2]) + 1):
+        yield f"{name[: found.start()]}{number}"
+
+
+def _sockets(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    return (facts.get("hwloc") or {}).get("sockets") or []
+
+
+def _of_hwloc(info: dict[str, str]) -> Processor | None:
+    if "CPUImplementer" in info:
+        numbers = _numbers(info.get("CPUImplementer"), info.get("CPUPart"))
+        return Processor("ARM", *numbers) if numbers else None
+    numbers = _numbers(info.get("CPUFamilyNumber"), info.get("CPUModelNumber"))
+    stepping = _numbers(info.get("CPUStepping"))
+    return _processor(info.get("CPUVendor"), numbers, stepping)
+
+
+def _of_cpu(cpu: dict[str, Any]) -> Processor | None:
+    numbers = _numbers(cpu.get("family"), cpu.get("model"))
+    return _processor(cpu.get("vendor"), numbers, _numbers(cpu.get("stepping")))
+
+
+def _processor(
+    vendor: str | None, numbers: list[int] | None, stepping: list[int] | None
+) -> Processor | None:
+    if not vendor or not numbers:
+        return None
+    family, model = numbers
+    return Processor(vendor, family, model, stepping[0] if stepping else None)
+
+
+def _numbers(*texts: str | None) -> list[int] | None:
+    """Numbers as hwloc and the kernel write them; None where one is missing."""
+    try:
+        return [int(text or "", 0) for text in texts]
+    except ValueError:
+        return None
+
+
+def _fits(row: dict[str, Any], processor: Processor) -> bool:
+    return (
+        row["family"] == processor.family
+        and _among(row.get("models"), processor.model)
+        and _among(row.get("steppings"), processor.stepping)
+    )
+
+
+def _among(ranges: list[int | str] | None, number: int | None) -> bool:
+    if ranges is None:
+        return True
+    return number is not None and any(
+        int(found[1]) <= number <= int(found[2])
+        if (found := _RANGE.fullmatch(str(entry)))
+        else number == entry
+        for entry in ranges
+    )
+
+
+@cache
+def _table() -> dict[str, list[dict[str, Any]]]:
+    table: dict[str, list[dict[str, Any]]] = yaml.safe_load(_FILE.read_text("utf-8"))
+    return table

@@ -1,0 +1,107 @@
+"""Which PMUs a processor has, by its numbers."""
+
+import pytest
+
+from ingest.pfm import list_models
+from ingest.pmu_models import Processor, all_pmus, pmus_of, processors
+from ingest.pmu_scope import is_usable, kernel_name, scope_of
+from ingest.procfs import read_cpu
+
+# Of the host as a whole, of 32-bit processors' common part, and an old name.
+NOT_OF_A_PROCESSOR = {"perf", "perf_raw", "ix86arch", "amd64_fam17h"}
+
+
+def test_the_table_and_the_library_know_the_same_models() -> None:
+    known = {model["name"] for model in list_models()}
+    x86 = {pmu for pmu in all_pmus() if not pmu.startswith("arm_")}
+    assert x86 <= known
+    assert known - x86 <= NOT_OF_A_PROCESSOR
+
+
+def test_this_machine_as_libpfm4_sees_it() -> None:
+    """It leaves out what the kernel does not offer, the table does not."""
+    (processor,) = processors({"cpu": read_cpu()})
+    ours = set(pmus_of(processor))
+    models = {m["name"]: m for m in list_models()}
+    present = {name for name, m in models.items() if m["present"]}
+    assert present - NOT_OF_A_PROCESSOR <= ours
+    missing = ours - present
+    assert not [name for name in missing if models[name]["type"] == "core"]
+
+
+@pytest.mark.parametrize(
+    ("processor", "first", "also"),
+    [
+        (Processor("GenuineIntel", 6, 85, 4), "skx", "skx_unc_imc5"),
+        (Processor("GenuineIntel", 6, 85, 7), "clx", "skx_unc_imc5"),
+        (Processor("GenuineIntel", 6, 85), "skx", "rapl"),
+        (Processor("GenuineIntel", 6, 62, 4), "ivb_ep", "ivbep_unc_imc7"),
+        (Processor("GenuineIntel", 6, 143, 8), "spr", "rapl"),
+        (Processor("AuthenticAMD", 25, 17, 1), "amd64_fam19h_zen4", "amd64_rapl"),
+        (Processor("AuthenticAMD", 25, 1), "amd64_fam19h_zen3", "amd64_fam19h_zen3_l3"),
+        (Processor("AuthenticAMD", 23, 49, 0), "amd64_fam17h_zen2", "amd64_rapl"),
+        (Processor("ARM", 0x41, 0xD0C), "arm_n1", "arm_n1"),
+    ],
+)  # fmt: skip
+def test_processors(processor: Processor, first: str, also: str) -> None:
+    pmus = pmus_of(processor)
+    assert pmus[0] == first
+    assert also in pmus
+    assert len(pmus) == len(set(pmus))
+
+
+def test_an_unknown_processor_has_none() -> None:
+    assert pmus_of(Processor("GenuineIntel", 6, 255)) == []
+    assert pmus_of(Processor("Nobody", 6, 85)) == []
+
+
+def test_hwloc_and_the_kernel_name_one_processor() -> None:
+    info = {
+        "CPUVendor": "GenuineIntel",
+        "CPUFamilyNumber": "6",
+        "CPUModelNumber": "85",
+    }
+    cpu = {"vendor": "GenuineIntel", "family": "6", "model": "85", "stepping": "7"}
+    facts = {
+        "hwloc": {"sockets": [{"info": info}, {"info": None}]},
+        "cpu": {"sockets": {"0": cpu, "1": cpu}},
+    }
+    assert processors(facts) == [Processor("GenuineIntel", 6, 85, 7)]
+    assert processors({"hwloc": facts["hwloc"]}) == [Processor("GenuineIntel", 6, 85)]
+    arm = {"CPUImplementer": "0x41", "CPUPart": "0xd0c"}
+    assert processors({"hwloc": {"sockets": [{"info": arm}]}}) == [
+        Processor("ARM", 0x41, 0xD0C)
+    ]
+    assert processors({"hwloc": {"sockets": [{"info": {"CPUVendor": "x"}}]}}) == []
+    assert processors({}) == []
+
+
+@pytest.mark.parametrize(
+    ("pmu", "scope", "source"),
+    [
+        ("skx_unc_imc0", "memory", "uncore_imc_0"),
+        ("skx_unc_cha12", "slice", "uncore_cha_12"),
+        ("ivbep_unc_cbo3", "slice", "uncore_cbox_3"),
+        ("skx_unc_upi1", "link", "uncore_upi_1"),
+        ("skx_unc_iio2", "pcie", "uncore_iio_2"),
+        ("knl_unc_imc_uclk0", "memory", "uncore_mc_uclk_0"),
+        ("snbep_unc_ha", "socket", "uncore_ha"),
+        ("hswep_unc_ubo", "socket", "uncore_ubox"),
+        ("amd64_fam19h_zen3_l3", "cache", "amd_l3"),
+        ("rapl", "socket", "power"),
+    ],
+)
+def test_boxes(pmu: str, scope: str, source: str) -> None:
+    assert scope_of(pmu, "uncore") == scope
+    assert kernel_name(pmu) == source
+    assert is_usable(pmu, "uncore", ["cpu", source]) is True
+    assert is_usable(pmu, "uncore", ["cpu"]) is False
+    assert is_usable(pmu, "uncore", None) is None
+
+
+def test_cores_and_the_kernel() -> None:
+    assert scope_of("skx", "core") == "thread"
+    assert is_usable("skx", "core", ["cpu_core", "cpu_atom"]) is True
+    assert is_usable("skx", "core", ["software", "msr"]) is False
+    assert is_usable("perf", "os", ["software"]) is True
+    assert is_usable("odd", "unknown", ["software"]) is None

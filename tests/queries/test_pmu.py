@@ -1,0 +1,81 @@
+"""Roles and PMU models in a real store, of machines that are not here."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.describe import describe
+from ingest.hwloc import parse_hwloc, read_file
+from ingest.pfm import read_models
+from ingest.pmu_store import publish_models, publish_roles, stored_models
+from ingest.probe import hwloc_document
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+
+MACHINES = Path(__file__).parents[3] / "shared" / "machines" / "hwloc"
+IRIS = Iris("http://localhost:8000")
+ZEN4, SKYLAKE = "AMD-19h-Zen4-2xEpyc-9654.xml", "Intel-Skylake-2xXeon6140.xml"
+
+
+@pytest.fixture
+def machines(endpoint: Endpoint) -> Endpoint:
+    """The store with the roles, a Zen 4 and a Skylake-X."""
+    if not MACHINES.is_dir():
+        pytest.skip(f"{MACHINES} is not there: no machine to describe")
+    assert publish_roles(endpoint, IRIS)
+    for host, file in (("zen", ZEN4), ("sky", SKYLAKE)):
+        document = hwloc_document(host, parse_hwloc(read_file(MACHINES / file)))
+        described = describe(document, IRIS, known_pmus=stored_models(endpoint))
+        graphs = {IRIS.twin_graph(host): described.twin, **described.pmus}
+        for graph, triples in graphs.items():
+            endpoint.put_graph(str(graph), triples.graph())
+    return endpoint
+
+
+def _rows(endpoint: Endpoint, query: str, **params: str) -> list[dict[str, object]]:
+    answer = endpoint.select(saved_query(query).bind(params))
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
+
+
+def test_machines_that_are_not_here(machines: Endpoint) -> None:
+    """One Fuseki, one load, all that is asked of it."""
+    assert not publish_roles(machines, IRIS)
+    assert stored_models(machines) == {"skx", "amd64_fam19h_zen4"}
+
+    (flops,) = _rows(machines, "pmu/role-events", host="zen", role="FLOPs")
+    assert flops["pmu"] == "amd64_fam19h_zen4"
+    assert flops["encoding"] == "0x530f03"
+    assert (flops["components"], flops["usable"]) == (384, None)
+    (widths,) = _rows(machines, "pmu/role-events", host="zen", role="FLOPs512Double")
+    assert "neither by precision" in str(widths["reason"])
+
+    terms = _rows(machines, "pmu/role-events", host="sky", role="FLOPs")
+    weights = {
+        str(t["event"]).rpartition(":")[2]: float(str(t["weight"])) for t in terms
+    }
+    assert weights["512B_PACKED_DOUBLE"] == 8
+    assert weights["512B_PACKED_SINGLE"] == 16
+    channels = _rows(machines, "pmu/role-events", host="sky", role="DramTraffic")
+    assert {(c["scope"], c["components"]) for c in channels} == {("socket", 2)}
+    assert len(channels) == 12
+    assert all(channel["encoding"] for channel in channels)
+
+    hosts = {row["host"]: row for row in _rows(machines, "pmu/measurable")}
+    assert hosts["zen"]["measurable"] is hosts["sky"]["measurable"] is None
+    assert len(_rows(machines, "pmu/roles", pmu="ivb_ep")) == 40
+
+
+def test_models_are_loaded_whole_and_merged(endpoint: Endpoint) -> None:
+    (box,) = read_models(["skx_unc_imc0"])
+    old = f"<{IRIS.pmu_event('skx_unc_imc0', 'OF_ANOTHER_LIBRARY')}> a <urn:x>"
+    endpoint.update(
+        f"INSERT DATA {{ GRAPH <{IRIS.pmu_graph('skx_unc_imc0')}> {{ {old} }} }}"
+    )
+    for _ in range(2):
+        publish_models(endpoint, IRIS, [box])
+        names = _rows(endpoint, "pmu/events", pmu="skx_unc_imc0", text="CAS_COUNT")
+        assert len(names) == 12
+        assert len({row["event"] for row in names}) == 12
+    assert "skx_unc_imc0" in stored_models(endpoint)
+    assert endpoint.ask(f"ASK {{ GRAPH ?g {{ {old} }} }}")
