@@ -17,6 +17,7 @@ VOLATILE_PROPERTIES = {
     ST.claimedBy,
     ST.exposes,
     ST.resolvesAtFetch,
+    ST.wear,
 }
 
 

@@ -125,6 +125,8 @@ class Device(BaseModel):
     queue: setup.Queue | None = None
     driver: Text | None = None
     ipv4: Text | None = None
+    ipv6: list[Text] | None = None
+    permanent_mac: Text | None = None
     businfo: Text | None = None
     model: Text | None = None
     serial: Text | None = None

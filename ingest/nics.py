@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ingest.addresses import read_addresses
 from ingest.errors import SourceError, SourceMissingError
 from ingest.files import read_number, read_value
 from ingest.machine import HERE, Machine
@@ -23,7 +24,11 @@ def read_nics(machine: Machine = HERE) -> list[dict[str, Any]]:
     addresses, firmware = _told(machine, "addresses"), _told(machine, "firmware")
     # Not all entries are interfaces: "bonding_masters" is a file.
     return [
-        {**_nic(path, addresses.get(path.name)), "firmware": firmware.get(path.name)}
+        {
+            **_nic(path, addresses.get(path.name)),
+            "firmware": firmware.get(path.name),
+            **read_addresses(machine, path),
+        }
         for path in sorted(folder.iterdir())
         if path.is_dir()
     ]

@@ -4,6 +4,8 @@ QueriesError
 ├── CatalogueError          a ``.rq`` file, or the folder, is wrong
 ├── UnknownQueryError       no saved query has this name
 ├── ParameterError          a value does not fit its parameter
+├── UnknownHostError        no host has this name
+├── AmbiguousHostError      several hosts have it
 └── EndpointError           the graph store gave no usable answer
     ├── EndpointUnreachableError
     ├── AccountRefusedError  the store asks for another user or password
@@ -29,6 +31,14 @@ class UnknownQueryError(QueriesError):
 
 class ParameterError(QueriesError):
     """A parameter that a saved query does not know, or a value that does not fit."""
+
+
+class UnknownHostError(QueriesError):
+    """A name that no host has."""
+
+
+class AmbiguousHostError(QueriesError):
+    """A name that several hosts have."""
 
 
 class EndpointError(QueriesError):

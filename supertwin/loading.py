@@ -10,6 +10,7 @@ from ingest.describe import describe
 from ingest.pmu_store import publish_roles, stored_models
 from ingest.probe import check_host, probe
 from ingest.publish import Store, publish, read_catalogue
+from ingest.register import Registration
 from ingest.topology_file import keep_topology
 from ontology.iris import Iris
 from queries.catalogue import saved_query
@@ -60,11 +61,12 @@ def load_document(
     document: dict[str, Any],
     progress: Progress,
     confirm: bool = False,
+    registration: Registration | None = None,
 ) -> None:
-    """Make a probe document the twin of its host."""
+    """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
     with open_store(settings) as store:
-        _load(iris, store, document, progress, confirm)
+        _load(iris, store, document, progress, confirm, registration)
     if problem := keep_topology(settings.home, document):
         progress(problem)
 
@@ -88,6 +90,7 @@ def _load(
     document: dict[str, Any],
     progress: Progress,
     confirm: bool,
+    registration: Registration | None,
 ) -> None:
     started = time.monotonic()
     monitored = _monitored(document, progress)
@@ -101,7 +104,7 @@ def _load(
     )
     progress(f"described in {len(description)} triples ({_since(started)})")
     started = time.monotonic()
-    published = publish(description, store, iris, confirm)
+    published = publish(description, store, iris, confirm, registration)
     verb = "loaded" if published.changed else "unchanged, nothing loaded"
     for line in published.warnings:
         progress(line)
@@ -140,7 +143,8 @@ def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
 
 
 def _triples(iris: Iris, host: str, endpoint: Endpoint) -> dict[str, int]:
-    others = (str(iris.twin_graph("x"))[:-1], str(iris.plans_graph("x"))[:-1])
+    own_kinds = (iris.twin_graph, iris.plans_graph, iris.register_graph)
+    others = tuple(str(graph("x"))[:-1] for graph in own_kinds)
     own = (str(iris.twin_graph(host)), str(iris.plans_graph(host)))
     sizes = {r["graph"]: r["triples"] for r in _rows(endpoint, "inventory/graphs")}
     return {

@@ -1,0 +1,88 @@
+"""Hosts by any of their names, what was in the past of one, and its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.changes import Change, changes, deltas_query
+from ingest.history import forget, keep_whole
+from ingest.publish import Store
+from ingest.register import forgotten
+from ingest.states import State, pair, read_states, states_query
+from ingest.topology_file import topology_path
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from queries.errors import UnknownHostError
+from queries.names import Found, choose
+from supertwin.loading import open_store
+from supertwin.settings import Settings
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed on a host from one state to another."""
+
+    host: str
+    older: State
+    newer: State
+    changes: Sequence[Change]
+
+
+def find_host(twin: Endpoint, text: str) -> Found:
+    """The host that a name, an alias or an address means.
+
+    Raises UnknownHostError, which names the nearest, and AmbiguousHostError.
+    """
+    rows = twin.select(saved_query("fleet/find").bind({}))
+    return choose(
+        (dict(zip(rows.columns, row, strict=True)) for row in rows.values()), text
+    )
+
+
+def compare(
+    settings: Settings, name: str, first: str = "", last: str = ""
+) -> Comparison:
+    """What changed on a host between two states, by default the last two.
+
+    Raises UnknownHostError and NoSuchStateError.
+    """
+    iris = Iris(settings.base)
+    with open_store(settings) as store:
+        host, states = _past(store, iris, name)
+        older, newer = pair(states, host, first, last)
+        rows = store.history.select(
+            deltas_query(iris, host, older.number, newer.number)
+        )
+    found = changes(rows, iris, host, {state.number: state for state in states})
+    return Comparison(host, older, newer, found)
+
+
+def remove(settings: Settings, name: str, history: bool) -> None:
+    """End the twin of a host; its past stays, unless `history` goes too.
+
+    Raises UnknownHostError.
+    """
+    iris = Iris(settings.base)
+    with open_store(settings) as store:
+        host, _ = _past(store, iris, name)
+        if not history:
+            keep_whole(store.twin, store.history, iris, host)
+        store.twin.update(forgotten(iris, host))
+        if history:
+            forget(store.history, iris, host)
+    topology_path(settings.home, host).unlink(missing_ok=True)
+
+
+def _past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:
+    """A host of the twin, or one that is in the past alone."""
+    try:
+        host = find_host(store.twin, name).host
+    except UnknownHostError:
+        if states := _states(store, iris, name):
+            return name, states
+        raise
+    return host, _states(store, iris, host)
+
+
+def _states(store: Store, iris: Iris, host: str) -> list[State]:
+    return read_states(store.history.select(states_query(iris, host)))

@@ -1,0 +1,192 @@
+"""Hosts added, found, compared and removed on the command line, on a real store."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ingest.remote import probe_remote
+from queries.endpoint import Endpoint
+from supertwin import cli_fleet
+from supertwin.cli import main
+from tests.ingest.documents import document
+from tests.servers import Fuseki
+from tests.sshd import Sshd
+
+Run = Callable[..., Result]
+BANKS = [{"slot": f"DIMM_{letter}1", "size": 2**34} for letter in "AB"]
+SERIALS = {"n1": "WM1", "n2": "WM2"}
+
+
+@pytest.fixture(scope="module")
+def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        yield server
+
+
+@pytest.fixture
+def run(
+    fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Run]:
+    """The command line before empty datasets."""
+    for name in ("twin", "history"):
+        with Endpoint(f"{fuseki.url}/{name}") as dataset:
+            dataset.update("DROP ALL")
+    values = {
+        "HOME": str(tmp_path),
+        "HOST": "here",
+        "BASE": "http://localhost:8000",
+        "FUSEKI_URL": fuseki.address,
+        "FUSEKI_USER": fuseki.account[0],
+        "FUSEKI_PASSWORD": fuseki.account[1],
+        "PMCD": "127.0.0.1:1",
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(f"SUPERTWIN_{name}", value)
+    yield lambda *words: CliRunner().invoke(main, words)
+
+
+def ingest(
+    run: Run, folder: Path, host: str = "n1", day: int = 1, **facts: Any
+) -> None:
+    """Load the facts that a probe of one day found."""
+    nic = {
+        "name": "eno1",
+        "virtual": False,
+        "ipv4": f"10.0.0.{host[-1]}",
+        "ipv6": [f"2001:db8::{host[-1]}"],
+    }
+    found = {
+        "os": {"kernel": "6.1"},
+        "board": {"board": {"serial": SERIALS.get(host)}},
+        "lshw": {"memory_banks": facts.pop("banks", BANKS)},
+        "nics": [nic],
+        **facts,
+    }
+    stamps = {
+        "started": f"2026-11-{day:02}T00:00:00Z",
+        "ended": f"2026-11-{day:02}T00:00:02Z",
+    }
+    path = folder / "facts.json"
+    path.write_text(json.dumps(document(found, host) | stamps))
+    done = run("ingest", "--probe", str(path))
+    assert done.exit_code == 0, done.output
+
+
+def test_what_changed_is_a_table(run: Run, tmp_path: Path) -> None:
+    ingest(run, tmp_path)
+    assert "it is one state" in run("diff", "n1").output
+    ingest(run, tmp_path, day=2, os={"kernel": "6.2"})
+    ingest(run, tmp_path, day=3, os={"kernel": "6.2"}, banks=BANKS[:1])
+    assert run("diff", "n1").output.splitlines()[3:] == [
+        "vanished  memory/DIMM_B1  MemoryBank                 "
+        "2026-11-03T00:00:02+00:00  20261103T000000Z",
+        "(1 row)",
+    ]
+    rows = run("diff", "n1", "2026-11-01T12:00").output.splitlines()[3:]
+    assert [row.split()[:4] for row in rows] == [
+        ["changed", "host", "kernelRelease", "6.1"],
+        ["vanished", "memory/DIMM_B1", "MemoryBank", "2026-11-03T00:00:02+00:00"],
+        ["(2", "rows)"],
+    ]
+    listed = json.loads(run("diff", "n1", "1", "2", "--json").stdout)
+    assert (listed["from"]["number"], listed["to"]["number"]) == (1, 2)
+    (change,) = listed["changes"]
+    assert (change["before"], change["after"], change["state"]) == (["6.1"], ["6.2"], 2)
+    ingest(run, tmp_path, day=4)
+    assert "nothing differs" in run("diff", "n1", "1").output
+
+
+MENDABLE = [
+    (["diff", "n9"], "no host 'n9'; near: n1"),
+    (["diff", "n1", "soon"], "'soon' is no state, probe or time of n1"),
+    (["diff", "n1", "2025-01-01"], "n1 was first seen at 2026-11-01"),
+    (["open", "n9"], "no host 'n9'; near: n1"),
+    (["open", "ssh://x@nowhere"], "no host"),
+    (["remove", "n1"], "give --yes"),
+    (["remove", "n9", "--yes"], "no host 'n9'"),
+    (["add", "n9"], "no address of a host"),
+    (["add", "ssh://a:b@n9"], "a password in an ssh:// address is not used"),
+    (["add", "ssh://a@n9", "--alias", "n1"], "n1 is the hostname of n1 already"),
+    (["add", "ssh://a@n9", "--alias", "a b"], "cannot be used"),
+]
+
+
+def test_one_line_for_what_the_user_can_mend(run: Run, tmp_path: Path) -> None:
+    ingest(run, tmp_path)
+    for words, said in MENDABLE:
+        done = run(*words)
+        assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.output
+        assert said in done.stderr
+    assert run("open", "n1").exit_code == 0
+
+
+def test_a_host_is_found_by_any_name(run: Run, tmp_path: Path) -> None:
+    for host in ("n1", "n2"):
+        ingest(run, tmp_path, host)
+    found = {
+        name: run("open", name).output.splitlines()[0]
+        for name in ("n2", "10.0.0.2", "2001:DB8:0::2", "ssh://ana@10.0.0.2:2222")
+    }
+    assert found == {
+        "n2": "n2 (hostname)",
+        "10.0.0.2": "n2 (IPv4)",
+        "2001:DB8:0::2": "n2 (IPv6)",
+        "ssh://ana@10.0.0.2:2222": "n2 (IPv4)",
+    }
+    lines = run("open", "n1").output
+    assert "IRI         http://localhost:8000/twin/n1" in lines
+    assert "last probe  2026-11-01T00:00:00" in lines
+    ingest(run, tmp_path, "n2", 2, nics=[{"name": "eno1", "ipv4": "10.0.0.1"}])
+    done = run("open", "10.0.0.1")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "supertwin: 10.0.0.1 is of 2 hosts (n1, n2): name one\n",
+    )
+
+
+def test_a_host_that_was_removed_keeps_its_past(run: Run, tmp_path: Path) -> None:
+    ingest(run, tmp_path)
+    ingest(run, tmp_path, day=2, os={"kernel": "6.2"})
+    assert run("remove", "n1", "--yes").output == "n1 is removed\n"
+    assert run("open", "n1").exit_code == 2
+    assert "kernelRelease" in run("diff", "n1").output
+    ingest(run, tmp_path, day=3, os={"kernel": "6.3"})
+    assert "6.2" in run("diff", "n1").output
+    assert run("remove", "n1", "--yes", "--history").exit_code == 0
+    assert run("diff", "n1").exit_code == 2
+
+
+def test_this_machine_is_added_and_added_again(run: Run) -> None:
+    for _ in range(2):
+        done = run("add", "local", "--alias", "desk", "--partition", "desks")
+        assert done.exit_code == 0, done.output
+    assert "http://127.0.0.1:8000/twin/here" in done.output
+    assert run("open", "desk").output.startswith("here (alias)")
+    states = json.loads(run("query", "history/states", "--format", "json").stdout)
+    assert [(s["state"], s["probes"]) for s in states] == [(1, 2)]
+
+
+def test_a_machine_elsewhere(
+    run: Run, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Sshd(tmp_path_factory.mktemp("sshd")) as there:
+        monkeypatch.setattr(
+            cli_fleet, "probe_remote", partial(probe_remote, config=there.config)
+        )
+        done = run("add", there.url(), "--alias", "far", "--host", "node9")
+        assert done.exit_code == 0, done.output
+        for name in ("far", "node9", there.url(), f"{there.url()}:22"):
+            assert run("open", name).output.startswith("node9 ("), name
+        # known by its address, it keeps its name; and it is this very machine
+        assert run("add", there.url()).exit_code == 0
+        other = run("add", "local")
+        assert "here is the machine that is known as node9" in other.stderr
+    gone = run("add", "ssh://root@127.0.0.1:1", "--host", "gone", "--alias", "lost")
+    assert gone.exit_code in (1, 2)
+    assert len(gone.stderr.splitlines()) == 1
+    assert run("open", "gone").exit_code == run("open", "lost").exit_code == 2
