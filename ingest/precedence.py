@@ -25,9 +25,11 @@ def same_text(one: Any, other: Any) -> bool:
 
 
 def same_name(one: Any, other: Any) -> bool:
-    """Alike, or one cut short: SCSI has 16 characters for a model's name."""
-    first, second = sorted((_plain(one), _plain(other)), key=len)
-    return second.startswith(first)
+    """Alike, or one cut short: SCSI has room for the beginning of a model's name and,
+    of an ATA disk, for the end of its firmware's.
+    """
+    shorter, longer = sorted((_plain(one), _plain(other)), key=len)
+    return longer.startswith(shorter) or longer.endswith(shorter)
 
 
 def same_number(one: Any, other: Any) -> bool:
@@ -276,7 +278,7 @@ RULES: tuple[Rule, ...] = (
         )
         for fact, (property_, same) in _BANK.items()
     ),
-    # A SCSI disk shows the kernel 16 letters of its model and 4 of its firmware.
+    # Of a SCSI disk the kernel sees 16 letters of the model and 4 of the firmware.
     *(
         Rule(
             property_,

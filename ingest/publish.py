@@ -137,10 +137,12 @@ def _same_seen_again(description: Description, iris: Iris) -> str:
     """The one update for a machine that did not change: who saw it last, and when."""
     graph, node = iris.twin_graph(description.host), description.node
     return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
-    WITH <{graph}> DELETE {{ <{node}> prov:wasGeneratedBy ?probe . ?seen ?p ?o }}
+    WITH <{graph}> DELETE {{
+      <{node}> prov:wasGeneratedBy ?probe . ?seen ?p ?o . ?claim st:claimedBy ?seen }}
     WHERE {{
       <{node}> prov:wasGeneratedBy ?probe .
-      ?probe st:consulted? ?seen . ?seen ?p ?o }} ;
+      ?probe st:consulted? ?seen . ?seen ?p ?o
+      OPTIONAL {{ ?claim st:claimedBy ?seen }} }} ;
     INSERT DATA {{ GRAPH <{graph}> {{
     {description.probe.ntriples()} }} }}"""
 
