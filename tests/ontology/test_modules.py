@@ -224,6 +224,24 @@ def test_every_component_class_is_an_interface_and_excludes_the_others() -> None
     assert components in lists
 
 
+def test_every_class_excludes_what_it_is_not() -> None:
+    """What has no superclass of ours is in the list of kinds, or has a subclass of
+    another list: nothing is a metric and a probe."""
+    graph = ontology_graph()
+    listed = {
+        member
+        for members in graph.objects(None, OWL.members)
+        for member in graph.items(members)
+    }
+    above = {
+        term: {one for one in graph[term : RDFS.subClassOf] if one in _own_terms(graph)}
+        for term in graph.subjects(RDF.type, OWL.Class)
+        if str(term).startswith(str(ST))
+    }
+    loose = [str(term) for term, found in above.items() if not found | {term} & listed]
+    assert not loose, f"kinds.ttl lists what excludes what, and lacks {loose}"
+
+
 def test_a_component_has_one_container_and_cycles_are_impossible() -> None:
     graph = ontology_graph()
     kinds = set(graph.objects(ST.isPartOf, RDF.type))
