@@ -21,7 +21,9 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
     """
     try:
         with open(_regular(path), "rb") as file:
-            content = file.read(limit + 1)
+            # A size that the file states is not read to be refused; /proc states none.
+            stated = os.fstat(file.fileno()).st_size
+            content = b"" if stated > limit else file.read(limit + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise SourceMissingError(f"{path} does not exist: check the path") from None
     except PermissionError:
@@ -30,7 +32,7 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
         raise SourceRefusedError(
             f"{path} cannot be read ({error.strerror}): check that it is a file"
         ) from None
-    if len(content) > limit:
+    if max(stated, len(content)) > limit:
         raise MalformedSourceError(
             f"{path} is larger than {limit} bytes: give a file of that size at most"
         )

@@ -209,17 +209,17 @@ def _metrics(file: dict[str, Any]) -> list[str]:
 def disagreements(file: dict[str, Any], threads: dict[str, Any]) -> Iterator[str]:
     """What the file counts and lists, where the list is not of that many."""
     specs = entries(file, _HERE, "cpu", "specs")
-    listed = len(entries(file, _HERE, "disk")) - ("no_disks" in file.get("disk", {}))
-    sockets = threads["sockets"]
+    disks = entries(file, _HERE, "disk")
+    sockets = [held for held in threads["sockets"] if held["threads"]]
     first = sockets[0]["threads"]
-    cores = [core for core in threads["cores"] if set(core["threads"]) <= set(first)]
+    cores = [c for c in threads["cores"] if c["threads"] and c["threads"][0] in first]
     banks = entries(file, _HERE, "memory", "banks")
     counts = (
         ("sockets", specs.get("sockets"), len(sockets)),
         ("cores of a socket", specs.get("cores"), len(cores)),
         ("threads of a socket", specs.get("threads"), len(first)),
         ("threads of a core", specs.get("threads_per_core"), len(cores[0]["threads"])),
-        ("disks", member(file, _HERE, "disk", "no_disks"), listed),
+        ("disks", disks.get("no_disks"), len(disks.keys() - {"no_disks"})),
         ("memory banks", member(file, _HERE, "memory", "total", "banks"), len(banks)),
     )
     for name, counted, found in counts:

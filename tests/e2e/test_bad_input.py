@@ -14,6 +14,7 @@ from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
+ORIGINAL = Path(__file__).parents[1] / "ingest/machines/original.json"
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE topology [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>
@@ -69,6 +70,30 @@ def test_an_xml_bomb(stack: Stack, tmp_path: Path) -> None:
     path.write_text(BOMB)
     done = stack.run("ingest", "--hwloc", str(path), "--host", "bomb", check=False)
     one_line(done, "bomb.xml", "entit")
+
+
+def test_a_machine_with_a_thread_twice(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "twice.xml"
+    path.write_text(
+        hwloc_xml().replace('type="PU" os_index="1"', 'type="PU" os_index="0"')
+    )
+    done = stack.run("ingest", "--hwloc", str(path), "--host", "twice", check=False)
+    one_line(done, "twice.xml", "PU 0 stands twice")
+
+
+def test_a_probe_file_of_the_original_cut_short(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "original.json"
+    path.write_text(ORIGINAL.read_text("utf-8")[:500])
+    done = stack.run("ingest", "--supertwin-json", str(path), check=False)
+    one_line(done, "original.json", "no JSON")
+
+
+def test_half_a_gigabyte(stack: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "large.xml"
+    with path.open("wb") as file:
+        file.truncate(500_000_000)
+    done = stack.run("ingest", "--hwloc", str(path), "--host", "large", check=False)
+    one_line(done, "large.xml", "larger than")
 
 
 @pytest.mark.parametrize("name", ["a/b", "two words", 'quo"te', "", "a\nb", "ümlaut"])
