@@ -20,6 +20,7 @@ from api.dashboards import series as panel_series
 from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
+from api.history import routes as history
 from api.processes import routes as processes
 from api.processes.watch import follow
 from api.services import make_services
@@ -47,6 +48,7 @@ _PARTS = (
     drawing_load,
     editor,
     explorer,
+    history,
     vocabulary,
     # Before the components, whose path theirs looks like.
     processes,

@@ -10,6 +10,7 @@ from rdflib.namespace import RDFS
 
 from api import formats, nodes, rdf
 from api.connection import while_connected
+from api.explorer.graph import kind_of
 from api.explorer.page import node_page
 from api.negotiation import negotiate
 from api.nodes import Node
@@ -27,6 +28,9 @@ router = APIRouter(tags=["Twin"])
 _WHAT = "This is served as RDF and HTML"
 # Above this, a document is written in a thread, so that others are not kept waiting.
 _LARGE = 300
+# What the twin of today may lack, and the past has. Components that are gone are not
+# told from it: they would look as if they were there.
+_PAST = {"state", "probe", "tool", "toolset"}
 
 Segment = Annotated[
     str,
@@ -173,6 +177,8 @@ async def _answer(
 ) -> Response:
     media_type = accepted(request)
     node = await while_connected(request, nodes.describe(services.graph, iri))
+    if not node.known and host and kind_of(iri) in _PAST:
+        node = await while_connected(request, nodes.describe(services.history, iri))
     if not node.known:
         raise await _unknown(services, iri, host)
     return await node_response(request, services, node, media_type)

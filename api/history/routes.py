@@ -1,0 +1,142 @@
+"""``/history/{host}``: states and changes; ``/open``: a host by any of its names."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+
+from api import formats, nodes
+from api.connection import while_connected
+from api.negotiation import negotiate
+from api.problems import ApiError, NotFoundError
+from api.services import Services, Use
+from api.sparql import response
+from api.twin import Segment, decoded, unknown_host
+from api.web import pages
+from ingest.changes import Change, changes, deltas_query
+from ingest.errors import NoSuchStateError
+from ingest.states import State, pair, read_states, states_query
+from queries.catalogue import saved_query
+from queries.endpoint import JSON_RESULTS
+from queries.errors import AmbiguousHostError, UnknownHostError
+from queries.names import choose
+from queries.results import Rows, read_rows
+
+router = APIRouter(tags=["History"])
+
+_WHAT = "the past of a host is served as JSON and HTML"
+_SHOWN = 200
+
+Moment = Annotated[
+    str,
+    Query(max_length=200, description="A time (UTC), a probe, or a state's number"),
+]
+
+
+@dataclass(frozen=True)
+class Past:
+    """The states of a host, and what changed from one of them to another."""
+
+    host: str
+    states: Sequence[State]
+    older: State
+    newer: State
+    changes: Sequence[Change]
+
+
+@router.get(
+    "/history/{host}",
+    summary="What changed on a host",
+    response_class=Response,
+    responses={404: {"description": "An unknown host, or no such state"}},
+)
+async def history(
+    request: Request,
+    services: Use,
+    host: Segment,
+    first: Annotated[Moment, Query(alias="from")] = "",
+    last: Annotated[Moment, Query(alias="to")] = "",
+) -> Response:
+    """All states of a host and the changes between two, by default the last two.
+
+    With `from` alone, up to the state of today.
+    """
+    accept = request.headers.getlist("accept")
+    media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
+    work = _past(services, decoded(host), first, last)
+    past = await while_connected(request, work)
+    if media_type == formats.HTML:
+        return _page(request, services, past)
+    return response(orjson.dumps(asdict(past)), formats.JSON)
+
+
+@router.get("/open", summary="A host by any of its names", response_class=Response)
+async def open_host(
+    request: Request,
+    services: Use,
+    name: Annotated[
+        str,
+        Query(max_length=300, description="Name, alias, IP address or ssh:// address"),
+    ],
+) -> Response:
+    """Go to the page of the host that a name means."""
+    text = saved_query("fleet/find").bind({})
+    rows = await while_connected(request, _rows(services.graph.query, text))
+    try:
+        found = choose(
+            (dict(zip(rows.columns, row, strict=True)) for row in rows.values()), name
+        )
+    except UnknownHostError as error:
+        raise NotFoundError("unknown-host", "Unknown host", str(error)) from None
+    except AmbiguousHostError as error:
+        title = "Several hosts have this name"
+        raise ApiError(409, "several-hosts", title, str(error)) from None
+    made = pages.links(request, services.settings.base)
+    return Response(status_code=303, headers={"Location": made.href(found.node)})
+
+
+async def _past(services: Services, host: str, first: str, last: str) -> Past:
+    text = states_query(services.iris, host)
+    states = read_states(await _rows(services.history.query, text))
+    if not states:
+        raise await _without_past(services, host)
+    try:
+        older, newer = pair(states, host, first, last)
+    except NoSuchStateError as error:
+        raise NotFoundError("no-such-state", "No such state", str(error)) from None
+    text = deltas_query(services.iris, host, older.number, newer.number)
+    rows = await _rows(services.history.query, text)
+    numbered = {state.number: state for state in states}
+    found = changes(rows, services.iris, host, numbered)
+    return Past(host, states, older, newer, found)
+
+
+async def _rows(query: Any, text: str) -> Rows:
+    return read_rows(await query(text, JSON_RESULTS))
+
+
+async def _without_past(services: Services, host: str) -> NotFoundError:
+    known = await nodes.hosts(services.graph)
+    if (services.iris.host(host), None, None) not in known:
+        return unknown_host(host, known)
+    detail = f"nothing is recorded of the past of {host}: its next probe begins it"
+    return NotFoundError("no-history", "No history", detail)
+
+
+def _page(request: Request, services: Services, past: Past) -> Response:
+    base = services.settings.base
+    made = pages.links(request, base)
+    return pages.page(
+        "history.html",
+        request,
+        base,
+        title=f"History of {past.host}",
+        past=past,
+        node=made.href(services.iris.host(past.host)),
+        states=list(reversed(past.states))[:_SHOWN],
+        left_out=max(0, len(past.states) - _SHOWN),
+        changes=past.changes[:_SHOWN],
+        more=max(0, len(past.changes) - _SHOWN),
+    )
