@@ -180,7 +180,7 @@ class _Devices:
                 ST.vendor: info.get("GPUVendor") or entry.get("vendor"),
                 ST.model: info.get("GPUModel") or entry.get("model"),
                 ST.memorySize: _gpu_memory(info),
-                ST.businfo: entry["busid"],
+                ST.businfo: f"pci@{entry['busid']}",
                 ST.isPartOf: self._host(),
             },
             label=info.get("GPUModel") or entry.get("model") or entry["busid"],
