@@ -1,6 +1,6 @@
 # `make up` and `make test` are all a newcomer needs; each installs what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help install install-test up down status test check bench lock docs clean
+.PHONY: help install install-test up down status test check bench dtdl lock docs clean
 
 PYTHON := .venv/bin/python
 
@@ -33,6 +33,9 @@ check: install  ## format, lint and types
 
 bench: install-test  ## measure speed and size, print a table
 	@$(PYTHON) -m tests.bench
+
+dtdl: install-test  ## the official DTDL parser's verdict on every machine
+	@$(PYTHON) -m tests.dtdl $(FILES)
 
 lock:  ## pin the Python packages again (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import health, problems, saved_queries, sparql, telemetry, twin, why
+from api import exports, health, problems, saved_queries, sparql, telemetry, twin, why
 from api.access.cors import Cors
 from api.access.headers import Headers
 from api.access.hosts import Hosts
@@ -49,6 +49,7 @@ _PARTS = (
     editor,
     explorer,
     history,
+    exports,
     vocabulary,
     # Before the components, whose path theirs looks like.
     processes,

@@ -3,7 +3,8 @@
 from ontology.iris import Iris
 from ontology.terms import ST
 
-_RUNS = f"VALUES ?kind {{ <{ST.ObservationInterface}> <{ST.BenchmarkInterface}> }}"
+_OBSERVES = f"<{ST.observes}>|<{ST.observesSoftware}>|<{ST.observesHardware}>"
+_RUNS = f"<{ST.ObservationInterface}> <{ST.BenchmarkInterface}>"
 
 
 def queries(iris: Iris, host: str) -> list[str]:
@@ -20,30 +21,34 @@ def queries(iris: Iris, host: str) -> list[str]:
           {{ SELECT DISTINCT ?s {{ {_metrics(node, twin, plans)} }} }}
           GRAPH <{metrics}> {{ ?s ?p ?o }} }}""",
         f"""SELECT ?s ?p ?o {{
-          {{ SELECT DISTINCT ?d {{ {_domains(node, twin, plans, metrics)} }} }}
-          GRAPH <{metrics}> {{ ?d ?p ?o }} BIND(?d AS ?s) }}""",
+          {{ SELECT DISTINCT ?s {{ {_domains(node, twin, plans, metrics)} }} }}
+          GRAPH <{metrics}> {{ ?s ?p ?o }} }}""",
+        f"""SELECT ?s ?p ?o {{
+          {{ SELECT DISTINCT ?s {{ GRAPH <{twin}> {{ ?pmu <{ST.pmuModel}> ?s }} }} }}
+          GRAPH ?g {{ ?s ?p ?o }} }}""",
         f"""SELECT ?s ?p ?o {{
           {{ SELECT DISTINCT ?model {{
             GRAPH <{twin}> {{ ?pmu <{ST.pmuModel}> ?model }} }} }}
-          {{ BIND(?model AS ?s) GRAPH ?g {{ ?s ?p ?o }} }}
-          UNION {{ GRAPH ?g {{ ?s <{ST.ofPmu}> ?model . ?s ?p ?o }} }} }}""",
+          GRAPH ?g {{ ?s <{ST.ofPmu}> ?model . ?s ?p ?o }} }}""",
+        f"""SELECT ?s ?p ?o {{ VALUES ?kind {{ {_RUNS} }}
+          GRAPH ?g {{ ?s <{ST.ofHost}> <{node}> ; a ?kind ; ?p ?o }} }}""",
         f"""SELECT ?s ?p ?o {{
-          {{ SELECT DISTINCT ?g {{ {_RUNS}
-            GRAPH ?g {{ ?run <{ST.ofHost}> <{node}> ; a ?kind }} }} }}
-          GRAPH ?g {{ ?s ?p ?o }} }}""",
+          GRAPH ?g {{ ?run <{ST.ofHost}> <{node}> . ?s <{ST.ofBenchmark}> ?run ;
+            ?p ?o }} }}""",
     ]
 
 
-def _metrics(node: str, twin: str, plans: str) -> str:
-    return f"""{{ GRAPH <{twin}> {{ <{node}> <{ST.exposes}> ?s }} }}
-      UNION {{ GRAPH <{plans}> {{ ?plan <{ST.samples}>|<{ST.ofMetric}> ?s }} }}
-      UNION {{ ?run <{ST.ofHost}> <{node}> ; <{ST.observes}> ?s }}"""
+def _metrics(node: str, twin: str, plans: str, metric: str = "?s") -> str:
+    return f"""{{ GRAPH <{twin}> {{ <{node}> <{ST.exposes}> {metric} }} }}
+      UNION {{ GRAPH <{plans}> {{ ?plan <{ST.samples}>|<{ST.ofMetric}> {metric} }} }}
+      UNION {{ ?run <{ST.ofHost}> <{node}> ; {_OBSERVES} {metric} }}
+      UNION {{ ?run <{ST.ofHost}> <{node}> .
+        ?result <{ST.ofBenchmark}> ?run ; {_OBSERVES} {metric} }}"""
 
 
 def _domains(node: str, twin: str, plans: str, metrics: str) -> str:
-    return f"""{{ GRAPH <{twin}> {{ <{node}> <{ST.resolvesAtFetch}> ?d }} }}
-      UNION {{ GRAPH <{twin}> {{ ?i <{ST.inInstanceDomain}> ?d }} }}
-      UNION {{ {{ SELECT DISTINCT ?m {{ {
-        _metrics(node, twin, plans).replace("?s", "?m")
-    } }} }}
-        GRAPH <{metrics}> {{ ?m <{ST.instanceDomain}> ?d }} }}"""
+    known = _metrics(node, twin, plans, "?metric")
+    return f"""{{ GRAPH <{twin}> {{ <{node}> <{ST.resolvesAtFetch}> ?s }} }}
+      UNION {{ GRAPH <{twin}> {{ ?instance <{ST.inInstanceDomain}> ?s }} }}
+      UNION {{ {{ SELECT DISTINCT ?metric {{ {known} }} }}
+        GRAPH <{metrics}> {{ ?metric <{ST.instanceDomain}> ?s }} }}"""

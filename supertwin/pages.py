@@ -83,8 +83,14 @@ def _commands(root: click.Group) -> str:
     parent = click.Context(root)
     for name in root.list_commands(parent):
         if command := root.get_command(parent, name):
-            parts.append(f"## `supertwin {name}`\n\n```\n{_help(name, command)}\n```\n")
+            parts += _command(name, command)
+            for inner, below in getattr(command, "commands", {}).items():
+                parts += _command(f"{name} {inner}", below)
     return "\n".join(parts)
+
+
+def _command(name: str, command: click.Command) -> list[str]:
+    return [f"## `supertwin {name}`\n\n```\n{_help(name, command)}\n```\n"]
 
 
 def _help(name: str, command: click.Command) -> str:

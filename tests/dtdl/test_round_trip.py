@@ -13,9 +13,12 @@ from dtdl.export import export
 from dtdl.nodes import Triple
 from dtdl.read import read
 from ontology.terms import ST, UNIT
-from tests.dtdl.twins import BASE, IRIS, MACHINES, Twin, large, machines
+from tests.dtdl.twins import BASE, IRIS, MACHINES, ORIGINALS, Twin, large, machines
 
-FOUND = sorted(MACHINES.glob("*.xml"))
+FOUND = [
+    *sorted(MACHINES.glob("*.xml"))[::4],
+    *sorted(ORIGINALS.glob("*laptop*.json")),
+]
 NODE = IRIS.host("n1")
 HOST: list[Triple] = [
     (NODE, RDF.type, ST.ComputeNode),
@@ -46,12 +49,12 @@ def test_a_large_host() -> None:
     check(large())
 
 
-@pytest.mark.parametrize("path", FOUND[::4] or [None], ids=lambda p: p and p.stem)
+@pytest.mark.parametrize("path", FOUND or [None], ids=lambda p: p and p.stem)
 def test_real_machines(path: Path | None) -> None:
     if path is None:
         print(f"no topologies of real machines at {MACHINES}: none read back")
         return
-    check(dict(machines(path.name))[path.stem])
+    check(dict(machines(path.stem))[path.stem])
 
 
 def test_below_another_base(odd: Twin) -> None:

@@ -126,6 +126,15 @@ def test_a_metric_that_is_known_otherwise_gets_an_iri_of_its_own(
     assert list(found.objects(known, ST.valueType)) == [Literal("u64")]
 
 
+def test_an_export_is_of_one_host(installation: Installation, odd: Twin) -> None:
+    installation.load(odd.document(2))
+    assert installation.load(odd.document(2), "--host", "n2").exit_code == 0
+    done = installation.run("export", "dtdl", "--host", ODD_HOST)
+    assert done.stdout_bytes == odd.document(2)
+    done = installation.run("export", "dtdl", "--host", "n2")
+    assert ODD_HOST.encode() not in done.stdout_bytes
+
+
 def test_a_host_that_is_not_there_is_not_exported(
     installation: Installation, tmp_path: Path
 ) -> None:

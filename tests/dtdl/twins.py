@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rdflib import RDF, RDFS, Graph, Literal, URIRef
 
 from dtdl.export import document, export
 from dtdl.nodes import Triple
 from ingest.describe import describe
-from ingest.hwloc import parse_hwloc
-from ingest.probe import hwloc_document
+from ingest.machine_files import hwloc_file, original_file
 from ontology.iris import Iris
 from ontology.terms import ST
 from tests.dashboards.synthetic_facts import big_document, topology
@@ -18,6 +18,7 @@ from tests.dashboards.synthetic_facts import big_document, topology
 BASE = "http://localhost:8000"
 IRIS = Iris(BASE)
 MACHINES = Path(__file__).parents[3] / "shared/machines/hwloc"
+ORIGINALS = MACHINES.with_name("supertwin")
 EVERYTHING = Path(__file__).with_name("everything.ttl")
 ODD_HOST = "h1_odd.host"
 VERSIONS = (2, 3, 4)
@@ -46,7 +47,8 @@ def everything() -> Twin:
 
 def large(threads: str = "pack:2 numa:4 l3:2 l2:12 l1d:1 core:1 pu:2") -> Twin:
     """A host of 384 threads with the whole monitor set: some 40,000 triples."""
-    found = describe(big_document("large", topology(threads)), IRIS, _monitored())
+    document = big_document("large", topology(threads))
+    found = describe(document, IRIS, _monitored(document))
     return Twin("large", [triple for part in found.graphs for triple in part])
 
 
@@ -70,14 +72,19 @@ def texts() -> Twin:
     )
 
 
-def machines(pattern: str = "*.xml") -> Iterator[tuple[str, Twin]]:
-    """The real machines, where their files are."""
-    for path in sorted(MACHINES.glob(pattern)):
+def machines(pattern: str = "*") -> Iterator[tuple[str, Twin]]:
+    """The real machines, where their files are: hwloc's, then the original's."""
+    for path in sorted(MACHINES.glob(f"{pattern}.xml")):
         host = path.stem.replace("+", "-")
-        found = describe(hwloc_document(host, parse_hwloc(path.read_bytes())), IRIS)
-        yield path.stem, Twin(host, [t for part in found.graphs for t in part])
+        yield path.stem, _twin(hwloc_file(path, host))
+    for path in sorted(ORIGINALS.glob(f"{pattern}.json")):
+        yield path.stem, _twin(original_file(path))
 
 
-def _monitored() -> list[str]:
-    pcp = big_document("x", topology("pu:1"))["facts"]["pcp"]
-    return [metric["name"] for metric in pcp["metrics"]]
+def _twin(document: dict[str, Any]) -> Twin:
+    found = describe(document, IRIS)
+    return Twin(found.host, [triple for part in found.graphs for triple in part])
+
+
+def _monitored(document: dict[str, Any]) -> list[str]:
+    return [metric["name"] for metric in document["facts"]["pcp"]["metrics"]]
