@@ -1,0 +1,60 @@
+"""What this machine's own probe writes is in the ontology, and shapes look at it."""
+
+import pytest
+from rdflib import RDF, SKOS, Graph, URIRef
+
+from api.vocabulary.usage import shapes_by_term
+from ingest.describe import describe
+from ingest.probe import probe
+from ontology.iris import Iris
+from ontology.load import ontology_graph
+from ontology.terms import ST
+
+# With a reason each: nothing about their values could be wrong.
+UNCHECKED: set[str] = set()
+
+
+@pytest.fixture(scope="module")
+def twin(pmcd: str) -> Graph:
+    return describe(probe("n1", pmcd), Iris("http://localhost:8000")).union()
+
+
+@pytest.fixture(scope="module")
+def written(twin: Graph) -> set[str]:
+    """The properties and classes of ours that are in it."""
+    used = {*twin.predicates(), *twin.objects(None, RDF.type)}
+    own = {str(term) for term in used if str(term).startswith(str(ST))}
+    return {term.removeprefix(str(ST)) for term in own}
+
+
+def test_every_term_is_declared(written: set[str]) -> None:
+    declared = {str(term) for term in ontology_graph().subjects(RDF.type)}
+    assert len(written) > 60
+    assert not [term for term in written if str(ST[term]) not in declared]
+
+
+def test_no_term_that_is_written_is_said_not_to_be(written: set[str]) -> None:
+    noted = ontology_graph().subject_objects(SKOS.scopeNote)
+    silent = {str(term) for term, note in noted if str(note).startswith("Not stored")}
+    assert not [term for term in sorted(written) if str(ST[term]) in silent]
+
+
+def test_every_value_of_ours_is_declared(twin: Graph) -> None:
+    """st:UnifiedCache and st:Counter stand where instances might."""
+    declared = set(ontology_graph().subjects(RDF.type))
+    values = {
+        value
+        for value in twin.objects()
+        if isinstance(value, URIRef) and value.startswith(str(ST))
+    }
+    assert values and values <= declared
+
+
+def test_every_property_has_a_shape(written: set[str]) -> None:
+    properties = {term for term in written if term[0].islower()}
+    unlooked = properties - shapes_by_term().keys() - UNCHECKED
+    assert not unlooked, (
+        f"no shape has {', '.join(sorted(unlooked))} on its path: add one to shapes/, "
+        "or list it here with the reason"
+    )
+    assert not UNCHECKED & shapes_by_term().keys()
