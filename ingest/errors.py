@@ -88,7 +88,8 @@ class OtherMachineError(IngestError):
         alike = f" (though its {agree} is the same)" if agree else ""
         super().__init__(
             f"{host} is known as a machine of {known}, this one has {new}{alike}: give "
-            "it another name, or replace it with `--confirm`"
+            "it another name, or replace it with --confirm (of `supertwin ingest` or "
+            "`supertwin add`)"
         )
 
 
