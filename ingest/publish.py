@@ -5,6 +5,7 @@ SPARQL Update, which TDB2 runs as one transaction.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 
 from rdflib import Literal, URIRef
 
@@ -81,7 +82,7 @@ def publish(
     the report, or OtherMachineError when another machine is known by that name and
     `confirm` is not given; nothing is changed then.
     """
-    report = validate(description.union())
+    report = validate(chain.from_iterable(description.graphs))
     if not report.conforms:
         raise NotConformingError(description.host, report.lines)
     known = read_known(store.twin, description.node)

@@ -4,6 +4,7 @@ No shape looks at a misspelt property or class, so everything about it would con
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 from rdflib import RDF, Graph, URIRef
 from rdflib.term import Node
@@ -19,8 +20,18 @@ def unknown_terms(data: Graph) -> dict[URIRef, Node]:
     return {term: used[term] for term in _unknown(used)}
 
 
+def are_known(used: Iterable[Node]) -> bool:
+    """Whether all of these terms of ``st:`` are defined."""
+    return not _unknown(used)
+
+
+@cache
+def _known() -> frozenset[Node]:
+    return frozenset(ontology_graph().subjects())
+
+
 def _unknown(used: Iterable[Node]) -> list[URIRef]:
-    known = set(ontology_graph().subjects())
+    known = _known()
     return sorted(
         term
         for term in used

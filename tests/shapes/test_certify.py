@@ -1,0 +1,116 @@
+"""What is certified is what pySHACL finds flawless, and nothing else."""
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from rdflib import RDF, RDFS, SH, XSD, Graph, Literal, URIRef
+from rdflib.term import Node
+
+from ontology.terms import ST
+from shapes.certify import Certifier, Data, UnsureError
+from shapes.load import shapes_graph
+from shapes.validate import examine, is_flawless
+
+CASES = sorted(Path(__file__).parent.glob("*/*.ttl"))
+TURTLE = """
+PREFIX sh: <http://www.w3.org/ns/shacl#>
+<urn:shape> sh:targetClass <urn:c> ; sh:path <urn:p> ;
+"""
+
+
+def agrees(data: Graph) -> bool:
+    """Nothing is called flawless that pySHACL objects to; whether it was."""
+    found = is_flawless(data)
+    if found:
+        report = examine(data)
+        assert report.conforms
+        assert not report.lines
+    return found
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_cases_are_judged_as_by_pyshacl(path: Path) -> None:
+    data = Graph().parse(path)
+    if path.stem.startswith("invalid"):  # which test_cases.py proves
+        assert not is_flawless(data)
+    else:
+        assert is_flawless(data) == (not examine(data).lines)
+
+
+def test_every_shape_of_the_house_is_known() -> None:
+    assert Certifier(shapes_graph()).conforms(Data([]))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "sh:uniqueLang true",
+        "sh:deactivated true",
+        "sh:flags 'i'",
+        "sh:datatype <http://www.w3.org/2001/XMLSchema#hexBinary>",
+        "sh:property [ sh:path [ sh:inversePath <urn:p> ] ; sh:minCount 1 ]",
+        "a <http://www.w3.org/2000/01/rdf-schema#Class>",
+        "sh:minCount 1.5",
+    ],
+)
+def test_what_is_not_known_is_left_to_pyshacl(part: str) -> None:
+    with pytest.raises(UnsureError):
+        Certifier(Graph().parse(data=f"{TURTLE} {part} ."))
+
+
+def test_classes_of_the_data_s_own_are_left_to_pyshacl() -> None:
+    with pytest.raises(UnsureError):
+        Data([(ST.Socket, RDFS.subClassOf, ST.Core)])
+
+
+@pytest.fixture(scope="module")
+def parts(big_host: Graph) -> Graph:
+    """A part of a large host with every kind of component: pySHACL takes a while."""
+    socket = URIRef(next(iter(big_host.subjects(RDF.type, ST.Socket))))
+    kept = {socket, *list(big_host.subjects(ST.isPartOf, socket))[:6]}
+    kept |= {s for one in set(kept) for s in big_host.subjects(ST.isPartOf, one)}
+    kept |= {o for one in set(kept) for o in big_host.objects(one, None)}
+    kept |= set(list(big_host.subjects(RDF.type, ST.SamplingPlan))[:1])
+    return _graph(t for one in kept for t in big_host.triples((one, None, None)))
+
+
+def _graph(triples: Iterable[tuple[Node, Node, Node]]) -> Graph:
+    graph = Graph()
+    for triple in triples:
+        graph.add(triple)
+    return graph
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damage_is_never_certified(parts: Graph, seed: int) -> None:
+    """Triples are lost, doubled, retyped and mixed up at random."""
+    dice = random.Random(seed)
+    triples = sorted(parts)
+    data = _graph(triples)
+    for _ in range(dice.choice((1, 1, 2))):
+        subject, predicate, value = dice.choice(triples)
+        if dice.random() < 0.7:
+            data.remove((subject, predicate, value))
+        if dice.random() < 0.7:
+            data.add((subject, predicate, _other(dice, triples, value)))
+    agrees(data)
+
+
+def test_what_is_whole_is_certified(big_host: Graph) -> None:
+    assert agrees(big_host)
+
+
+def _other(dice: random.Random, triples: list[tuple[Node, ...]], value: Node) -> Node:
+    return dice.choice(
+        [
+            dice.choice(triples)[2],
+            Literal(f"{value}\n"),
+            Literal(str(value), datatype=XSD.integer),
+            Literal(""),
+            Literal(-1),
+            Literal(True),
+            SH.IRI,
+        ]
+    )
