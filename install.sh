@@ -105,11 +105,21 @@ has_pfm() {
     compgen -G '/usr/lib/*/libpfm.so.4' >/dev/null || compgen -G '/usr/lib*/libpfm.so.4' >/dev/null
 }
 
+# Firmware without SMBIOS tables, for whose architectures there is no dmidecode.
+has_no_tables() {
+    case $(uname -m) in
+        x86_64 | aarch64 | riscv64) return 1 ;;
+    esac
+}
+
 missing_packages() {
     pcp_is_whole || echo pcp
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
     [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
     has_pfm || echo libpfm4
+    [ -x /usr/sbin/dmidecode ] || has_no_tables || echo dmidecode
+    # CPUID is an instruction of x86.
+    [ -x /usr/bin/cpuid ] || [ "$(uname -m)" != x86_64 ] || echo cpuid
     "$PYTHON" -c 'import ensurepip' 2>/dev/null || echo python3-venv
     has_java || echo default-jre-headless
     command -v setpriv >/dev/null || echo util-linux

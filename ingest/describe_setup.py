@@ -47,8 +47,11 @@ def _host(triples: Triples, node: URIRef, facts: Facts) -> None:
 def _threads(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
     """Which threads are online; those that hwloc does not show are described here."""
     lists = (facts.get("cpu_state") or {}).get("lists") or {}
-    shown = {t["os_index"] for t in (facts.get("hwloc") or {}).get("threads") or []}
+    threads = (facts.get("hwloc") or {}).get("threads") or []
+    shown = {thread["os_index"] for thread in threads}
     online, offline = set(lists.get("online") or []), set(lists.get("offline") or [])
+    # One that went offline between two sources was online for hwloc.
+    offline -= {thread["os_index"] for thread in threads if thread["allowed"]}
     offline &= shown | set(lists.get("present") or [])
     for index in sorted(offline - shown):
         triples.node(

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 from typing import Any
 
 from ingest.dmi import real
@@ -131,7 +132,7 @@ def _nics(node: Node) -> Iterator[dict[str, Any]]:
                 "mac": _mac(_text(node, "serial")),
                 "speed": _whole(node, "size"),
                 "driver": _setting(node, "driver"),
-                "ipv4": _setting(node, "ip"),
+                "ipv4": _address(_setting(node, "ip")),
                 "firmware": _setting(node, "firmware"),
                 "businfo": _text(node, "businfo"),
             }
@@ -179,6 +180,13 @@ def _text(node: Node, key: str, missing: str | None = None) -> Any:
 def _whole(node: Node, key: str) -> int | None:
     value = node.get(key)
     return value if type(value) is int and value > 0 else None
+
+
+def _address(text: str | None) -> str | None:
+    try:
+        return str(IPv4Address(text or ""))
+    except ValueError:
+        return None
 
 
 def _mac(text: str | None) -> str | None:

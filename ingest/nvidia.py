@@ -119,7 +119,7 @@ def _gpu(place: int, node: Element) -> dict[str, Any]:
             "power_readings/default_power_limit",
             "power_readings/power_limit",
         ),
-        "link_generation": _whole(node, *_link("pcie_gen/max_link_gen")),
+        "link_generation": _whole(node, *_link("pcie_gen/max_link_gen")) or None,
         "link_width": _width(node, *_link("link_widths/max_link_width")),
         "compute_mode": _text(node, "compute_mode"),
         "persistence": _switch(_text(node, "persistence_mode")),
@@ -159,7 +159,7 @@ def _text(node: Element, *paths: str) -> str | None:
 
 def _whole(node: Element, *paths: str) -> int | None:
     try:
-        return read_whole(_text(node, *paths) or "")
+        return max(read_whole(_text(node, *paths) or ""), 0)
     except ValueError:
         return None
 
@@ -167,7 +167,7 @@ def _whole(node: Element, *paths: str) -> int | None:
 def _width(node: Element, *paths: str) -> int | None:
     """``16x`` is 16."""
     try:
-        return read_whole((_text(node, *paths) or "").removesuffix("x"))
+        return read_whole((_text(node, *paths) or "").removesuffix("x")) or None
     except ValueError:
         return None
 

@@ -105,7 +105,7 @@ def _wear(document: Node) -> int | None:
         ("scsi_percentage_used_endurance_indicator",),
     ):
         if (used := _whole(document, *path)) is not None:
-            return used
+            return min(used, 255)  # as far as NVMe counts
     table = _get(document, "ata_smart_attributes", "table")
     for row in table if isinstance(table, list) else []:
         known = isinstance(row, dict) and _WEAR.get(row.get("id", 0))

@@ -82,6 +82,8 @@ def _tlb(
     entries: int,
     ways: int | None = None,
 ) -> Tlb:
+    if ways and ways > entries:  # what some hypervisors make of it
+        ways = None
     fully = ways == entries
     return {
         "level": level,
