@@ -37,13 +37,13 @@ Moment = Annotated[
 
 @dataclass(frozen=True)
 class Past:
-    """The states of a host, and what changed from one of them to another."""
+    """The states of a host, and what changed from one to another; all may be none."""
 
     host: str
     states: Sequence[State]
-    older: State
-    newer: State
-    changes: Sequence[Change]
+    older: State | None = None
+    newer: State | None = None
+    changes: Sequence[Change] = ()
 
 
 @router.get(
@@ -101,7 +101,8 @@ async def _past(services: Services, host: str, first: str, last: str) -> Past:
     text = states_query(services.iris, host)
     states = read_states(await _rows(services.history.query, text))
     if not states:
-        raise await _without_past(services, host)
+        await _check_known(services, host)
+        return Past(host, states)
     try:
         older, newer = pair(states, host, first, last)
     except NoSuchStateError as error:
@@ -117,12 +118,11 @@ async def _rows(query: Any, text: str) -> Rows:
     return read_rows(await query(text, JSON_RESULTS))
 
 
-async def _without_past(services: Services, host: str) -> NotFoundError:
+async def _check_known(services: Services, host: str) -> None:
+    """Raise NotFoundError for a host of which nothing is known, now or before."""
     known = await nodes.hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
-        return unknown_host(host, known)
-    detail = f"nothing is recorded of the past of {host}: its next probe begins it"
-    return NotFoundError("no-history", "No history", detail)
+        raise unknown_host(host, known)
 
 
 def _page(request: Request, services: Services, past: Past) -> Response:

@@ -114,3 +114,16 @@ def test_saved_queries_of_the_past_ask_the_past(api: httpx.Client) -> None:
     assert listed["history/vanished"]["dataset"] == "history"
     page = api.get("/queries/history/states", headers={"Accept": "text/html"}).text
     assert "Open in the editor" not in page
+
+
+def test_a_host_without_a_past(fuseki: str, api: httpx.Client, base: str) -> None:
+    graph_ = f"{base}/graph/history/n1"
+    with Endpoint(f"{fuseki}/history") as history:
+        kept = history.get_graph(graph_)
+        history.update(f"DROP GRAPH <{graph_}>")
+        try:
+            assert api.get("/history/n1").json()["states"] == []
+            page = api.get("/history/n1", headers={"Accept": "text/html"})
+            assert "Nothing is recorded" in page.text
+        finally:
+            history.put_graph(graph_, kept)
