@@ -80,9 +80,10 @@ PLANTED: dict[str, Callable[[list[Interface]], None]] = {
 def documents() -> dict[str, bytes]:
     """Every twin in every version, then a planted error each."""
     twins: dict[str, Twin] = {"everything": everything(), "texts": texts()}
-    twins |= {"large": large()}
     twins |= dict(machines())
-    found = {f"{n}.{v}": t.document(v) for n, t in twins.items() for v in VERSIONS}
+    # Versions 3 and 4 differ in a unit and their contexts.
+    found = {f"large.{version}": large().document(version) for version in (2, 4)}
+    found |= {f"{n}.{v}": t.document(v) for n, t in twins.items() for v in VERSIONS}
     for error, plant in PLANTED.items():
         document = json.loads(found["everything.2"])
         plant(document)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,14 @@ class Twin:
         return b"".join(document(export(self.triples, self.node, BASE, version)))
 
 
+@cache
 def everything() -> Twin:
     """One of every class that table 4.2 of the thesis names."""
     graph = Graph().parse(EVERYTHING)
     return Twin(ODD_HOST, list(graph))  # type: ignore[arg-type]
 
 
+@cache
 def large(threads: str = "pack:2 numa:4 l3:2 l2:12 l1d:1 core:1 pu:2") -> Twin:
     """A host of 384 threads with the whole monitor set: some 40,000 triples."""
     document = big_document("large", topology(threads))
