@@ -26,6 +26,7 @@ from ingest.tar import Entry, read_entries
 _MOST = MAX_TOTAL + 2 * MAX_OUTPUT
 _MOST_ENTRIES = 500_000
 _BESIDE = 1 << 20
+_MEMORY = "/dev/shm"  # noqa: S108
 _FOLDERS = {"root", "tools"}
 # What only the disk or the system here can be blamed for.
 _OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EMFILE}
@@ -55,8 +56,18 @@ def unpacked(read: Read) -> Iterator[Copied]:
     ``read`` gives at most so many bytes, none at the end. What stands before the copy,
     such as what a login prints, is skipped.
     """
-    with tempfile.TemporaryDirectory(prefix="supertwin-") as folder:
+    with tempfile.TemporaryDirectory(prefix="supertwin-", dir=_place_for()) as folder:
         yield unpack(read, Path(folder))
+
+
+def _place_for() -> str | None:
+    """Memory where there is enough: a copy is tens of thousands of small files."""
+    try:
+        disk = os.statvfs(_MEMORY)
+    except OSError:
+        return None
+    free = disk.f_bavail * disk.f_frsize
+    return _MEMORY if free > 2 * _MOST and os.access(_MEMORY, os.W_OK) else None
 
 
 def unpack(read: Read, folder: Path) -> Copied:

@@ -115,7 +115,9 @@ FILES = [
     *_below("/sys/block", "* */queue/*"),
     *_below("/sys/class/block/*", "* device/* device/device/numa_node"),
     "/run/udev/data/b*",
-    *_below("/sys/class/net", "* */* */device/numa_node */device/infiniband/*"),
+    *_below("/sys/class/net/*", "* device/driver device/subsystem device/numa_node"),
+    "/sys/class/net/*/device/infiniband/*",
+    "/sys/class/net/*",
     "/sys/class/net/*/bonding_slave/*",
     *_below("/sys/class/infiniband/*", "* ports/*/* ports/*/gids/*"),
     *_below("/sys/class", "drm/* drm/*/dev drm/*/device dma/* ve/*/* bxi/*/*"),
@@ -357,6 +359,7 @@ class Run(threading.Thread):
         self.outcome: dict[str, Any] = {"reason": None, "missing": False}
         self._tool, self._argv = tool, argv
         self._process: subprocess.Popen[bytes] | None = None
+        self._over = False
 
     def run(self) -> None:
         """Run the tool within its time."""
@@ -365,7 +368,8 @@ class Run(threading.Thread):
         self.outcome["seconds"] = round(time.monotonic() - begun, 3)
 
     def kill(self) -> None:
-        """End the tool and all that it started."""
+        """End the tool and all that it started, or keep it from being started."""
+        self._over = True
         if self._process and self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -389,6 +393,8 @@ class Run(threading.Thread):
             self._process = process = _start(self._argv)
         except OSError as error:
             return f"{self._argv[0]} cannot be run there ({error.strerror})"
+        if self._over:
+            self.kill()
         complaints: list[bytes] = []
         listener = threading.Thread(
             target=lambda: complaints.append(_drain(process.stderr, 1 << 16)),
@@ -396,6 +402,7 @@ class Run(threading.Thread):
         )
         listener.start()
         timer = threading.Timer(tool.timeout, self.kill)
+        timer.daemon = True
         timer.start()
         self.output = _drain(process.stdout, MAX_OUTPUT + 1)
         status = process.wait()
@@ -462,9 +469,17 @@ def _watch(out: int, runs: list[Run], until: float) -> None:
     poll.register(out, 0)
     while not poll.poll(500) and time.monotonic() < until:
         pass
+    _end(runs)
+    os._exit(1)
+
+
+def _end(runs: list[Run]) -> None:
     for run in runs:
         run.kill()
-    os._exit(1)
+    for run in runs:
+        # One may just be starting its tool.
+        if run.is_alive():
+            run.join(2.0)
 
 
 def collect(tar: tarfile.TarFile, runs: list[Run], until: float) -> None:
@@ -513,8 +528,7 @@ def main() -> int:
     except BrokenPipeError:
         return 1
     finally:
-        for run in runs:
-            run.kill()
+        _end(runs)
     return 0
 
 

@@ -74,7 +74,7 @@ def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, A
     """
     if address is None and not machine.is_here:
         raise SourceMissingError(
-            "a copy of files holds no metrics: start pmcd there, and probe it over ssh"
+            "no PMCD was reached there: start pmcd on it, and probe it over ssh"
         )
     address = address or LOCAL
     try:

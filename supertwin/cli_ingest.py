@@ -2,12 +2,15 @@
 
 import json
 import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ingest import machine_files as files
 from ingest.probe import check_host, probe
+from ingest.remote import probe_copy, probe_remote
 from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
 from supertwin.stack import pmcd_address
@@ -15,17 +18,53 @@ from supertwin.summary import twin_line
 
 
 @click.command("probe")
+@click.argument("address", required=False)
 @click.option("--out", type=click.Path(path_type=Path), help="Write the facts here.")
-def probe_command(out: Path | None) -> None:
-    """Collect the facts of this machine as JSON; nothing is loaded."""
+@click.option(
+    "--collected",
+    type=click.Path(path_type=Path),
+    help="A file that `python3 ingest/collect.py` wrote on another machine.",
+)
+@click.option("--host", help="Name of that machine; its own host name if left out.")
+@click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
+def probe_command(
+    address: str | None,
+    out: Path | None,
+    collected: Path | None,
+    host: str | None,
+    no_sudo: bool,
+) -> None:
+    """Collect the facts of a machine as JSON; nothing is loaded.
+
+    ADDRESS is that of another machine, such as ssh://me@node1; this one if left out.
+    """
     settings = Settings()
-    document = probe(check_host(settings.host), pmcd_address(settings), _progress)
+    if address and collected:
+        raise click.UsageError("give an address or --collected, not both")
+    if host and not (address or collected):
+        raise click.UsageError("--host names another machine, and none is given")
+    if address:
+        document = _probe_remote(settings, address, host, not no_sudo)
+    elif collected:
+        document = probe_copy(collected, host, _progress)
+    else:
+        document = probe(check_host(settings.host), pmcd_address(settings), _progress)
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     if out is None:
         click.echo(text, nl=False)
     else:
         write_whole(out, text)
-        click.echo(f"facts of {settings.host} written to {out}", err=True)
+        click.echo(f"facts of {document['host']} written to {out}", err=True)
+
+
+def _probe_remote(
+    settings: Settings, address: str, host: str | None, sudo: bool
+) -> dict[str, Any]:
+    # Its login is closed and its copy removed, however we are ended.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    config = settings.ssh_config
+    return probe_remote(address, host, _progress, config=config, sudo=sudo)
 
 
 @click.command("ingest")
@@ -45,6 +84,12 @@ def probe_command(out: Path | None) -> None:
     help="A probe file of the original SuperTwin.",
 )
 @click.option(
+    "--collected",
+    "collected_file",
+    type=click.Path(path_type=Path),
+    help="A file that `python3 ingest/collect.py` wrote on another machine.",
+)
+@click.option(
     "--host", help="Name of the machine in the file; this one's is SUPERTWIN_HOST."
 )
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
@@ -52,14 +97,18 @@ def ingest_command(
     probe_file: Path | None,
     hwloc_file: Path | None,
     original_file: Path | None,
+    collected_file: Path | None,
     host: str | None,
     confirm: bool,
 ) -> None:
     """Make a machine's facts its twin; without a file, this machine's, probed now."""
     settings = Settings()
-    given = [path for path in (probe_file, hwloc_file, original_file) if path]
+    every = (probe_file, hwloc_file, original_file, collected_file)
+    given = [path for path in every if path]
     if len(given) > 1:
-        raise click.UsageError("give one file: --probe, --hwloc or --supertwin-json")
+        raise click.UsageError(
+            "give one file: --probe, --hwloc, --supertwin-json or --collected"
+        )
     if host and not given:
         raise click.UsageError("--host names the machine of a file, and none is given")
     if hwloc_file and not host:
@@ -70,6 +119,8 @@ def ingest_command(
         document = files.original_file(original_file, host)
     elif probe_file:
         document = files.probe_file(probe_file, host)
+    elif collected_file:
+        document = probe_copy(collected_file, host, _progress)
     else:
         document = probe(check_host(settings.host), pmcd_address(settings), _progress)
     for line in (document["facts"].get("original") or {}).get("disagreements", []):

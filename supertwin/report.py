@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from dashboards.errors import DashboardError
 from dtdl.errors import DtdlError
-from ingest.errors import IngestError, NotConformingError
+from ingest.errors import BrokenOffError, IngestError, NotConformingError
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
 from supertwin.errors import MendableError, SuperTwinError
 
@@ -56,7 +56,7 @@ def exit_code(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, QuerySyntaxError | FileNotFoundError):
         return MendableError.exit_code
-    if isinstance(error, EndpointError):
+    if isinstance(error, EndpointError | BrokenOffError):
         return SuperTwinError.exit_code
     mendable = (
         DashboardError,

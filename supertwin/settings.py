@@ -78,6 +78,11 @@ class Settings(BaseSettings):
         "`http://localhost:3000`, separated by commas. `*`, every origin, needs "
         "`reader_password`.",
     )
+    ssh_config: Path | None = Field(
+        default=None,
+        description="What ssh reads instead of `~/.ssh/config` and the system's, when "
+        "another machine is probed.",
+    )
     fuseki_port: Port = Field(default=3030, description="Port of the local Fuseki.")
     store_port: Port = Field(
         default=8428, description="Port of the local VictoriaMetrics."

@@ -6,8 +6,11 @@ it is to make a network.
 
 import itertools
 import os
+import re
 import shlex
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from tests.servers import Server
@@ -48,9 +51,10 @@ class Sshd(Server):
     what stands in their place over there.
     """
 
-    def __init__(
-        self, folder: Path, *options: str, over: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, *options: str, over: dict[str, str] | None = None) -> None:
+        # Other users have to get in, which pytest's own folders forbid.
+        folder = Path(tempfile.mkdtemp(prefix="sshd-", dir="/tmp"))
+        folder.chmod(0o755)
         super().__init__(folder)
         number = next(_NUMBERS)
         place = (os.getpid() * 4 + number) % (1 << 14)
@@ -90,8 +94,18 @@ class Sshd(Server):
 
     def clean(self) -> None:
         super().clean()
+        shutil.rmtree(self.folder)
         _quietly("ip", "link", "del", f"{self._link}a")
         _quietly("ip", "netns", "del", self._space)
+
+    def set_shell(self, body: str) -> None:
+        """Let the user's login shell be a script."""
+        shell = self.folder / "shell"
+        shell.write_text(f"#!/bin/sh\n{body}\n")
+        shell.chmod(0o755)
+        passwd = self.folder / "passwd"
+        text = re.sub("/home:.*", f"/home:{shell}", passwd.read_text())
+        passwd.write_text(text)
 
     def url(self, user: str = "root") -> str:
         """Its address with the user of that name."""
@@ -114,9 +128,6 @@ class Sshd(Server):
         authorized.write_text((self.folder / "user_key.pub").read_text())
         # sshd reads it as the user that logs in.
         authorized.chmod(0o644)
-        for folder in (self.folder, *self.folder.parents):
-            if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
-                folder.chmod(folder.stat().st_mode | 0o011)
         self.config.write_text(
             _CLIENT.format(folder=self.folder, address=self.address, user=USER)
         )
@@ -137,10 +148,11 @@ class Sshd(Server):
         _run(*there, "link", "set", "lo", "up")
 
     def _accounts(self) -> dict[str, str]:
-        """One user more than here, without rights."""
-        home = self.folder / "home"
-        home.mkdir()
-        os.chown(home, _UID, _UID)
+        """One user more than here, without rights; root without its own profile."""
+        for name, uid in (("home", _UID), ("root", 0)):
+            (self.folder / name).mkdir(mode=0o700)
+            os.chown(self.folder / name, uid, uid)
+        home, root = self.folder / "home", f"root:x:0:0:root:{self.folder}/root:/bin/sh"
         lines = {
             "passwd": f"{USER}:x:{_UID}:{_UID}::{home}:/bin/sh\n",
             "shadow": f"{USER}:*:19000:0:99999:7:::\n",
@@ -148,7 +160,10 @@ class Sshd(Server):
         }
         for name, line in lines.items():
             new = self.folder / name
-            new.write_text(Path("/etc", name).read_text() + line)
+            text = re.sub(
+                r"^root:.*:/.*$", root, Path("/etc", name).read_text(), 0, re.M
+            )
+            new.write_text(text + line)
             new.chmod(0o600 if name == "shadow" else 0o644)
         return {f"/etc/{name}": str(self.folder / name) for name in lines}
 

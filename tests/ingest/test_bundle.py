@@ -1,0 +1,194 @@
+"""Copies of machines from anybody: whole, cut short, damaged and hostile."""
+
+import io
+import itertools
+import json
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest import bundle
+from ingest.bundle import unpack, unpacked
+from ingest.collect import FIRST, LAST
+from ingest.errors import BundleError, SourceMissingError, SourceRefusedError
+
+LINK, FOLDER = tarfile.SYMTYPE, tarfile.DIRTYPE
+Given = tuple[str, bytes, bytes, str]
+
+
+def file(name: str, content: bytes = b"x", kind: bytes = tarfile.REGTYPE) -> Given:
+    return name, content, kind, ""
+
+
+def link(name: str, target: str, kind: bytes = LINK) -> Given:
+    return name, b"", kind, target
+
+
+def copy(*entries: Given, tools: Any = None, last: bool = True) -> bytes:
+    """A copy as the collector writes it, with these entries."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        ending = [file(LAST, json.dumps({"tools": tools or {}}).encode())] * last
+        for name, content, kind, target in [file(FIRST, b"{}"), *entries, *ending]:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname, info.size = kind, target, len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def reader(content: bytes) -> Callable[[int], bytes]:
+    """A stream that gives what it has in small pieces."""
+    stream = io.BytesIO(content)
+    return lambda most: stream.read(min(most, 1000))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_files_folders_and_links(tmp_path: Path) -> None:
+    long = "root/" + "/".join(["a" * 60] * 4)
+    content = copy(
+        file("root/proc/cpuinfo", b"processor: 0\n"),
+        link("root/sys/class/net/eth0", "../../devices/eth0"),
+        file("root/sys/devices/eth0/mtu", b"1500\n"),
+        file("root/sys/empty", b"", FOLDER),
+        file(long, b"deep"),
+        link("root/l", "./" + "b/" * 90),
+        file("tools/architecture", b"x86_64"),
+        tools={"architecture": {"reason": None}},
+    )
+    copied = unpack(reader(content), tmp_path)
+    root = copied.machine.root
+    assert (root / "sys/class/net/eth0/mtu").read_text() == "1500\n"
+    assert (root / "sys/empty").is_dir()
+    assert (tmp_path / long).read_text() == "deep"
+    assert copied.machine.tool("architecture") == b"x86_64"
+    assert "Architecture: x86_64" in (root / "proc/hwloc-nofile-info").read_text()
+    assert (copied.as_root, copied.cut, copied.unread) == (False, "", [])
+
+
+def test_tools_that_failed_over_there_say_why(tmp_path: Path) -> None:
+    missing = {"reason": "lshw is not installed there", "missing": True}
+    refused = {"reason": "dmidecode\x1b[2J needs\nroot", "missing": False}
+    content = copy(
+        file("tools/lshw", b""), tools={"lshw": missing, "dmidecode": refused}
+    )
+    machine = unpack(reader(content), tmp_path).machine
+    with pytest.raises(SourceMissingError, match="lshw is not installed there"):
+        machine.tool("lshw")
+    with pytest.raises(SourceRefusedError, match=r"^dmidecode \[2J needs root$"):
+        machine.tool("dmidecode")
+    with pytest.raises(SourceMissingError, match="was not asked"):
+        machine.tool("nvidia-smi")
+
+
+def test_what_a_login_prints_before_the_copy_is_skipped(tmp_path: Path) -> None:
+    motd = b"Welcome to n1!\r\n\x1b[1mLast login: never\x1b[0m\n" * 500
+    copied = unpack(reader(motd + copy(file("root/x"))), tmp_path)
+    assert (copied.machine.root / "x").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("entries", "why"),
+    [
+        ([file("../evil")], "outside it"),
+        ([file("root/../../evil")], "outside it"),
+        ([file("/etc/evil")], "outside it"),
+        ([file("root//evil")], "outside it"),
+        ([file("root/./evil")], "outside it"),
+        ([file("evil")], "outside it"),
+        ([file("root")], "outside it"),
+        ([file("root/\x1b[31mevil\n/..")], "outside it"),
+        ([link("root/a", "/etc")], "leads out"),
+        ([link("root/a", "../../..")], "leads out"),
+        ([link("root/b", ".."), link("root/a", "b/../..")], "leads out"),
+        ([link("root/a", "b"), link("root/b", "a")], "leads out"),
+        ([link("root/a", "..")], "leads out"),
+        ([link("tools/a", "../root")], "no file"),
+        ([link("root/a", "d"), file("root/a/evil")], "cannot be used"),
+        ([file("root/a"), file("root/a")], "cannot be used"),
+        ([file("root/a"), file("root/a/b")], "cannot be used"),
+        ([file("root/" + "n" * 300)], "cannot be used"),
+        ([link("root/a", "root/b", tarfile.LNKTYPE)], "no file, folder or link"),
+        ([file("root/a", b"", tarfile.CHRTYPE)], "no file, folder or link"),
+        ([file("root/a", b"", tarfile.BLKTYPE)], "no file, folder or link"),
+        ([file("root/a", b"", tarfile.FIFOTYPE)], "no file, folder or link"),
+        ([file("root/a", b"", tarfile.GNUTYPE_SPARSE)], "no file, folder or link"),
+        ([file("root/a", b"10 a=b\n", tarfile.XHDTYPE)], "no file, folder or link"),
+        ([file("x", b"a" * 5000, tarfile.GNUTYPE_LONGNAME)], "4096 are allowed"),
+        ([file(LAST, b"[" * 100000)], "cannot be read"),
+        ([file(LAST, b"[]")], "cannot be read"),
+    ],
+)
+def test_hostile_copies(tmp_path: Path, entries: list[Given], why: str) -> None:
+    place = tmp_path / "a" / "b"
+    place.mkdir(parents=True)
+    with pytest.raises(BundleError) as caught:
+        unpack(reader(copy(*entries)), place)
+    assert why in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert [path for path in tmp_path.rglob("*") if place not in path.parents] == [
+        tmp_path / "a",
+        place,
+    ]
+
+
+def test_a_file_that_says_it_is_huge(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("root/a")
+    info.size = 1 << 50
+    content = copy(last=False)[:1024] + info.tobuf(tarfile.GNU_FORMAT)
+    with pytest.raises(BundleError, match="67108864 are allowed"):
+        unpack(reader(content), tmp_path)
+
+
+def test_garbage_that_never_ends(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="no copy of a machine .it begins with 'yyy"):
+        unpack(lambda most: b"y" * most, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [("_MOST", "larger than 0 MiB"), ("_MOST_ENTRIES", "more than 500 entries")],
+)
+def test_copies_that_never_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, why: str
+) -> None:
+    def entries() -> Iterator[bytes]:
+        yield copy(last=False)[:1024]
+        for number in itertools.count():
+            yield tarfile.TarInfo(f"root/{number}").tobuf(tarfile.GNU_FORMAT)
+
+    monkeypatch.setattr(bundle, limit, 500)
+    pieces = entries()
+    with pytest.raises(BundleError, match=why):
+        unpack(lambda most: next(pieces), tmp_path)
+
+
+@pytest.mark.parametrize("left", [*range(0, 2048, 512), 1, 700, 1030, 2000])
+def test_copies_that_are_cut_short(tmp_path: Path, left: int) -> None:
+    content = copy(file("root/a", b"a" * 600))
+    with pytest.raises(BundleError) as caught:
+        unpack(reader(content[:left]), tmp_path)
+    assert "cut short" in str(caught.value) or "no copy" in str(caught.value)
+
+
+def test_copies_that_are_damaged(tmp_path: Path) -> None:
+    content = bytearray(copy(file("root/a")))
+    content[1024 + 10] ^= 1
+    with pytest.raises(BundleError, match="damaged"):
+        unpack(reader(bytes(content)), tmp_path)
+
+
+def test_nothing_is_left_of_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setattr(bundle, "_MEMORY", folder)
+        with unpacked(reader(copy(file("root/a")))) as copied:
+            assert copied.machine.root.is_relative_to(folder)
+        with pytest.raises(BundleError), unpacked(reader(copy(file("evil")))):
+            pass
+        assert names(Path(folder)) == []

@@ -1,0 +1,204 @@
+"""The collector by itself: what it runs on, what it copies, and how it ends."""
+
+import ast
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ingest import collect
+from ingest.bundle import unpacked
+from ingest.hwloc import read_hwloc
+from ingest.machine import HERE, Machine
+
+SCRIPT = Path(collect.__file__)
+
+
+def start(path: Path, *words: str) -> subprocess.Popen[bytes]:
+    """The collector at work, with a PATH of the test's choice."""
+    return subprocess.Popen(
+        [sys.executable, "-ISB", *words, SCRIPT],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PATH": str(path)},
+    )
+
+
+def script(folder: Path, name: str, body: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture(scope="module")
+def copied() -> Iterator[bytes]:
+    """What it writes on this machine."""
+    with start(Path("/usr/bin")) as process:
+        output, complaints = process.communicate(timeout=60)
+    assert (process.returncode, complaints) == (0, b"")
+    yield output
+
+
+def test_its_syntax_is_that_of_python_3_8() -> None:
+    ast.parse(SCRIPT.read_text("utf-8"), feature_version=(3, 8))
+
+
+def test_it_stands_alone() -> None:
+    for node in ast.walk(ast.parse(SCRIPT.read_text("utf-8"))):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_a_copy_is_a_tar_that_any_tool_reads(copied: bytes) -> None:
+    with tarfile.open(fileobj=io.BytesIO(copied)) as tar:
+        names = tar.getnames()
+    assert (names[0], names[-1]) == (collect.FIRST, collect.LAST)
+    assert len(names) == len(set(names))
+    assert {"root/proc/cpuinfo", "root/proc/sys/kernel/hostname"} <= set(names)
+    assert {f"tools/{name}" for name in collect.CALLS} <= set(names)
+
+
+def test_hwloc_reads_the_copied_files_as_the_machine(copied: bytes) -> None:
+    """Without what lstopo printed there: what only CPUID says is not in the files."""
+    live = read_hwloc(HERE)
+    with unpacked(io.BytesIO(copied).read1) as copy:
+        files_only = Machine(copy.machine.root, copy.machine.tools, {})
+        facts = read_hwloc(files_only)
+    for cache in (*live["caches"], *facts["caches"]):
+        cache["inclusive"] = None
+    skipped = {"xml", "info"}
+    assert {k: v for k, v in facts.items() if k not in skipped} == {
+        k: v for k, v in live.items() if k not in skipped
+    }
+
+
+def test_every_tool_is_bounded_and_says_why_it_failed(tmp_path: Path) -> None:
+    path = tmp_path / "bin"
+    script(path, "lshw", "echo '[]'; echo first >&2; echo no luck >&2; exit 3")
+    script(path, "lstopo-no-graphics", "echo '<topology/>'")
+    script(path, "nvidia-smi", "head -c 70000000 /dev/zero")
+    for name in ("cpuid", "dmidecode"):
+        script(path, name, "echo x")
+    shutil.copy("/usr/bin/head", path)
+    with start(path) as process:
+        output, _ = process.communicate(timeout=60)
+    with unpacked(io.BytesIO(output).read1) as copy:
+        outcomes = copy.machine.outcomes or {}
+        assert copy.machine.tool("lstopo") == b"<topology/>\n"
+    assert outcomes["lshw"]["reason"] == "lshw failed there with status 3 (no luck)"
+    assert (
+        outcomes["nvidia-smi"]["reason"] == "nvidia-smi printed more than 64 MiB there"
+    )
+
+
+def slow(folder: Path) -> tuple[Path, Path]:
+    """A PATH on which lshw hangs, and the file that has the number of its process."""
+    pid = folder / "pid"
+    script(folder / "bin", "lshw", f"echo $$ > {pid}; exec sleep 100")
+    return folder / "bin", pid
+
+
+def wait_for(pid: Path) -> int:
+    until = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text().strip()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return int(pid.read_text())
+
+
+def ends(pid: int) -> bool:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_nobody_listens_any_more(tmp_path: Path) -> None:
+    path, pid = slow(tmp_path)
+    with start(path) as process:
+        tool = wait_for(pid)
+        assert process.stdout
+        process.stdout.close()
+        assert process.wait(10) == 1
+        assert ends(tool)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_its_tools_when_it_is_ended(tmp_path: Path, number: int) -> None:
+    path, pid = slow(tmp_path)
+    with start(path) as process:
+        tool = wait_for(pid)
+        process.send_signal(number)
+        process.communicate(timeout=10)
+        assert process.returncode == 1
+        assert ends(tool)
+
+
+def test_a_terminal_gets_no_copy(tmp_path: Path) -> None:
+    leader, follower = os.openpty()
+    try:
+        words = [sys.executable, str(SCRIPT)]
+        done = subprocess.run(words, stdout=follower, timeout=20, check=False)
+        said = os.read(leader, 1000).decode()
+    finally:
+        os.close(leader)
+        os.close(follower)
+    assert done.returncode == 2
+    assert "collect.py > machine.tar" in said
+
+
+def test_links_are_kept_and_none_leaves_the_copy(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    (folder / "real").mkdir()
+    (folder / "real/value").write_text("1")
+    (folder / "link").symlink_to("real")
+    (folder / "far").symlink_to("../" * 30 + str(folder / "real").lstrip("/"))
+    (folder / "loop").symlink_to("loop")
+    (folder / "gone").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe")
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        copy = collect.Copy(tar, time.monotonic() + 10)
+        copy.take(f"{folder}/*")
+        copy.take(f"{folder}/*/value")
+    with tarfile.open(fileobj=io.BytesIO(out.getvalue())) as tar:
+        found = {
+            m.name.removeprefix(f"root{folder}/"): m.linkname or m.type.decode()
+            for m in tar
+        }
+    assert found.pop("real/value") == "0"
+    assert found == {
+        "real": "5",
+        "link": "real",
+        "far": "real",
+        "loop": "loop",
+        "gone": "nowhere",
+    }
+
+
+def test_what_may_not_be_read_is_named_and_too_much_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x" * 100)
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        late = collect.Copy(tar, time.monotonic() - 1)
+        late.take(f"{tmp_path}/*")
+        assert late.cut == f"more than {collect.SECONDS} s"
+    assert json.dumps(late.unread) == "[]"

@@ -1,0 +1,328 @@
+"""Probing over ssh: a real sshd, in a network of its own; every way that it fails."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from ingest import collect, remote, ssh
+from ingest.document import check_document
+from ingest.errors import BrokenOffError, IngestError, RemoteError
+from ingest.probe import probe
+from ingest.remote import probe_copy, probe_remote
+from supertwin.cli import main
+from tests.ingest.test_collect import ends, slow, wait_for
+from tests.sshd import USER, Sshd, without_python
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network namespace and accounts of its own need root"
+)
+
+SYSTEM_PATH = "SetEnv PATH=/usr/bin:/bin"
+
+
+@pytest.fixture(scope="module")
+def pcp_run(pmcd: str) -> Path:
+    """The folder of a running PMCD's socket."""
+    return Path(pmcd.removeprefix("unix://")).parent
+
+
+@pytest.fixture(scope="module")
+def sshd(pcp_run: Path) -> Iterator[Sshd]:
+    """A host with a PMCD, whose user may use sudo for nothing."""
+    with Sshd(SYSTEM_PATH, over={"/run/pcp": str(pcp_run)}) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def document(sshd: Sshd) -> dict[str, Any]:
+    """This machine, probed over ssh as root."""
+    return probe_remote(sshd.url(), config=sshd.config)
+
+
+def refusal(server: Sshd, address: str | None = None) -> str:
+    """The one line that a probe ends with."""
+    with pytest.raises(IngestError) as caught:
+        probe_remote(address or server.url(), config=server.config)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def processes() -> str:
+    """All commands at work."""
+    return subprocess.run(
+        ["ps", "-e", "-o", "args="], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_the_facts_are_those_of_a_local_probe(
+    document: dict[str, Any], pmcd: str
+) -> None:
+    local = probe("vm", pmcd)["facts"]
+    found = json.loads(json.dumps(document))["facts"]
+    check_document(document)
+    # The network is another one, and libpfm4 knows only where it runs.
+    for facts in (local, found):
+        facts.pop("pfm", None)
+        facts["pcp"] = sorted(metric["name"] for metric in facts["pcp"]["metrics"])
+        for nic in facts["nics"]:
+            for key in ("ipv4", "ipv6", "firmware", "permanent_mac"):
+                nic.pop(key, None)
+        facts["lshw"].pop("nics")
+        for key in ("xml", "info"):
+            facts["hwloc"].pop(key, None)
+        facts.pop("cgroups", None)
+    assert found.keys() == local.keys()
+    for name, facts in local.items():
+        assert found[name] == json.loads(json.dumps(facts)), name
+
+
+def test_the_document_says_where_it_comes_from(
+    document: dict[str, Any], sshd: Sshd
+) -> None:
+    own = Path("/proc/sys/kernel/hostname").read_text().strip()
+    assert (document["host"], document["address"]) == (own, sshd.url())
+    assert document["facts"]["pcp"]["address"] == sshd.url()
+    assert document["collected"] == {"root": True, "unread": [], "cut": ""}
+    assert "machine that it runs on" in document["sources"]["pfm"]["reason"]
+
+
+def test_a_user_without_rights_is_told_what_is_missing(sshd: Sshd) -> None:
+    home = sshd.folder / "home"
+    lines: list[str] = []
+    found = probe_remote("ssh://twin-node", "n7", lines.append, config=sshd.config)
+    assert (found["host"], found["collected"]["root"]) == ("n7", False)
+    assert found["sources"]["hwloc"]["ok"]
+    assert "dmidecode needs root: probe as root, or let sudo" in json.dumps(found)
+    assert lines[0] == "ssh://twin-node: connected"
+    # Nothing is left: no file, no process, no login.
+    assert not list(home.iterdir())
+    assert "-ISB -" not in processes()
+    assert not list(Path("/dev/shm").glob("supertwin-*"))
+    until = time.monotonic() + 5
+    while sshd.sessions() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not sshd.sessions()
+
+
+def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -> None:
+    sudoers = tmp_path / "sudoers"
+    sudoers.write_text(f"{USER} ALL=(ALL) NOPASSWD: ALL\n")
+    sudoers.chmod(0o440)
+    secret = tmp_path / "machine-id"
+    secret.write_text("0123456789abcdef0123456789abcdef\n")
+    secret.chmod(0o600)
+    over = {"/etc/sudoers": str(sudoers), "/etc/machine-id": str(secret)}
+    with Sshd(SYSTEM_PATH, over=over) as server:
+        url, config = server.url(USER), server.config
+        as_root = probe_remote(url, config=config)
+        lines: list[str] = []
+        as_user = probe_remote(url, None, lines.append, config=config, sudo=False)
+    assert as_root["collected"]["root"]
+    assert as_root["facts"]["os"]["machine_id"] == secret.read_text().strip()
+    assert not as_user["collected"]["root"]
+    assert as_user["facts"]["os"]["machine_id"] is None
+    assert as_user["collected"]["unread"] == ["/etc/machine-id"]
+    assert (
+        f"{url}: without root, /etc/machine-id could not be read: log in as root, or "
+        "let sudo ask no password there"
+    ) in lines
+
+
+def test_ipv6_and_ports(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_AS_USER", "echo no copy here; exit 0")
+    for place in (
+        f"[{sshd.address6}]",
+        f"[{sshd.address6}]:22",
+        f"{sshd.address}:2222",
+    ):
+        line = refusal(sshd, f"ssh://root@{place}")
+        assert "gave no copy of itself: this is no copy of a machine" in line
+
+
+def test_the_command_line(sshd: Sshd, tmp_path: Path) -> None:
+    out = tmp_path / "n1.json"
+    env = {"SUPERTWIN_SSH_CONFIG": str(sshd.config)}
+    words = ["probe", sshd.url(USER), "--host", "n1", "--out", str(out)]
+    done = CliRunner(env=env).invoke(main, words)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.endswith(f"facts of n1 written to {out}\n")
+    assert json.loads(out.read_text())["host"] == "n1"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["-oProxyCommand=id"], "No such option"),
+        (["--", "-oProxyCommand=id"], "is no address of a host"),
+        (["ssh://-oProxyCommand=id"], "is no address of a host"),
+        (["ssh://n1", "--collected", "x"], "give an address or --collected"),
+        (["--host", "n1"], "--host names another machine"),
+        (["ssh://n1", "--host", "a b"], "host name 'a b' cannot be used"),
+        (["--collected", "/nonexistent"], "No such file"),
+        (["--collected", "/etc/hostname"], "is no copy of a machine"),
+    ],
+)
+def test_what_the_command_line_refuses(words: list[str], why: str) -> None:
+    done = CliRunner().invoke(main, ["probe", *words])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert why in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unknown_key(sshd: Sshd, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    text = sshd.config.read_text()
+    config.write_text(text.replace(str(sshd.known_hosts), str(tmp_path / "none")))
+    with pytest.raises(
+        RemoteError, match=r"is not known: log in once with `ssh ssh://"
+    ):
+        probe_remote(sshd.url(), config=config)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_changed_key(sshd: Sshd, tmp_path: Path) -> None:
+    config, known = tmp_path / "config", tmp_path / "known"
+    text = sshd.config.read_text()
+    config.write_text(text.replace(str(sshd.known_hosts), str(known)))
+    other = (sshd.folder / "user_key.pub").read_text()
+    known.write_text(f"{sshd.address} {other}")
+    with pytest.raises(
+        RemoteError, match="is not the one in known_hosts: find out why"
+    ):
+        probe_remote(sshd.url(), config=config)
+
+
+def test_a_key_that_is_refused(sshd: Sshd, tmp_path: Path) -> None:
+    config, key = tmp_path / "config", tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", key], check=True)
+    mine = str(sshd.folder / "user_key")
+    config.write_text(sshd.config.read_text().replace(mine, str(key)))
+    with pytest.raises(RemoteError, match=r"refuses our keys .*Permission denied"):
+        probe_remote(sshd.url(), config=config)
+
+
+def test_hosts_that_are_not_there(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "refuses connections" in refusal(sshd, f"ssh://root@{sshd.address}:2")
+    assert "nothing resolves" in refusal(sshd, "ssh://no-such-host.invalid")
+    monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "1")
+    nobody = ".".join([*sshd.address.split(".")[:3], "255"])
+    assert "cannot be reached" in refusal(sshd, f"ssh://root@{nobody}")
+
+
+def test_a_configuration_that_ssh_refuses(sshd: Sshd, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text("NoSuchOption yes\n")
+    with pytest.raises(RemoteError, match="ssh refuses its configuration"):
+        probe_remote(sshd.url(), config=config)
+    with pytest.raises(RemoteError, match="ssh refuses its configuration"):
+        probe_remote(sshd.url(), config=tmp_path / "none")
+
+
+def test_no_ssh_here(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "_ENDS_WITH_US", ())
+    monkeypatch.setenv("PATH", "")
+    assert "apt-get install openssh-client" in refusal(sshd)
+
+
+def test_no_python_there() -> None:
+    with Sshd(SYSTEM_PATH, over=without_python()) as server:
+        line = refusal(server)
+    assert line.endswith("has no Python 3.8 or newer: apt-get install python3 there")
+
+
+def test_garbage_around_the_copy(tmp_path: Path) -> None:
+    """A banner, a profile that talks, and one that only talks."""
+    banner = tmp_path / "banner"
+    banner.write_text("Authorised use only!\n" * 50)
+    with Sshd(SYSTEM_PATH, f"Banner {banner}") as server:
+        server.set_shell('echo "Hello \033[1m$USER"; echo noise >&2; exec sh "$@"')
+        assert probe_remote(server.url(USER), config=server.config)["facts"]["os"]
+        server.set_shell("echo This account is closed.; exit 1")
+        line = refusal(server, server.url(USER))
+    assert "it begins with 'This account is closed.'" in line
+
+
+@pytest.mark.parametrize("collector", [True, False])
+def test_a_connection_that_breaks(tmp_path: Path, collector: bool) -> None:
+    """The login is killed while a tool is at work; or the collector is."""
+    path, pid = slow(tmp_path)
+    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
+        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
+        env = os.environ | {"SUPERTWIN_SSH_CONFIG": str(server.config)}
+        with subprocess.Popen(
+            words, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as probing:
+            tool = wait_for(pid)
+            for victim in [parent_of(tool)] if collector else server.sessions():
+                os.kill(victim, 9)
+            output, said = probing.communicate(timeout=30)
+        os.kill(tool, 9) if collector else None
+        assert ends(tool)
+    assert output == ""
+    last = said.splitlines()[-1]
+    if collector:
+        assert probing.returncode == 2
+        assert "gave no copy of itself" in last
+    else:
+        assert probing.returncode == 1
+        assert "broke after" in last
+        assert last.endswith("bytes: try again")
+    assert not list(Path("/dev/shm").glob("supertwin-*"))
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_a_probe_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
+    path, pid = slow(tmp_path)
+    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
+        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
+        env = os.environ | {"SUPERTWIN_SSH_CONFIG": str(server.config)}
+        with subprocess.Popen(words, env=env, stderr=subprocess.PIPE) as probing:
+            tool = wait_for(pid)
+            probing.terminate()
+            _, said = probing.communicate(timeout=20)
+        assert said.decode().splitlines()[-1] == "supertwin: interrupted"
+        assert ends(tool)
+        assert str(server.config) not in processes()
+
+
+def test_a_host_that_is_too_slow(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(remote, "_SECONDS", 0.5)
+    monkeypatch.setattr(remote, "_AS_USER", "exec sleep 60")
+    with pytest.raises(BrokenOffError, match="did not finish in time"):
+        probe_remote(sshd.url(), config=sshd.config)
+    monkeypatch.setattr(remote, "_SECONDS", 20.0)
+    monkeypatch.setattr(remote, "_AS_USER", "exec cat /dev/zero")
+    assert "this is no copy of a machine" in refusal(sshd)
+
+
+def test_a_copy_made_by_hand(sshd: Sshd, tmp_path: Path) -> None:
+    path = tmp_path / "machine.tar"
+    with path.open("wb") as file:
+        script = Path(collect.__file__)
+        subprocess.run([sys.executable, script], stdout=file, check=True)
+    found = probe_copy(path, "n9")
+    check_document(found)
+    assert found["host"] == "n9"
+    assert found["sources"]["lshw"]["ok"]
+    assert "no PMCD was reached there" in found["sources"]["pcp"]["reason"]
+    shutil.copy(path, tmp_path / "cut.tar")
+    os.truncate(tmp_path / "cut.tar", path.stat().st_size // 2)
+    done = CliRunner().invoke(main, ["probe", "--collected", str(tmp_path / "cut.tar")])
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1].endswith(
+        "cut.tar: the copy is cut short: collect the machine anew"
+    )
