@@ -10,13 +10,9 @@ from typing import Any
 
 from rdflib import URIRef
 
-from ingest import component_ids as ids
-from ingest.claims import Component, Facts, Read, Rule, Value
-from ingest.memory_slots import memory_slots
+from ingest import claimants as said
+from ingest.claims import Rule
 from ontology.terms import ST
-
-Found = dict[Component, Value | None]
-HOST: Component = ()
 
 
 def same_text(one: Any, other: Any) -> bool:
@@ -49,150 +45,6 @@ def _plain(value: Any) -> str:
     return " ".join(str(value).split()).casefold()
 
 
-# ---- reading the facts -----------------------------------------------------------
-
-
-def _host(*path: str) -> Read:
-    """One value of the host, by its path in the facts."""
-
-    def read(facts: Facts) -> Found:
-        value: Any = facts
-        for step in path:
-            value = (value or {}).get(step)
-        return {HOST: value}
-
-    return read
-
-
-def _each(kind: str, source: str, fact: str, part: str = "") -> Read:
-    """One fact of each entry of a list, by the entry's name."""
-
-    def read(facts: Facts) -> Found:
-        known = facts.get(source) or {}
-        entries = (known.get(part) if part else known) or []
-        return {
-            (kind, entry["name"]): entry.get(fact)
-            for entry in entries
-            if entry.get("name")
-        }
-
-    return read
-
-
-def _smart(fact: str) -> Read:
-    def read(facts: Facts) -> Found:
-        disks = facts.get("smart") or []
-        return {("disk", disk["device"]): disk.get(fact) for disk in disks}
-
-    return read
-
-
-def _bank(source: str, fact: str) -> Read:
-    def read(facts: Facts) -> Found:
-        slots = memory_slots(facts)
-        return {("memory", slot.name): slot.says(source, fact) for slot in slots}
-
-    return read
-
-
-def _sockets(facts: Facts) -> dict[str, str]:
-    """The ids of sockets by their os index."""
-    sockets = (facts.get("hwloc") or {}).get("sockets") or []
-    return {
-        str(socket["os_index"]): ids.container("socket", socket["threads"])
-        for socket in sockets
-        if socket["threads"]
-    }
-
-
-def _socket_cpu(fact: str) -> Read:
-    def read(facts: Facts) -> Found:
-        models = (facts.get("cpu") or {}).get("sockets") or {}
-        known = _sockets(facts)
-        return {
-            ("socket", known[index]): model.get(fact)
-            for index, model in models.items()
-            if index in known
-        }
-
-    return read
-
-
-def _socket_hwloc(key: str) -> Read:
-    def read(facts: Facts) -> Found:
-        sockets = (facts.get("hwloc") or {}).get("sockets") or []
-        return {
-            ("socket", ids.container("socket", socket["threads"])): (
-                socket.get("info") or {}
-            ).get(key)
-            for socket in sockets
-            if socket["threads"]
-        }
-
-    return read
-
-
-def _socket_lshw(fact: str) -> Read:
-    """lshw numbers processors from 0 as the board does; all must be there."""
-
-    def read(facts: Facts) -> Found:
-        known = _sockets(facts)
-        cpus = (facts.get("lshw") or {}).get("cpus") or []
-        if len(cpus) != len(known):
-            return {}
-        order = [known[index] for index in sorted(known, key=lambda i: (len(i), i))]
-        pairs = zip(order, cpus, strict=True)
-        return {("socket", name): cpu.get(fact) for name, cpu in pairs}
-
-    return read
-
-
-def _numa(source: str, part: str) -> Read:
-    def read(facts: Facts) -> Found:
-        domains = (facts.get(source) or {}).get(part) or []
-        return {("numa", str(d["os_index"])): d.get("memory") for d in domains}
-
-    return read
-
-
-def _cache(read_caches: Callable[[Facts], list[dict[str, Any]]], fact: str) -> Read:
-    def read(facts: Facts) -> Found:
-        known = (facts.get("hwloc") or {}).get("caches") or []
-        names = {_cache_name(cache) for cache in known if cache["threads"]}
-        return {
-            ("cache", name): cache.get(fact)
-            for cache in read_caches(facts)
-            if cache["threads"] and (name := _cache_name(cache)) in names
-        }
-
-    return read
-
-
-def _cache_name(cache: dict[str, Any]) -> str:
-    level = ids.cache_level(cache["level"], cache["type"])
-    return ids.container(level.lower(), cache["threads"])
-
-
-def _hwloc_memory(facts: Facts) -> Found:
-    domains = (facts.get("hwloc") or {}).get("numa") or []
-    return {HOST: sum(domain.get("memory") or 0 for domain in domains) or None}
-
-
-def _installed(facts: Facts) -> Found:
-    slots = facts.get("memory_banks") or []
-    return {HOST: sum(slot.get("size") or 0 for slot in slots) or None}
-
-
-def _by_hwloc(facts: Facts) -> list[dict[str, Any]]:
-    return (facts.get("hwloc") or {}).get("caches") or []
-
-
-def _by_kernel(facts: Facts) -> list[dict[str, Any]]:
-    return facts.get("cache_sets") or []
-
-
-# ---- the rules -------------------------------------------------------------------
-
 _BOARD = {
     ("board", "vendor"): ST.boardVendor,
     ("board", "model"): ST.boardModel,
@@ -222,37 +74,45 @@ RULES: tuple[Rule, ...] = (
     *(
         Rule(
             property_,
-            (("board", _host("board", *path)), ("lshw", _host("lshw", *path))),
+            (("board", said.host("board", *path)), ("lshw", said.host("lshw", *path))),
             same_text,
         )
         for path, property_ in _BOARD.items()
     ),
     Rule(
-        ST.memorySize, (("os", _host("os", "memory")), ("hwloc", _hwloc_memory)), nearly
+        ST.memorySize,
+        (("os", said.host("os", "memory")), ("hwloc", said.hwloc_memory)),
+        nearly,
     ),
     Rule(
         ST.installedMemory,
-        (("memory_banks", _installed), ("lshw", _host("lshw", "memory"))),
+        (("memory_banks", said.installed), ("lshw", said.host("lshw", "memory"))),
     ),
     Rule(
         ST.cpuModel,
         (
-            ("cpu", _socket_cpu("name")),
-            ("hwloc", _socket_hwloc("CPUModel")),
-            ("lshw", _socket_lshw("model")),
+            ("cpu", said.socket_cpu("name")),
+            ("hwloc", said.socket_hwloc("CPUModel")),
+            ("lshw", said.socket_lshw("model")),
         ),
         same_text,
         _TOPOLOGY,
     ),
     Rule(
         ST.microcode,
-        (("cpu", _socket_cpu("microcode")), ("lshw", _socket_lshw("microcode"))),
+        (
+            ("cpu", said.socket_cpu("microcode")),
+            ("lshw", said.socket_lshw("microcode")),
+        ),
         same_number,
         _TOPOLOGY,
     ),
     Rule(
         ST.memorySize,
-        (("hwloc", _numa("hwloc", "numa")), ("memory", _numa("memory", "numa"))),
+        (
+            ("hwloc", said.numa("hwloc", "numa")),
+            ("memory", said.numa("memory", "numa")),
+        ),
         nearly,
         _TOPOLOGY,
     ),
@@ -260,8 +120,8 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("hwloc", _cache(_by_hwloc, fact)),
-                ("cache_sets", _cache(_by_kernel, fact)),
+                ("hwloc", said.cache(said.by_hwloc, fact)),
+                ("cache_sets", said.cache(said.by_kernel, fact)),
             ),
             elsewhere=_TOPOLOGY,
         )
@@ -271,8 +131,8 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("memory_banks", _bank("memory_banks", fact)),
-                ("lshw", _bank("lshw", fact)),
+                ("memory_banks", said.bank("memory_banks", fact)),
+                ("lshw", said.bank("lshw", fact)),
             ),
             same,
         )
@@ -283,9 +143,9 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("smart", _smart(fact)),
-                ("disks", _each("disk", "disks", fact)),
-                ("lshw", _each("disk", "lshw", fact, "disks")),
+                ("smart", said.smart(fact)),
+                ("disks", said.each("disk", "disks", fact)),
+                ("lshw", said.each("disk", "lshw", fact, "disks")),
             ),
             same_name,
         )
@@ -293,29 +153,29 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ST.diskSize,
-        (("disks", _each("disk", "disks", "size")), ("smart", _smart("size"))),
+        (("disks", said.each("disk", "disks", "size")), ("smart", said.smart("size"))),
     ),
     Rule(
         ST.macAddress,
         (
-            ("nics", _each("nic", "nics", "mac")),
-            ("lshw", _each("nic", "lshw", "mac", "nics")),
+            ("nics", said.each("nic", "nics", "mac")),
+            ("lshw", said.each("nic", "lshw", "mac", "nics")),
         ),
         same_text,
     ),
     Rule(
         ST.linkSpeed,
         (
-            ("nics", _each("nic", "nics", "speed")),
-            ("lshw", _each("nic", "lshw", "speed", "nics")),
+            ("nics", said.each("nic", "nics", "speed")),
+            ("lshw", said.each("nic", "lshw", "speed", "nics")),
         ),
     ),
     *(
         Rule(
             property_,
             (
-                ("nics", _each("nic", "nics", fact)),
-                ("lshw", _each("nic", "lshw", fact, "nics")),
+                ("nics", said.each("nic", "nics", fact)),
+                ("lshw", said.each("nic", "lshw", fact, "nics")),
             ),
             same_text,
         )

@@ -161,7 +161,7 @@ class Sshd(Server):
         for name, line in lines.items():
             new = self.folder / name
             text = re.sub(
-                r"^root:.*:/.*$", root, Path("/etc", name).read_text(), 0, re.M
+                r"^root:.*:/.*$", root, Path("/etc", name).read_text(), flags=re.M
             )
             new.write_text(text + line)
             new.chmod(0o600 if name == "shadow" else 0o644)
