@@ -195,6 +195,9 @@ def test_markup_in_names_is_text(visit: Open) -> None:
     link = page.locator(".legend a", has_text="window.hacked").first
     assert link.inner_text() == HOSTILE
     page.goto(page.url.replace("monitor", "inventory").replace(BIG, QUIET))
+    # Panels are drawn when they come into view.
+    disks = page.get_by_role("heading", name="Disks", exact=True)
+    disks.scroll_into_view_if_needed()
     cell = page.locator("td", has_text="window.hacked").first
     cell.scroll_into_view_if_needed()
     assert cell.inner_text() == HOSTILE
