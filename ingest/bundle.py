@@ -6,12 +6,15 @@ and none through a link; links are made last, and each has to stay inside.
 """
 
 import errno
+import fcntl
 import json
 import os
+import shutil
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,8 @@ _MOST = MAX_TOTAL + 2 * MAX_OUTPUT
 _MOST_ENTRIES = 500_000
 _BESIDE = 1 << 20
 _MEMORY = "/dev/shm"  # noqa: S108
+_PREFIX = "supertwin-copy-"
+_NEW_SECONDS = 60.0
 _FOLDERS = {"root", "tools"}
 # What only the disk or the system here can be blamed for.
 _OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EMFILE}
@@ -56,18 +61,55 @@ def unpacked(read: Read) -> Iterator[Copied]:
     ``read`` gives at most so many bytes, none at the end. What stands before the copy,
     such as what a login prints, is skipped.
     """
-    with tempfile.TemporaryDirectory(prefix="supertwin-", dir=_place_for()) as folder:
+    place = _place_for()
+    _sweep(Path(place))
+    with (
+        tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder,
+        _held(folder),
+    ):
         yield unpack(read, Path(folder))
 
 
-def _place_for() -> str | None:
+def _place_for() -> str:
     """Memory where there is enough: a copy is tens of thousands of small files."""
+    usual = tempfile.gettempdir()
     try:
         disk = os.statvfs(_MEMORY)
     except OSError:
-        return None
+        return usual
     free = disk.f_bavail * disk.f_frsize
-    return _MEMORY if free > 2 * _MOST and os.access(_MEMORY, os.W_OK) else None
+    enough = free > 2 * _MOST and os.access(_MEMORY, os.W_OK)
+    return _MEMORY if enough and "TMPDIR" not in os.environ else usual
+
+
+@contextmanager
+def _held(folder: str | Path) -> Iterator[bool]:
+    """Lock a folder until the block or this process ends; False where another does."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield _locked(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sweep(place: Path) -> None:
+    """Remove copies of ours whose process was killed."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            about = folder.lstat()
+            # A new one is locked a moment after it is made.
+            old = time.time() - about.st_mtime > _NEW_SECONDS
+            if about.st_uid == os.geteuid() and old:
+                with _held(folder) as abandoned:
+                    shutil.rmtree(folder) if abandoned else None
 
 
 def unpack(read: Read, folder: Path) -> Copied:

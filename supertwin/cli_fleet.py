@@ -12,13 +12,13 @@ from rdflib import Literal
 from ingest.changes import Change
 from ingest.probe import check_host, probe
 from ingest.register import Registration
-from ingest.remote import probe_remote
 from ingest.ssh_address import parse_address
 from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
 from supertwin.cli_queries import as_table
 from supertwin.errors import MendableError
+from supertwin.far import probe_far
 from supertwin.loading import dataset, load_document, read_twin
 from supertwin.past import Comparison, compare, find_host, remove
 from supertwin.settings import Settings
@@ -40,9 +40,10 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
 @click.option(
     "--partition", default="", help="The set of hosts that it is meant to be like."
 )
+@click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
 def add_command(
-    address: str, alias: str, host: str, partition: str, confirm: bool
+    address: str, alias: str, host: str, partition: str, no_sudo: bool, confirm: bool
 ) -> None:
     """Probe a machine, load its twin and plan, and say where its pages are.
 
@@ -52,7 +53,7 @@ def add_command(
     settings, where = Settings(), _address(address)
     name = _name(settings, where, host)
     _check_alias(settings, alias, name)
-    document = _probed(settings, address, name)
+    document = _probed(settings, address, name, sudo=not no_sudo)
     name = str(document["host"])
     _check_alias(settings, alias, name)
     said = Registration(alias, where, partition)
@@ -153,10 +154,12 @@ def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
     return [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
 
 
-def _probed(settings: Settings, address: str, host: str | None) -> dict[str, Any]:
+def _probed(
+    settings: Settings, address: str, host: str | None, sudo: bool
+) -> dict[str, Any]:
     if address == LOCAL:
         return probe(host or settings.host, pmcd_address(settings), _progress)
-    return probe_remote(address, host, _progress)
+    return probe_far(settings, address, host, _progress, sudo)
 
 
 def _pages(settings: Settings, host: str) -> list[str]:

@@ -2,15 +2,14 @@
 
 import json
 import os
-import signal
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ingest import machine_files as files
 from ingest.probe import check_host, probe
-from ingest.remote import probe_copy, probe_remote
+from ingest.remote import probe_copy
+from supertwin.far import probe_far
 from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
 from supertwin.stack import pmcd_address
@@ -44,7 +43,7 @@ def probe_command(
     if host and not (address or collected):
         raise click.UsageError("--host names another machine, and none is given")
     if address:
-        document = _probe_remote(settings, address, host, not no_sudo)
+        document = probe_far(settings, address, host, _progress, not no_sudo)
     elif collected:
         document = probe_copy(collected, host, _progress)
     else:
@@ -55,16 +54,6 @@ def probe_command(
     else:
         write_whole(out, text)
         click.echo(f"facts of {document['host']} written to {out}", err=True)
-
-
-def _probe_remote(
-    settings: Settings, address: str, host: str | None, sudo: bool
-) -> dict[str, Any]:
-    # Its login is closed and its copy removed, however we are ended.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    config = settings.ssh_config
-    return probe_remote(address, host, _progress, config=config, sudo=sudo)
 
 
 @click.command("ingest")

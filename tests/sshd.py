@@ -4,20 +4,23 @@ What stands in for another machine is this one, as seen through ssh. Root is nee
 it is to make a network.
 """
 
-import itertools
 import os
+import random
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from tests.servers import Server
 
 USER = "prober"
 _UID = 48123
-_NUMBERS = itertools.count()
+# Of 198.18.0.0/15, which RFC 2544 keeps for tests, in fours.
+_PLACES = 1 << 15
 _PYTHONS = [f"python3.{minor}" for minor in range(8, 16)] + ["python3"]
 _CONFIG = """\
 Port 22
@@ -56,11 +59,9 @@ class Sshd(Server):
         folder = Path(tempfile.mkdtemp(prefix="sshd-", dir="/tmp"))
         folder.chmod(0o755)
         super().__init__(folder)
-        number = next(_NUMBERS)
-        place = (os.getpid() * 4 + number) % (1 << 14)
-        net = f"10.{200 + (place >> 12)}.{place >> 6 & 63}"
-        self._space = f"st{os.getpid()}-{number}"
-        self._link = f"st{place}"
+        self._link = _free_link()
+        place = int(self._link.removeprefix("st"))
+        net = f"198.{18 + (place >> 14)}.{place >> 6 & 255}"
         self._ours, self.address = (f"{net}.{(place & 63) * 4 + i}" for i in (1, 2))
         self._ours6, self.address6 = (f"fd5e:{place:x}::{i}" for i in (1, 2))
         self._options = options
@@ -70,7 +71,6 @@ class Sshd(Server):
 
     def start(self) -> None:
         self._make_keys()
-        self._make_network()
         (self.folder / "sshd_config").write_text(
             # The first of two lines counts.
             "\n".join([*self._options, _CONFIG.format(folder=self.folder)])
@@ -81,22 +81,25 @@ class Sshd(Server):
             for old, new in (self._accounts() | self._over).items()
         ]
         server = f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"
-        # The network is its own, the files of /sys stay this machine's: `ip netns exec`
-        # would show those of the new network.
+        # The network is its own, the files of /sys stay this machine's. It has no name,
+        # so that it ends with its last process, however that ends.
         self.launch(
             [
-                *("nsenter", f"--net=/run/netns/{self._space}"),
-                *("unshare", "--mount", "--propagation", "private"),
+                *("unshare", "--net", "--mount", "--propagation", "private"),
                 *("sh", "-c", " && ".join([*mounts, server])),
             ]
         )
         self.ready(lambda: "Server listening on :: port 22." in self.output())
+        self._make_network()
 
     def clean(self) -> None:
+        inside = self.processes() if self._process else []
         super().clean()
-        shutil.rmtree(self.folder)
+        for pid in inside:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         _quietly("ip", "link", "del", f"{self._link}a")
-        _quietly("ip", "netns", "del", self._space)
+        shutil.rmtree(self.folder)
 
     def set_shell(self, body: str) -> None:
         """Let the user's login shell be a script."""
@@ -110,6 +113,12 @@ class Sshd(Server):
     def url(self, user: str = "root") -> str:
         """Its address with the user of that name."""
         return f"ssh://{user}@{self.address}"
+
+    def processes(self) -> list[int]:
+        """What runs in its network, sshd itself excepted."""
+        network = _network(self.pid)
+        pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+        return [p for p in pids if p != self.pid and _network(p) == network]
 
     def sessions(self) -> list[int]:
         """The processes that serve a login each."""
@@ -134,10 +143,8 @@ class Sshd(Server):
 
     def _make_network(self) -> None:
         ours, theirs = f"{self._link}a", f"{self._link}b"
-        there = ("ip", "-n", self._space)
-        _run("ip", "netns", "add", self._space)
-        _run("ip", "link", "add", ours, "type", "veth", "peer", "name", theirs)
-        _run("ip", "link", "set", theirs, "netns", self._space)
+        there = ("nsenter", "--net", "--target", str(self.pid), "ip")
+        _run("ip", "link", "set", theirs, "netns", str(self.pid))
         for ip, name, v4, v6 in (
             (("ip",), ours, self._ours, self._ours6),
             (there, theirs, self.address, self.address6),
@@ -175,11 +182,30 @@ def without_python() -> dict[str, str]:
     return {str(path): "/bin/false" for path in found if path.exists()}
 
 
+def _free_link() -> str:
+    """Two ends of a cable that no other test has: its name stands for its network."""
+    for place in random.sample(range(_PLACES), 20):
+        ours, theirs = f"st{place}a", f"st{place}b"
+        done = _quietly(
+            "ip", "link", "add", ours, "type", "veth", "peer", "name", theirs
+        )
+        if done == 0:
+            return ours[:-1]
+    raise AssertionError("no network: is iproute2 installed, and the kernel's veth?")
+
+
+def _network(pid: int) -> str | None:
+    try:
+        return str(Path(f"/proc/{pid}/ns/net").readlink())
+    except OSError:
+        return None
+
+
 def _run(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (command, done.stderr)
     return done.stdout
 
 
-def _quietly(*command: str) -> None:
-    subprocess.run(command, capture_output=True, check=False)
+def _quietly(*command: str) -> int:
+    return subprocess.run(command, capture_output=True, check=False).returncode

@@ -186,9 +186,26 @@ def test_copies_that_are_damaged(tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        monkeypatch.setattr(bundle, "_MEMORY", folder)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        monkeypatch.setenv("TMPDIR", folder)
         with unpacked(reader(copy(file("root/a")))) as copied:
             assert copied.machine.root.is_relative_to(folder)
         with pytest.raises(BundleError), unpacked(reader(copy(file("evil")))):
             pass
         assert names(Path(folder)) == []
+
+
+def test_a_copy_whose_process_was_killed_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(bundle, "_NEW_SECONDS", -1.0)
+    (tmp_path / "supertwin-copy-dead/root").mkdir(parents=True)
+    (tmp_path / "supertwin-copy-link").symlink_to(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    with unpacked(reader(copy(file("root/a")))) as mine:
+        assert not (tmp_path / "supertwin-copy-dead").exists()
+        with unpacked(reader(copy(file("root/b")))):
+            assert (mine.machine.root / "a").exists()
+    assert names(tmp_path) == ["other", "supertwin-copy-link"]

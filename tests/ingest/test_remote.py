@@ -3,9 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ingest.probe import probe
 from ingest.remote import probe_copy, probe_remote
 from supertwin.cli import main
 from tests.ingest.test_collect import ends, slow, wait_for
+from tests.servers import wait_until
 from tests.sshd import USER, Sshd, without_python
 
 pytestmark = pytest.mark.skipif(
@@ -54,6 +56,19 @@ def refusal(server: Sshd, address: str | None = None) -> str:
         probe_remote(address or server.url(), config=server.config)
     assert str(caught.value).isprintable()
     return str(caught.value)
+
+
+@pytest.fixture
+def own_tmp() -> Iterator[Path]:
+    """A folder for what is temporary, with a name short enough for ssh's socket."""
+    with tempfile.TemporaryDirectory(prefix="st", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def environment(server: Sshd, tmp: Path) -> dict[str, str]:
+    """That of a probe on the command line."""
+    given = {"SUPERTWIN_SSH_CONFIG": str(server.config), "TMPDIR": str(tmp)}
+    return os.environ | given
 
 
 def processes() -> str:
@@ -105,12 +120,7 @@ def test_a_user_without_rights_is_told_what_is_missing(sshd: Sshd) -> None:
     assert lines[0] == "ssh://twin-node: connected"
     # Nothing is left: no file, no process, no login.
     assert not list(home.iterdir())
-    assert "-ISB -" not in processes()
-    assert not list(Path("/dev/shm").glob("supertwin-*"))
-    until = time.monotonic() + 5
-    while sshd.sessions() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not sshd.sessions()
+    wait_until(lambda: not sshd.processes(), 5)
 
 
 def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -> None:
@@ -252,12 +262,14 @@ def test_garbage_around_the_copy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("collector", [True, False])
-def test_a_connection_that_breaks(tmp_path: Path, collector: bool) -> None:
+def test_a_connection_that_breaks(
+    tmp_path: Path, own_tmp: Path, collector: bool
+) -> None:
     """The login is killed while a tool is at work; or the collector is."""
     path, pid = slow(tmp_path)
     with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
         words = [sys.executable, "-m", "supertwin", "probe", server.url()]
-        env = os.environ | {"SUPERTWIN_SSH_CONFIG": str(server.config)}
+        env = environment(server, own_tmp)
         with subprocess.Popen(
             words, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as probing:
@@ -276,24 +288,43 @@ def test_a_connection_that_breaks(tmp_path: Path, collector: bool) -> None:
         assert probing.returncode == 1
         assert "broke after" in last
         assert last.endswith("bytes: try again")
-    assert not list(Path("/dev/shm").glob("supertwin-*"))
+    assert not list(own_tmp.iterdir())
 
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def test_a_probe_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_probe_that_is_ended_leaves_nothing(
+    tmp_path: Path, own_tmp: Path, number: int
+) -> None:
     path, pid = slow(tmp_path)
     with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
         words = [sys.executable, "-m", "supertwin", "probe", server.url()]
-        env = os.environ | {"SUPERTWIN_SSH_CONFIG": str(server.config)}
+        env = environment(server, own_tmp)
         with subprocess.Popen(words, env=env, stderr=subprocess.PIPE) as probing:
             tool = wait_for(pid)
-            probing.terminate()
+            probing.send_signal(number)
             _, said = probing.communicate(timeout=20)
         assert said.decode().splitlines()[-1] == "supertwin: interrupted"
         assert ends(tool)
+        wait_until(lambda: not server.processes(), 5)
+        assert str(server.config) not in processes()
+    assert not list(own_tmp.iterdir())
+
+
+def test_a_probe_that_is_killed_leaves_nothing_there(
+    tmp_path: Path, own_tmp: Path
+) -> None:
+    path, pid = slow(tmp_path)
+    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
+        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
+        with subprocess.Popen(words, env=environment(server, own_tmp)) as probing:
+            tool = wait_for(pid)
+            probing.kill()
+        assert ends(tool)
+        wait_until(lambda: not server.processes(), 5)
         assert str(server.config) not in processes()
 
 
