@@ -74,7 +74,8 @@ def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, A
     """
     if address is None and not machine.is_here:
         raise SourceMissingError(
-            "no PMCD was reached there: start pmcd on it, and probe it over ssh"
+            "no PMCD was reached there: start pmcd on it, let its sshd forward "
+            "sockets, and probe it over ssh"
         )
     address = address or LOCAL
     try:

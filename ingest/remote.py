@@ -31,20 +31,22 @@ _SECONDS = collect.SECONDS + 45.0
 _NO_PYTHON = 97
 # What ssh exits with when it is cut off.
 _BROKEN = 255
-_SHOWN = 3
+_SHOWN = 8
 _SOCKET = re.compile(r"/[A-Za-z0-9_./-]{1,90}")
 # Plain sh in single quotes, which every login shell passes on as it is. The isolated
-# mode keeps the user's modules and settings of Python out, -B writes no bytecode.
+# mode keeps the user's modules and settings of Python out, -B writes no bytecode. Some
+# installations of Python are not whole.
+_WHOLE = "import ctypes, mmap, sys, tarfile; sys.exit(sys.version_info < (3, 8))"
+_QUIETLY = "</dev/null >/dev/null 2>&1"
 _FIND_PYTHON = (
     "for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python3.9 "
     "python3.8 /usr/bin/python3 /usr/local/bin/python3; do "
     'p=$(command -v "$p" 2>/dev/null) && '
-    '"$p" -c "import sys; sys.exit(sys.version_info < (3, 8))" </dev/null 2>/dev/null '
-    "&& break; p=; done; "
+    f'"$p" -ISB -c "{_WHOLE}" {_QUIETLY} && break; p=; done; '
     f'[ -n "$p" ] || exit {_NO_PYTHON}; '
 )
 _AS_ROOT = (
-    'if [ "$(id -u)" -gt 0 ] && sudo -n true </dev/null >/dev/null 2>&1; then '
+    f'if [ "$(id -u)" -gt 0 ] && sudo -n -- "$p" -ISB -c "" {_QUIETLY}; then '
     'exec sudo -n -- "$p" -ISB -; fi; '
 )
 _AS_USER = 'exec "$p" -ISB -'
@@ -74,8 +76,7 @@ def probe_remote(
         with _copied(connection, sudo) as copied:
             socket = _pmcd(connection, copied)
             document = _probe(copied, host, socket, str(where), tell)
-    pcp = document["facts"].get("pcp")
-    if pcp:
+    if pcp := document["facts"].get("pcp"):
         pcp["address"] = str(where)
     return document
 
@@ -120,7 +121,7 @@ def _refused(
     status = command.status() if command.output.ended else 0
     if status == _NO_PYTHON:
         return RemoteError(
-            f"{where} has no Python 3.8 or newer: apt-get install python3 there"
+            f"{where} has no whole Python 3.8 or newer: apt-get install python3 there"
         )
     if status == _BROKEN and not connection.is_open:
         size = command.output.size
@@ -129,7 +130,8 @@ def _refused(
         )
     said = command.last_lines()
     why = f"; its last words: {printable(said[-1])}" if said else ""
-    return RemoteError(f"{where} gave no copy of itself: {error}{why}")
+    cure = f"see what `ssh {where} python3 --version` prints"
+    return RemoteError(f"{where} gave no copy of itself: {error}{why}; {cure}")
 
 
 def _probe(
@@ -145,8 +147,10 @@ def _probe(
 
 def _gaps(copied: Copied) -> Iterator[str]:
     if copied.unread and not copied.as_root:
-        more = len(copied.unread) - _SHOWN
-        files = ", ".join(copied.unread[:_SHOWN]) + (f" and {more} more" * (more > 0))
+        # One of each kind: many are there for every CPU.
+        kinds = list(dict.fromkeys(re.sub("[0-9]+", "*", f) for f in copied.unread))
+        more = len(kinds) - _SHOWN
+        files = ", ".join(kinds[:_SHOWN]) + (f" and {more} more" * (more > 0))
         yield (
             f"without root, {files} could not be read: log in as root, or let sudo "
             "ask no password there"

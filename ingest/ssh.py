@@ -29,6 +29,8 @@ _LOGIN_SECONDS = 30.0
 _PIECE = 1 << 16
 _COMPLAINTS = 1 << 16
 _ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if which("setpriv") else ()
+# What asks with a window of its own: that of a jump host's ssh is no batch mode.
+_ASKS_NOBODY = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "never"}
 # A Unix socket's path holds 107 bytes; ssh adds 17 to it while it makes one.
 _LONGEST_FOLDER = 60
 
@@ -40,7 +42,8 @@ _OPTIONS = {
     "EscapeChar": "none",
     "ForwardAgent": "no",
     "ForwardX11": "no",
-    "LogLevel": "ERROR",
+    # Below it, ssh keeps why it gives up to itself.
+    "LogLevel": "INFO",
     "PermitLocalCommand": "no",
     "RemoteCommand": "none",
     "RequestTTY": "no",
@@ -212,7 +215,7 @@ class _Ssh:
             stdin=pipe,
             stdout=pipe,
             stderr=subprocess.PIPE,
-            env={**os.environ, "LC_ALL": "C"},
+            env={**os.environ, **_ASKS_NOBODY, "LC_ALL": "C"},
             start_new_session=True,
         )
         self.complaints = bytearray()

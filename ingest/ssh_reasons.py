@@ -8,6 +8,7 @@ import re
 
 from ingest.ssh_address import Address
 
+_LAST = 6
 _PORT = "check the address, and that sshd runs there"
 # The first that is found counts; {0} stands for the address, {1} for ssh's own words.
 _REASONS = (
@@ -20,6 +21,10 @@ _REASONS = (
         r"Host key verification failed|No \S+ host key is known",
         "the key of {0} is not known: log in once with `ssh {0}` and compare its "
         "fingerprint",
+    ),
+    (
+        r"Load key .*bad permissions",
+        "ssh leaves a key out that others may read ({1}): give that file mode 600",
     ),
     (
         r"Permission denied|Too many authentication failures|No supported authen",
@@ -54,7 +59,8 @@ _SAYS_LITTLE = re.compile(
 
 def explain(address: Address, complaints: list[str]) -> str:
     """One line from what ssh complained before it gave up."""
-    text = "\n".join(complaints)
+    # A host's own words, its banner, come before those of ssh.
+    text = "\n".join(complaints[-_LAST:])
     for pattern, reason in _REASONS:
         if found := re.search(f".*({pattern}).*", text):
             return reason.format(address, printable(found[0]))

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,10 +52,16 @@ class Sshd(Server):
     """A host at `address`, `address6` and, in ssh's configuration, ``twin-node``.
 
     ``options`` are lines of its sshd_config; ``over`` maps files of this machine to
-    what stands in their place over there.
+    what stands in their place over there; in ``full``, folders, and in the user's home
+    nothing more can be written.
     """
 
-    def __init__(self, *options: str, over: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *options: str,
+        over: dict[str, str] | None = None,
+        full: Sequence[str] = (),
+    ) -> None:
         # Other users have to get in, which pytest's own folders forbid.
         folder = Path(tempfile.mkdtemp(prefix="sshd-", dir="/tmp"))
         folder.chmod(0o755)
@@ -66,6 +73,7 @@ class Sshd(Server):
         self._ours6, self.address6 = (f"fd5e:{place:x}::{i}" for i in (1, 2))
         self._options = options
         self._over = over or {}
+        self._full = full
         self.config = folder / "ssh_config"
         self.known_hosts = folder / "known_hosts"
 
@@ -80,6 +88,10 @@ class Sshd(Server):
             f"mount --bind {shlex.quote(new)} {shlex.quote(old)}"
             for old, new in (self._accounts() | self._over).items()
         ]
+        for place in (*self._full, self.folder / "home") if self._full else ():
+            # A page, and a file that fills it.
+            mounts += [f"mount -t tmpfs -o size=4k,mode=1777 full {place}"]
+            mounts += [f"! dd if=/dev/zero of={place}/full status=none"]
         server = f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"
         # The network is its own, the files of /sys stay this machine's. It has no name,
         # so that it ends with its last process, however that ends.

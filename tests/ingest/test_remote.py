@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ingest import collect, remote, ssh
+from ingest import collect, remote
 from ingest.document import check_document
-from ingest.errors import BrokenOffError, IngestError, RemoteError
+from ingest.errors import BrokenOffError, IngestError
 from ingest.probe import probe
 from ingest.remote import probe_copy, probe_remote
 from supertwin.cli import main
-from tests.ingest.test_collect import ends, slow, wait_for
+from tests.ingest.test_collect import ends, script, slow, wait_for
 from tests.servers import wait_until
 from tests.sshd import USER, Sshd, without_python
 
@@ -147,6 +147,29 @@ def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -
     ) in lines
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f"{USER} ALL=(ALL) ALL",
+        f"{USER} ALL=(ALL) NOPASSWD: /usr/bin/true",
+        f"Defaults requiretty\n{USER} ALL=(ALL) NOPASSWD: ALL",
+        "no rule at all",
+        None,
+    ],
+)
+def test_what_sudo_does_not_allow_is_done_without(
+    tmp_path: Path, rule: str | None
+) -> None:
+    sudoers = tmp_path / "sudoers"
+    sudoers.write_text(f"{rule}\n")
+    sudoers.chmod(0o440)
+    over = {"/etc/sudoers": str(sudoers)} if rule else {"/usr/bin/sudo": "/bin/false"}
+    with Sshd(SYSTEM_PATH, over=over) as server:
+        found = probe_remote(server.url(USER), config=server.config)
+    assert not found["collected"]["root"]
+    assert found["sources"]["smart"]["reason"].startswith("smartctl needs root")
+
+
 def test_ipv6_and_ports(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "_AS_USER", "echo no copy here; exit 0")
     for place in (
@@ -188,65 +211,33 @@ def test_what_the_command_line_refuses(words: list[str], why: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_unknown_key(sshd: Sshd, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    text = sshd.config.read_text()
-    config.write_text(text.replace(str(sshd.known_hosts), str(tmp_path / "none")))
-    with pytest.raises(
-        RemoteError, match=r"is not known: log in once with `ssh ssh://"
-    ):
-        probe_remote(sshd.url(), config=config)
-    assert not (tmp_path / "none").exists()
-
-
-def test_a_changed_key(sshd: Sshd, tmp_path: Path) -> None:
-    config, known = tmp_path / "config", tmp_path / "known"
-    text = sshd.config.read_text()
-    config.write_text(text.replace(str(sshd.known_hosts), str(known)))
-    other = (sshd.folder / "user_key.pub").read_text()
-    known.write_text(f"{sshd.address} {other}")
-    with pytest.raises(
-        RemoteError, match="is not the one in known_hosts: find out why"
-    ):
-        probe_remote(sshd.url(), config=config)
-
-
-def test_a_key_that_is_refused(sshd: Sshd, tmp_path: Path) -> None:
-    config, key = tmp_path / "config", tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", key], check=True)
-    mine = str(sshd.folder / "user_key")
-    config.write_text(sshd.config.read_text().replace(mine, str(key)))
-    with pytest.raises(RemoteError, match=r"refuses our keys .*Permission denied"):
-        probe_remote(sshd.url(), config=config)
-
-
-def test_hosts_that_are_not_there(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "refuses connections" in refusal(sshd, f"ssh://root@{sshd.address}:2")
-    assert "nothing resolves" in refusal(sshd, "ssh://no-such-host.invalid")
-    monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "1")
-    nobody = ".".join([*sshd.address.split(".")[:3], "255"])
-    assert "cannot be reached" in refusal(sshd, f"ssh://root@{nobody}")
-
-
-def test_a_configuration_that_ssh_refuses(sshd: Sshd, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    config.write_text("NoSuchOption yes\n")
-    with pytest.raises(RemoteError, match="ssh refuses its configuration"):
-        probe_remote(sshd.url(), config=config)
-    with pytest.raises(RemoteError, match="ssh refuses its configuration"):
-        probe_remote(sshd.url(), config=tmp_path / "none")
-
-
-def test_no_ssh_here(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "_ENDS_WITH_US", ())
-    monkeypatch.setenv("PATH", "")
-    assert "apt-get install openssh-client" in refusal(sshd)
-
-
 def test_no_python_there() -> None:
     with Sshd(SYSTEM_PATH, over=without_python()) as server:
         line = refusal(server)
-    assert line.endswith("has no Python 3.8 or newer: apt-get install python3 there")
+    assert line.endswith(
+        "has no whole Python 3.8 or newer: apt-get install python3 there"
+    )
+
+
+def test_a_python_that_is_not_whole(tmp_path: Path) -> None:
+    """As in a container that has the interpreter and little of its library."""
+    path = script(
+        tmp_path,
+        "python3",
+        'case "$3" in *ctypes*) exit 1;; esac; exec /usr/bin/python3 "$@"',
+    )
+    over = without_python() | {"/usr/bin/python3": str(path)}
+    with Sshd(SYSTEM_PATH, over=over) as server:
+        assert "has no whole Python" in refusal(server)
+
+
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    """Nothing is written over there, so that nothing need be free."""
+    for folder in ("/var/tmp", "/dev/shm"):
+        assert Path(folder).is_dir()
+    with Sshd(SYSTEM_PATH, full=("/var/tmp", "/dev/shm")) as server:
+        found = probe_remote(server.url(USER), config=server.config)
+    assert found["sources"]["hwloc"]["ok"]
 
 
 def test_garbage_around_the_copy(tmp_path: Path) -> None:

@@ -1,0 +1,182 @@
+"""Getting in with the system's ssh: keys, agents, configuration; who keeps us out."""
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ingest import ssh
+from ingest.errors import RemoteError
+from ingest.ssh import connected
+from ingest.ssh_address import parse_address
+from tests.sshd import USER, Sshd
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network namespace and accounts of its own need root"
+)
+
+
+@pytest.fixture(scope="module")
+def sshd() -> Iterator[Sshd]:
+    with Sshd() as server:
+        yield server
+
+
+def get_in(address: str, config: Path) -> None:
+    """Run a command over there."""
+    with (
+        connected(parse_address(address), config) as connection,
+        connection.run("echo in", b"", 10) as command,
+    ):
+        assert command.output.read() == b"in\n"
+
+
+def refusal(address: str, config: Path) -> str:
+    """The one line that says why nobody gets in."""
+    with pytest.raises(RemoteError) as caught:
+        get_in(address, config)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def config_of(sshd: Sshd, folder: Path, *lines: str, **changed: object) -> Path:
+    """The configuration with lines before it, and options that are changed in it."""
+    text = sshd.config.read_text()
+    for name, value in changed.items():
+        text = re.sub(rf"{name} .*", f"{name} {value}", text)
+    path = folder / "config"
+    path.write_text("\n".join([*lines, text]))
+    return path
+
+
+def test_an_alias_brings_user_port_and_place(sshd: Sshd) -> None:
+    get_in("ssh://twin-node", sshd.config)
+    get_in(f"ssh://{USER}@[{sshd.address6}]:22", sshd.config)
+
+
+def test_an_agent_has_the_key(
+    sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = config_of(sshd, tmp_path, IdentityFile="none", IdentitiesOnly="no")
+    assert "refuses our keys" in refusal(sshd.url(), config)
+    place = str(sshd.folder / "agent")
+    with subprocess.Popen(["ssh-agent", "-D", "-a", place], stdout=-3) as agent:
+        while not Path(place).exists():
+            assert agent.poll() is None
+        monkeypatch.setenv("SSH_AUTH_SOCK", place)
+        subprocess.run(["ssh-add", "-q", sshd.folder / "user_key"], check=True)
+        get_in(sshd.url(), config)
+        agent.terminate()
+
+
+def behind(sshd: Sshd, folder: Path, jump: str) -> Path:
+    """A configuration with a host that is reached through another one."""
+    return config_of(
+        sshd,
+        folder,
+        f"Host jump\n  HostName {sshd.address}\n{jump}",
+        "Host behind\n  HostName 127.0.0.1\n  Port 2222\n  User root",
+        f"  ProxyJump jump\n  HostKeyAlias {sshd.address}",
+    )
+
+
+def test_a_jump_host(sshd: Sshd, tmp_path: Path) -> None:
+    get_in("ssh://behind", behind(sshd, tmp_path, "  User root"))
+
+
+def test_a_jump_host_asks_nobody(
+    sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its ssh is another one, which knows nothing of our options."""
+    ask = tmp_path / "ask"
+    ask.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\necho yes\n")
+    ask.chmod(0o755)
+    monkeypatch.setenv("SSH_ASKPASS", str(ask))
+    monkeypatch.setenv("DISPLAY", ":9")
+    known = tmp_path / "known"
+    config = behind(sshd, tmp_path, f"  User root\n  UserKnownHostsFile {known}")
+    assert "of ssh://behind is not known: log in once" in refusal(
+        "ssh://behind", config
+    )
+    config = behind(sshd, tmp_path, "  User nobody9")
+    assert "refuses our keys (nobody9@" in refusal("ssh://behind", config)
+    assert not (tmp_path / "asked").exists()
+    assert not known.exists()
+
+
+def test_what_a_configuration_adds_is_left_out(sshd: Sshd, tmp_path: Path) -> None:
+    config = config_of(
+        sshd,
+        tmp_path,
+        *("RequestTTY force", "RemoteCommand evil", "PermitLocalCommand yes"),
+        *(f"LocalCommand touch {tmp_path}/local", "ForwardAgent yes"),
+        *(f"LocalForward {tmp_path}/forwarded 127.0.0.1:22", "VisualHostKey yes"),
+        *("ControlMaster auto", f"ControlPath {tmp_path}/cm", "ControlPersist 60"),
+    )
+    get_in(sshd.url(), config)
+    assert list(tmp_path.iterdir()) == [config]
+
+
+def test_an_unknown_key(sshd: Sshd, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    config = config_of(sshd, tmp_path, UserKnownHostsFile=known)
+    assert "is not known: log in once with `ssh ssh://" in refusal(sshd.url(), config)
+    assert not known.exists()
+
+
+def test_a_changed_key(sshd: Sshd, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    config = config_of(sshd, tmp_path, UserKnownHostsFile=known)
+    other = (sshd.folder / "user_key.pub").read_text()
+    known.write_text(f"{sshd.address} {other}")
+    assert "is not the one in known_hosts: find out" in refusal(sshd.url(), config)
+
+
+def test_keys_that_are_refused(sshd: Sshd, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-N", "secret", "-f", key], check=True)
+    config = config_of(sshd, tmp_path, IdentityFile=key)
+    line = refusal(sshd.url(), config)
+    assert re.search("refuses our keys .*Permission denied", line)
+    (tmp_path / "key.pub").unlink()
+    key.write_bytes((sshd.folder / "user_key").read_bytes())
+    get_in(sshd.url(), config)
+    key.chmod(0o644)
+    assert "give that file mode 600" in refusal(sshd.url(), config)
+    assert "refuses our keys" in refusal(sshd.url("nobody9"), sshd.config)
+
+
+def test_hosts_that_are_not_there(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = refusal(f"ssh://root@{sshd.address}:2", sshd.config)
+    assert "refuses connections" in refused
+    nowhere = refusal("ssh://no-such-host.invalid", sshd.config)
+    assert "nothing resolves" in nowhere
+    monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "1")
+    nobody = ".".join([*sshd.address.split(".")[:3], "255"])
+    assert "cannot be reached" in refusal(f"ssh://root@{nobody}", sshd.config)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        line = refusal(f"ssh://root@127.0.0.1:{port}", sshd.config)
+    assert "cannot be reached (Connection timed out during banner" in line
+
+
+def test_a_host_with_other_methods(sshd: Sshd, tmp_path: Path) -> None:
+    config = config_of(sshd, tmp_path, "KexAlgorithms diffie-hellman-group1-sha1")
+    assert "no method in common" in refusal(sshd.url(), config)
+
+
+def test_a_configuration_that_ssh_refuses(sshd: Sshd, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text("NoSuchOption yes\n")
+    for path in (config, tmp_path / "none"):
+        assert "ssh refuses its configuration" in refusal(sshd.url(), path)
+
+
+def test_no_ssh_here(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "_ENDS_WITH_US", ())
+    monkeypatch.setenv("PATH", "")
+    assert "apt-get install openssh-client" in refusal(sshd.url(), sshd.config)
