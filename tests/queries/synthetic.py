@@ -113,8 +113,6 @@ def _add_sockets(graph: Graph, shape: Shape) -> None:
             (ST.cpuModel, Literal("CPU of " + shape.model)),
             (ST.cpuVendor, Literal("GenuineIntel")),
             (ST.microcode, Literal(shape.microcode)),
-            (ST.baseFrequency, Literal(2_000_000_000)),
-            (ST.maxFrequency, Literal(3_500_000_000)),
         )
         parent = _add_die(graph, shape.host, cores[0], socket) if shape.dies else socket
         for core in cores:
@@ -136,6 +134,8 @@ def _add_core(graph: Graph, shape: Shape, core: int, parent: URIRef) -> None:
         (RDF.type, ST.Core),
         (ST.osIndex, Literal(core % shape.cores_per_socket)),
         (ST.isPartOf, parent),
+        (ST.baseFrequency, Literal(2_000_000_000)),
+        (ST.maxFrequency, Literal(3_500_000_000)),
     )
     for cpu in shape.threads_of(range(core, core + 1)):
         add(
