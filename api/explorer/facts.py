@@ -9,7 +9,7 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS, SKOS, XSD
 from rdflib.term import Node as Term
 
-from api.web.pages import Links, Shown, natural
+from api.web.pages import Links, Shown, moment, natural
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name
@@ -25,6 +25,7 @@ _ELSEWHERE = frozenset(
         ST.usesCache,
         ST.inNumaDomain,
         ST.exposes,
+        ST.hasPlacement,
         ST.resolvesAtFetch,
         ST.digest,
     )
@@ -136,7 +137,7 @@ def _literal(value: Literal, unit: Unit | None) -> Shown:
     if value.datatype == XSD.boolean:
         return Shown({"true": "yes", "false": "no"}.get(text, text), title=text)
     if value.datatype == XSD.dateTime:
-        return Shown(text.replace("T", " ").replace("Z", " UTC"), title=text)
+        return Shown(moment(text), title=text)
     number = _number(text)
     if unit is None or number is None:
         return Shown(text, title=str(value.datatype or ""))

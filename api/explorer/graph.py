@@ -25,7 +25,13 @@ KINDS = {
     "disk": ("disk", "Disks"),
     "nic": ("network interface", "Network interfaces"),
     "gpu": ("GPU", "GPUs"),
+    "pci": ("PCI device", "PCI devices"),
+    "tlb": ("TLB", "TLBs"),
     "pmu": ("PMU", "PMUs"),
+    "pmda": ("PCP agent", "PCP agents"),
+    "swap": ("swap area", "Swap areas"),
+    "cgroup": ("control group hierarchy", "Control group hierarchies"),
+    "hugepages": ("pool of huge pages", "Pools of huge pages"),
 }
 # Of these, it is a short list with which threads they share what.
 _USING = ("core", "thread", "cache")

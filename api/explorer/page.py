@@ -10,6 +10,7 @@ from rdflib.namespace import RDFS
 
 from api.explorer.facts import find_class, find_facts, quantity
 from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
+from api.explorer.running import find_running
 from api.explorer.series import Metric, Other, find_others, find_sampled
 from api.nodes import Node
 from api.services import Services
@@ -57,6 +58,10 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
     if place.path and not sampled and not others:
         silence = await _silence(services, host, node.iri)
     known = {metric.telemetry for metric in sampled}
+    running = find_running(node.graph, node.iri, made)
+    if running:
+        others = list(running.series)
+    path = [_shown(part, made) for part in place.path]
     title = str(node.graph.value(node.iri, RDFS.label) or made.short(str(node.iri)))
     return pages.page(
         "node.html",
@@ -67,7 +72,9 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
         class_=find_class(node.graph, node.iri, made),
         cut=node.cut,
         facts=find_facts(node.graph, node.iri, made),
-        path=[_shown(part, made) for part in place.path],
+        path=path,
+        crumbs=[running.host] if running else path[:-1],
+        running=running,
         below=[_counted(kind, count) for kind, count in place.below.items()],
         groups=_groups(place, made),
         caches=_shared(place, place.caches, services, host, made),

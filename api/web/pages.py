@@ -121,6 +121,15 @@ def render(template: str, **values: Any) -> str:
     return _TEMPLATES.get_template(template).render(**values)
 
 
+def moment(text: str) -> str:
+    """``2026-11-21 16:38:21 UTC`` of a time in UTC as the graph writes it."""
+    day, _, time = text.removesuffix("Z").removesuffix("+00:00").partition("T")
+    return f"{day} {time.partition('.')[0]} UTC" if time else day
+
+
+_TEMPLATES.filters["moment"] = moment
+
+
 def json_block(value: Any) -> Markup:
     """A value (or dataclass) as JSON that can stand within a script element."""
     text = orjson.dumps(value).decode()

@@ -121,6 +121,14 @@ def test_every_form(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     assert "sleep 600.25" in page and "<h1>sleep (" in page
 
 
+def test_its_page(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+    page = here.get(str(sleeper.pid), kind="text/html").text
+    assert 'href="/twin/here"' in page
+    assert f'{sleeper.pid} <span class="note">sleep</span>' in page
+    assert "2 series that no plan samples" in page
+    assert "/telemetry/proc.psinfo.utime/" in page
+
+
 def test_one_that_ended(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     iri, _ = described(here.get(str(sleeper.pid)))
     sleeper.kill()

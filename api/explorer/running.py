@@ -1,0 +1,87 @@
+"""A running process: its threads, where its memory lies, and its series."""
+
+from dataclasses import dataclass
+
+from rdflib import Graph, URIRef
+from rdflib.namespace import RDF, RDFS
+
+from api.explorer.facts import quantity
+from api.explorer.series import Other
+from api.web.pages import Links, Shown
+from dashboards.units import drawn_unit
+from ontology.terms import ST
+
+_BYTES = drawn_unit("BYTE")[0]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thread of a process, as the operating system lists it."""
+
+    number: int
+    name: str
+    state: str
+    ran_on: Shown | None
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a process has that no other thing has; ``host`` is where it runs."""
+
+    host: Shown
+    tasks: tuple[Task, ...]
+    placements: tuple[tuple[Shown, str], ...]
+    series: tuple[Other, ...]
+
+
+def find_running(graph: Graph, iri: URIRef, links: Links) -> Running | None:
+    """Nothing for what is no process."""
+    host = graph.value(iri, ST.isPartOf)
+    if (iri, RDF.type, ST.Process) not in graph or not isinstance(host, URIRef):
+        return None
+    return Running(
+        _place(host, links),
+        tuple(sorted(_tasks(graph, iri, links), key=lambda task: task.number)),
+        tuple(sorted(_placements(graph, iri, links), key=lambda one: one[0].title)),
+        tuple(sorted(_series(graph, iri), key=lambda one: one.name)),
+    )
+
+
+def _tasks(graph: Graph, iri: URIRef, links: Links) -> list[Task]:
+    return [
+        Task(
+            int(str(graph.value(task, ST.threadId))),
+            str(graph.value(task, RDFS.label) or ""),
+            str(graph.value(task, ST.runState) or ""),
+            _place(cpu, links) if (cpu := graph.value(task, ST.lastRanOn)) else None,
+        )
+        for task in graph.subjects(ST.threadOf, iri)
+    ]
+
+
+def _placements(graph: Graph, iri: URIRef, links: Links) -> list[tuple[Shown, str]]:
+    return [
+        (
+            _place(graph.value(placed, ST.placedIn), links),
+            quantity(float(str(graph.value(placed, ST.residentSize))), _BYTES),
+        )
+        for placed in graph.objects(iri, ST.hasPlacement)
+    ]
+
+
+def _series(graph: Graph, iri: URIRef) -> list[Other]:
+    return [
+        Other(
+            str(graph.value(series, ST.samplerName)),
+            str(graph.value(series, ST.instname)),
+            str(series),
+            "",
+        )
+        for series in graph.subjects(ST.ofComponent, iri)
+    ]
+
+
+def _place(iri: object, links: Links) -> Shown:
+    """``0`` of ``…/thread/0``."""
+    text = str(iri)
+    return Shown(text.rpartition("/")[2], links.href(text), text)
