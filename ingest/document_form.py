@@ -168,6 +168,7 @@ class Mask(BaseModel):
     name: Text
     code: Text | None = None
     description: Text | None = None
+    flags: list[Text] = []
     encoding: list[Text] = []
 
 
@@ -187,6 +188,7 @@ class Pmu(BaseModel):
     type: Text | None = None
     counters: Whole | None = None
     fixed_counters: Whole | None = None
+    max_encoding: Whole | None = None
     event_count: Whole | None = None
     modifiers: dict[Text, Text] = {}
     events: list[Event] = []

@@ -184,6 +184,7 @@ def _pmus(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "type": _TYPES.get(text(features, place, "type") or ""),
             "counters": whole(features.get("counters")),
             "fixed_counters": None,
+            "max_encoding": whole(features.get("max_encoding")) or None,
             "event_count": whole(features.get("no_events")),
             "events": [],
         }

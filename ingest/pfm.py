@@ -16,6 +16,8 @@ from ingest.pfm_library import (
     opened,
 )
 
+# pfm_event_info_spec_t
+_SPECULATION = ("", "speculative", "non-speculative", "")
 _TYPES = {1: "core", 2: "uncore", 3: "os"}
 
 
@@ -94,6 +96,7 @@ def _model(info: PmuInfo) -> dict[str, Any]:
         "type": _TYPES.get(info.type, "unknown"),
         "counters": max(0, info.num_cntrs),
         "fixed_counters": max(0, info.num_fixed_cntrs),
+        "max_encoding": max(0, info.max_encoding) or None,
     }
 
 
@@ -110,11 +113,13 @@ def _events(
         modifiers |= {_text(a.name): _text(a.desc) for a in own}
         yield {
             **_named(event),
+            "flags": _flags(event.flags),
             "encoding": _encoding(pfm, model, name),
             "modifiers": [_text(a.name) for a in own],
             "umasks": [
                 {
                     **_named(attribute),
+                    "flags": _flags(attribute.flags >> 1, attribute.flags & 1),
                     "encoding": _encoding(
                         pfm, model, f"{name}:{_text(attribute.name)}"
                     ),
@@ -135,6 +140,15 @@ def _named(info: EventInfo | AttributeInfo) -> dict[str, Any]:
         "description": _text(info.desc),
         "code": f"{info.code:#x}",
     }
+
+
+def _flags(bits: int, default: int = 0) -> list[str]:
+    """The bits that events and unit masks have in common, in words.
+
+    What hardware can sample is left out: libpfm4 says it of counters without sampling.
+    """
+    said = ["default"] * default + ["precise"] * (bits & 1)
+    return said + [word for word in (_SPECULATION[bits >> 1 & 3],) if word]
 
 
 def _unknown(name: str, known: Collection[str]) -> str:

@@ -77,6 +77,22 @@ def test_encodings_are_those_of_the_vendor() -> None:
     assert model["modifiers"]["u"]
 
 
+def test_flags_and_registers_are_those_of_the_header() -> None:
+    """As its own header has them, asked for by a program in C."""
+    (model,) = read_models(["skx"])
+    assert model["max_encoding"] == 2
+    events = {event["name"]: event for event in model["events"]}
+    loads = {m["name"]: m["flags"] for m in events["MEM_INST_RETIRED"]["umasks"]}
+    assert loads["ALL_LOADS"] == ["precise"]
+    fp = events["FP_ARITH_INST_RETIRED"]["umasks"]
+    assert not any("precise" in mask["flags"] for mask in fp)
+    retired = {m["name"]: m["flags"] for m in events["INST_RETIRED"]["umasks"]}
+    assert retired["ANY_P"] == ["default"]
+    (newer,) = read_models(["spr"])
+    said = {f for e in newer["events"] for m in e["umasks"] for f in m["flags"]}
+    assert said == {"default", "precise", "speculative", "non-speculative"}
+
+
 def test_most_unit_masks_encode_alone() -> None:
     """The others need a partner, such as a filter on a node."""
     models = read_models([m["name"] for m in list_models() if m["type"] == "core"])
@@ -111,3 +127,46 @@ def test_what_is_not_here_is_encoded_apart() -> None:
         absent = "skx" if "skx" not in present else "amd64_fam19h_zen4"
         event = "INST_RETIRED:ANY_P" if absent == "skx" else "RETIRED_INSTRUCTIONS"
         assert pfm.encoding(f"{absent}::{event}") == []
+
+
+class PerfArgument(ctypes.Structure):
+    """``pfm_perf_encode_arg_t``."""
+
+    _fields_ = (
+        ("attr", ctypes.c_void_p),
+        ("fstr", ctypes.c_void_p),
+        ("size", ctypes.c_size_t),
+        ("idx", ctypes.c_int),
+        ("cpu", ctypes.c_int),
+        ("flags", ctypes.c_int),
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["skl", "skx", "ivb_ep", "icl", "icx", "spr", "amd64_fam17h_zen2",
+     "amd64_fam19h_zen3", "amd64_fam19h_zen4"],
+)  # fmt: skip
+def test_encodings_are_what_perf_would_program(name: str) -> None:
+    """libpfm4's other call fills the kernel's structure, without what perf adds."""
+    (model,) = read_models([name])
+    compared = 0
+    with opened(inactive=True) as pfm:
+        ask = pfm._pfm.pfm_get_os_event_encoding
+        for event in model["events"]:
+            for full, entry in [
+                (event["name"], event),
+                *((f"{event['name']}:{m['name']}", m) for m in event["umasks"]),
+            ]:
+                attributes = (ctypes.c_uint64 * 64)()  # perf_event_attr
+                argument = PerfArgument(
+                    ctypes.addressof(attributes), size=ctypes.sizeof(PerfArgument)
+                )
+                status = ask(f"{name}::{full}".encode(), 0x9, 1, ctypes.byref(argument))
+                assert (status == 0) == bool(entry["encoding"]), full
+                if status == 0:
+                    code = int(entry["encoding"][0], 0)
+                    # User, kernel, interrupt and enable are perf's.
+                    assert attributes[1] == code & ~0x530000, full
+                    compared += 1
+    assert compared > 100
