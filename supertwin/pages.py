@@ -1,4 +1,4 @@
-"""The pages under docs/ that are written from the code: settings, queries, commands."""
+"""The pages under docs/ that are written from the code or from its data."""
 
 import io
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from queries.catalogue import SavedQuery, load_catalogue
+from supertwin.role_page import role_page
 from supertwin.settings import Settings
 
 GENERATED = "<!-- written by `make docs` -->\n"
@@ -17,6 +18,7 @@ def pages(root: click.Group) -> dict[str, str]:
         "settings.md": _settings(),
         "queries.md": _queries(),
         "commands.md": _commands(root),
+        "roles.md": f"{GENERATED}{role_page()}",
     }
 
 
