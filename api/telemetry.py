@@ -14,6 +14,7 @@ from api import nodes, series
 from api.connection import while_connected
 from api.nodes import Node
 from api.problems import ApiError, NotFoundError
+from api.processes.instances import runs_as
 from api.series import Series
 from api.services import Services, Use
 from api.store import Sample, StoreError
@@ -79,11 +80,18 @@ async def _described(
     if refusal is not None:
         raise refusal
     reading = await read(services, found.selector)
-    if not found.instance_known and reading.sample is None and not reading.reason:
+    if not (reading.sample or reading.reason or await _is_there(services, found)):
         raise _unknown_instance(found, "nothing of it is in the store either")
     _add_series(node, found, services)
     _add_reading(node, reading)
     return node
+
+
+async def _is_there(services: Services, found: Series) -> bool:
+    """Whether the instance is in the graph, or is a process that runs now."""
+    if found.instance_known or not found.known or found.instance is None:
+        return found.instance_known
+    return await runs_as(services, found.host, found.known.domain, found.instance)
 
 
 async def _refusal(services: Services, found: Series) -> ApiError | None:

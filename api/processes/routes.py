@@ -15,6 +15,7 @@ from api import nodes
 from api.connection import while_connected
 from api.nodes import Node
 from api.problems import ApiError, NotFoundError
+from api.processes.instances import find_instance
 from api.processes.metrics import process_metrics
 from api.processes.seen import Seen, Sighting
 from api.services import Services, Use
@@ -27,12 +28,10 @@ from ingest.describe_process import (
 )
 from ingest.errors import SourceError
 from ingest.named_processes import named_iri
-from ingest.pcp_instance import instance_name
 from ingest.processes import Identity, Process, parse_identity, read_process
 from ingest.triples import Triples
 from ontology.selectors import escaped
 from ontology.terms import ST
-from supertwin import pmcd
 
 router = APIRouter(tags=["Processes"])
 
@@ -119,19 +118,12 @@ async def _telemetry(
 ) -> Triples:
     """Its series, where the PMCD of this machine knows the process."""
     domain, metrics = await process_metrics(services.graph, services.iris, host)
-    address = _pmcd_address(services)
-    if not metrics or address is None:
+    if not metrics:
         return Triples()
-    name = await to_thread.run_sync(instance_name, address, domain, found.identity.pid)
+    name = await find_instance(services, domain, found.identity.pid)
     if name is None:
         return Triples()
     return describe_telemetry(services.iris, host, iri, metrics, name)
-
-
-def _pmcd_address(services: Services) -> str | None:
-    """The supervisor hands an address on; else the one that runs here."""
-    set_ = services.settings.pmcd
-    return pmcd.running_address() if set_ in ("auto", "own") else set_
 
 
 def _cut(found: Process) -> list[str]:

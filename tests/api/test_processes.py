@@ -24,14 +24,17 @@ IRIS = Iris(BASE)
 TWIN = f"""PREFIX st: <{ST}> INSERT DATA {{
   GRAPH <{BASE}/graph/twin/here> {{
     <{BASE}/twin/here> a st:ComputeNode ; st:hostname "here" ;
+      st:resolvesAtFetch <{BASE}/indom/3.9> ;
       st:exposes <{BASE}/metric/proc.psinfo.pid>, <{BASE}/metric/proc.psinfo.utime> .
     <{BASE}/twin/away> a st:ComputeNode ; st:hostname "away" . }}
   GRAPH <{BASE}/graph/metrics> {{
     <{BASE}/indom/3.9> a st:InstanceDomain ; st:domainId "3.9" .
     <{BASE}/metric/proc.psinfo.pid> a st:Metric ;
-      st:samplerName "proc.psinfo.pid" ; st:instanceDomain <{BASE}/indom/3.9> .
+      st:samplerName "proc.psinfo.pid" ;
+      st:dbName "proc_psinfo_pid" ; st:semantics st:Instant ; st:instanceDomain <{BASE}/indom/3.9> .
     <{BASE}/metric/proc.psinfo.utime> a st:Metric ;
-      st:samplerName "proc.psinfo.utime" ; st:instanceDomain <{BASE}/indom/3.9> . }}
+      st:samplerName "proc.psinfo.utime" ;
+      st:dbName "proc_psinfo_utime" ; st:semantics st:Counter ; st:instanceDomain <{BASE}/indom/3.9> . }}
 }}"""
 TURTLE = {"Accept": "text/turtle"}
 ENDED_PID = 4123456
@@ -110,6 +113,13 @@ def test_its_series(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
         for metric in ("proc.psinfo.pid", "proc.psinfo.utime")
     }
     assert {graph.value(one, RDF.type) for one in series} == {ST.SWTelemetry}
+    for one in series:
+        path = one.removeprefix(BASE)
+        assert httpx.get(here.api.url + path, timeout=20).status_code == 200
+    sleeper.kill()
+    sleeper.wait()
+    answer = httpx.get(here.api.url + path, timeout=20)
+    assert answer.json()["type"].endswith("unknown-instance")
 
 
 def test_every_form(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
