@@ -31,10 +31,12 @@ TWIN = f"""PREFIX st: <{ST}> INSERT DATA {{
     <{BASE}/indom/3.9> a st:InstanceDomain ; st:domainId "3.9" .
     <{BASE}/metric/proc.psinfo.pid> a st:Metric ;
       st:samplerName "proc.psinfo.pid" ;
-      st:dbName "proc_psinfo_pid" ; st:semantics st:Instant ; st:instanceDomain <{BASE}/indom/3.9> .
+      st:dbName "proc_psinfo_pid" ; st:semantics st:Instant ;
+      st:instanceDomain <{BASE}/indom/3.9> .
     <{BASE}/metric/proc.psinfo.utime> a st:Metric ;
       st:samplerName "proc.psinfo.utime" ;
-      st:dbName "proc_psinfo_utime" ; st:semantics st:Counter ; st:instanceDomain <{BASE}/indom/3.9> . }}
+      st:dbName "proc_psinfo_utime" ; st:semantics st:Counter ;
+      st:instanceDomain <{BASE}/indom/3.9> . }}
 }}"""
 TURTLE = {"Accept": "text/turtle"}
 ENDED_PID = 4123456
