@@ -83,7 +83,7 @@ class _Devices:
                 ST.isPartOf: self._above(entry),
                 **self._near(entry["threads"]),
             },
-            label=entry.get("model") or entry.get("class_name") or entry["busid"],
+            label=_label(entry),
         )
 
     def _above(self, entry: dict[str, Any]) -> URIRef:
@@ -215,6 +215,12 @@ def _gpu_memory(info: dict[str, str]) -> int | None:
     """The first of what several libraries say of the same memory."""
     sizes = (_bytes(info, *names) for names in _GPU_MEMORY)
     return next(filter(None, sizes), None)
+
+
+def _label(entry: dict[str, Any]) -> str:
+    """``USB controller 0000:00:1a.0``: many devices of a machine are alike."""
+    name = entry.get("model") or entry.get("class_name")
+    return f"{name} {entry['busid']}" if name else str(entry["busid"])
 
 
 def _bytes(info: dict[str, str], *names: str) -> int | None:

@@ -25,6 +25,7 @@ KINDS = {
     "disk": ("disk", "Disks"),
     "nic": ("network interface", "Network interfaces"),
     "gpu": ("GPU", "GPUs"),
+    "osdev": ("device of the system", "Devices of the system"),
     "pci": ("PCI device", "PCI devices"),
     "tlb": ("TLB", "TLBs"),
     "pmu": ("PMU", "PMUs"),
