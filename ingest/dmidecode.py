@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from ingest.dmi import real
-from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
 from ingest.machine import HERE, Machine
 from ontology.numbers import read_whole
 
@@ -23,13 +23,23 @@ _BYTES |= {"TB": 1 << 40, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _BYTES |= {"TiB": 1 << 40}
 # Versions before 3.1 say MHz and mean transfers.
 _TRANSFERS = {"MT/s": 10**6, "MHz": 10**6}
+_NO_TABLES = (
+    "dmidecode finds no SMBIOS tables, as in most virtual machines; nothing to "
+    "mend there"
+)
 _EMPTY = {"no module installed", "not installed", "0", "0 mb", "0 gb", "0 kb"}
 _MARKS = re.compile(r"^(no ?dimm|not ?installed|no ?module.*|unknown|[-_. ]*)$", re.I)
 
 
 def read_memory_banks(machine: Machine = HERE) -> list[dict[str, Any]]:
     """Every memory slot of the board; raises SourceError."""
-    return parse_memory_banks(machine.tool("dmidecode"))
+    try:
+        return parse_memory_banks(machine.tool("dmidecode"))
+    except SourceRefusedError as error:
+        # What it looks through where the kernel shows it no tables.
+        if "/dev/mem: No such file" in str(error):
+            raise SourceMissingError(_NO_TABLES) from None
+        raise
 
 
 def parse_memory_banks(output: bytes) -> list[dict[str, Any]]:
@@ -48,10 +58,7 @@ def parse_memory_banks(output: bytes) -> list[dict[str, Any]]:
             "the firmware's tables name no memory slot, as in some virtual machines"
         )
     if "dmidecode" in text:
-        raise SourceMissingError(
-            "dmidecode finds no SMBIOS tables, as in most virtual machines; nothing to "
-            "mend there"
-        )
+        raise SourceMissingError(_NO_TABLES)
     raise MalformedSourceError(
         "dmidecode printed nothing that can be read: run `dmidecode -t 17` by hand"
     )

@@ -11,6 +11,7 @@ from rdflib import RDF, Graph, Literal, URIRef
 from ingest.describe import describe
 from ingest.hwloc import parse_hwloc
 from ontology.terms import ST
+from queries.catalogue import saved_query
 from tests.ingest.documents import IRIS, document, synthetic
 
 HWLOC_OBJECTS = {
@@ -123,3 +124,19 @@ def test_cache_facts(level: int, type_: str, name: str) -> None:
     assert graph.value(iri, ST.associativity) == Literal(12)
     assert graph.value(iri, ST.cacheSets) == Literal(64)
     assert graph.value(iri, ST.inclusive) == Literal(False)
+
+
+def test_clocks_stand_on_cores_and_the_saved_query_finds_them() -> None:
+    clock = {"base": 2_000_000_000, "min": 800_000_000, "max": 3_000_000_000}
+    clocks = {
+        "1": {**clock, "governor": "powersave"},
+        "2": {**clock, "max": 3_500_000_000, "governor": "performance"},
+        "4": clock,
+    }
+    topology = parse_hwloc(synthetic("pack:2 core:2 pu:2"))
+    graph = describe(document({"hwloc": topology, "clocks": clocks}), IRIS).union()
+    rows = graph.query(saved_query("inventory/cpu").bind({}))
+    assert [[term and term.toPython() for term in row][7:] for row in rows] == [
+        [800_000_000, 2_000_000_000, 3_500_000_000, "performance powersave"],
+        [800_000_000, 2_000_000_000, 3_000_000_000, None],
+    ]

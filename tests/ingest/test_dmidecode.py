@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from ingest.dmidecode import parse_memory_banks, read_memory_banks
-from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.errors import (
+    MalformedSourceError,
+    SourceMissingError,
+    SourceRefusedError,
+)
+from ingest.machine import Machine
 from tests.ingest.tree import copied
 
 HEAD = "# dmidecode 3.5\nGetting SMBIOS data from sysfs.\nSMBIOS 3.5.0 present.\n\n"
@@ -178,3 +183,19 @@ def test_tables_cut_short() -> None:
 def test_a_copy(tmp_path: Path) -> None:
     machine = copied(tmp_path, {"dmidecode": HEAD + DDR5 + EMPTY})
     assert [slot["empty"] for slot in read_memory_banks(machine)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("complaint", "error", "why"),
+    [
+        ("/dev/mem: No such file or directory", SourceMissingError, "nothing to mend"),
+        ("/dev/mem: Permission denied", SourceRefusedError, "Permission denied"),
+    ],
+)
+def test_no_tables_to_look_at(
+    tmp_path: Path, complaint: str, error: type[Exception], why: str
+) -> None:
+    reason = f"dmidecode failed with status 1 ({complaint}): run `dmidecode` by hand"
+    machine = Machine(tmp_path, tmp_path, {"dmidecode": {"reason": reason}})
+    with pytest.raises(error, match=why):
+        read_memory_banks(machine)
