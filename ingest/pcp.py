@@ -1,9 +1,11 @@
 """Metrics, their descriptors and instance domains, from a running PMCD."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ingest.errors import SourceMissingError, SourceRefusedError
 from ingest.machine import HERE, Machine
@@ -19,6 +21,9 @@ from pmapi import (
 
 LOCAL = "local:"
 MOST_INSTANCES = 4096
+# A PMCD may be far away, and a question is a round trip.
+_CONNECTIONS = 16
+Found = TypeVar("Found")
 
 _TYPES = {
     0: "32",
@@ -79,8 +84,13 @@ def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, A
         )
     address = address or LOCAL
     try:
-        with _connect(address) as context:
-            return parse_pcp(_ask(context, address))
+        with ExitStack() as stack:
+            contexts = [stack.enter_context(_connect(address))]
+            # A PMCD may allow few connections.
+            with suppress(PmError):
+                while len(contexts) < _CONNECTIONS:
+                    contexts.append(stack.enter_context(Context(address)))
+            return parse_pcp(_ask(contexts, address))
     except PmError as error:
         raise SourceRefusedError(
             f"the PMCD at {address} broke off ({error}): look into its pmcd.log"
@@ -134,33 +144,57 @@ def indom_id(indom: int) -> str:
     return f"{indom >> 22 & 0x1FF}.{indom & 0x3FFFFF}"
 
 
-def _ask(context: Context, address: str) -> Answers:
-    metrics, errors = _ask_metrics(context)
+def _ask(contexts: list[Context], address: str) -> Answers:
+    metrics, errors = _ask_metrics(contexts)
+    indoms = sorted({metric.indom for metric in metrics} - {NO_INDOM})
     instances = {}
-    for indom in {metric.indom for metric in metrics} - {NO_INDOM}:
-        try:
-            held = context.instances(indom).items()
-            instances[indom] = [(name, number) for number, name in held]
-        except PmError as error:
-            reason = f"instances of {indom_id(indom)}: {error}"
+    for indom, held in zip(indoms, _each(contexts, _instances, indoms), strict=True):
+        if isinstance(held, PmError):
+            reason = f"instances of {indom_id(indom)}: {held}"
             errors |= {m.name: reason for m in metrics if m.indom == indom}
-    return Answers(address, context.version(), metrics, instances, errors)
+        else:
+            instances[indom] = held
+    return Answers(address, contexts[0].version(), metrics, instances, errors)
 
 
-def _ask_metrics(context: Context) -> tuple[list[Metric], dict[str, str]]:
+def _ask_metrics(contexts: list[Context]) -> tuple[list[Metric], dict[str, str]]:
+    context = contexts[0]
     names = sorted(set(context.names()))
     pmids = zip(names, context.identifiers(names), strict=True)
     known = {name: pmid for name, pmid in pmids if pmid != NO_METRIC}
     described = context.descriptors(list(known.values()))
     answers = dict(zip(known, described, strict=True))
+    found = {name: desc for name, desc in answers.items() if isinstance(desc, PmDesc)}
+    asked = [desc.pmid for desc in found.values()]
+    help_lines = _each(contexts, Context.help_line, asked)
     metrics = [
-        _described(context, name, answer)
-        for name, answer in answers.items()
-        if isinstance(answer, PmDesc)
+        _described(name, desc, line)
+        for (name, desc), line in zip(found.items(), help_lines, strict=True)
     ]
     errors = {n: _refusal(context, n) for n in names if n not in known}
     errors |= {n: str(why) for n, why in answers.items() if isinstance(why, PmError)}
     return metrics, errors
+
+
+def _each(
+    contexts: list[Context], ask: Callable[[Context, int], Found], numbers: list[int]
+) -> list[Found]:
+    """What each number is answered with; every one is a round trip of its own."""
+    count = len(contexts)
+
+    def part(at: int) -> list[Found]:
+        return [ask(contexts[at], number) for number in numbers[at::count]]
+
+    with ThreadPoolExecutor(count) as pool:
+        parts = list(pool.map(part, range(count)))
+    return [parts[at % count][at // count] for at in range(len(numbers))]
+
+
+def _instances(context: Context, indom: int) -> list[tuple[str, int]] | PmError:
+    try:
+        return [(name, number) for number, name in context.instances(indom).items()]
+    except PmError as error:
+        return error
 
 
 def _refusal(context: Context, name: str) -> str:
@@ -172,15 +206,15 @@ def _refusal(context: Context, name: str) -> str:
     return "its identifier is missing"
 
 
-def _described(context: Context, name: str, answer: PmDesc) -> Metric:
+def _described(name: str, desc: PmDesc, help_line: str | None) -> Metric:
     return Metric(
         name=name,
-        pmid=answer.pmid,
-        type=answer.type,
-        indom=answer.indom,
-        semantics=answer.semantics,
-        units=units_text(answer.units),
-        help=context.help_line(answer.pmid),
+        pmid=desc.pmid,
+        type=desc.type,
+        indom=desc.indom,
+        semantics=desc.semantics,
+        units=units_text(desc.units),
+        help=help_line,
     )
 
 

@@ -76,8 +76,7 @@ def probe_remote(
         with _copied(connection, sudo) as copied:
             socket = _pmcd(connection, copied)
             document = _probe(copied, host, socket, str(where), tell)
-    if pcp := document["facts"].get("pcp"):
-        pcp["address"] = str(where)
+    _name_pmcd(document, socket, str(where))
     return document
 
 
@@ -157,6 +156,15 @@ def _gaps(copied: Copied) -> Iterator[str]:
         )
     if copied.cut:
         yield f"the copy is not whole: {copied.cut}"
+
+
+def _name_pmcd(document: dict[str, Any], socket: str | None, name: str) -> None:
+    """Call the PMCD by its host: the socket here is gone."""
+    if pcp := document["facts"].get("pcp"):
+        pcp["address"] = name
+    outcome = document["sources"]["pcp"]
+    if socket and outcome["reason"]:
+        outcome["reason"] = outcome["reason"].replace(socket, name)
 
 
 def _pmcd(connection: Connection, copied: Copied) -> str | None:

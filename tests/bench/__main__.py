@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.bench.bridge import bridge_figures
 from tests.bench.dashboards import dashboard_figures
 from tests.bench.queries import query_figures
+from tests.bench.remote import remote_figures
 from tests.bench.table import Figure, print_table
 from tests.bench.twin import big_host_figures, probe_figures
 from tests.stack import running_stack
@@ -19,6 +20,7 @@ def main() -> None:
     ):
         figures += bridge_figures(stack)
         figures += probe_figures(stack)
+        figures += remote_figures(stack)
         figures += big_host_figures(stack)
         figures += query_figures(stack)
         figures += dashboard_figures(stack)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -108,6 +109,17 @@ def test_the_document_says_where_it_comes_from(
     assert document["facts"]["pcp"]["address"] == sshd.url()
     assert document["collected"] == {"root": True, "unread": [], "cut": ""}
     assert "machine that it runs on" in document["sources"]["pfm"]["reason"]
+
+
+def test_a_pmcd_that_is_none(tmp_path: Path) -> None:
+    """The reason names the host and not the socket here."""
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "pmcd.socket"))
+        with Sshd(SYSTEM_PATH, over={"/run/pcp": str(tmp_path)}) as server:
+            found = probe_remote(server.url(), config=server.config)
+    reason = found["sources"]["pcp"]["reason"]
+    assert reason.startswith(f"no PMCD answers at {server.url()} (")
+    assert found["facts"].keys() >= {"hwloc", "lshw", "os"}
 
 
 def test_a_user_without_rights_is_told_what_is_missing(sshd: Sshd) -> None:

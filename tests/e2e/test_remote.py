@@ -1,0 +1,78 @@
+"""A machine elsewhere, from its address to its pages: a real sshd, a real stack."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ingest import collect
+from tests.sshd import USER, Sshd
+from tests.stack import HOST, Stack
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root"),
+]
+
+
+@pytest.fixture(scope="module")
+def there(stack: Stack) -> Iterator[Sshd]:
+    """A host whose PMCD is the stack's."""
+    over = {"/run/pcp": str(stack.home / "pmcd/run")}
+    with Sshd("SetEnv PATH=/usr/bin:/bin", over=over) as server:
+        yield server
+
+
+@pytest.fixture
+def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
+    """The stack that knows how to get there; what it is told is forgotten."""
+    knowing = Stack(
+        stack.home, {**stack.env, "SUPERTWIN_SSH_CONFIG": str(there.config)}
+    )
+    yield knowing
+    knowing.run("remove", "node9", "--history", "--yes", check=False)
+
+
+def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:
+    done = near.run("add", there.url(), "--alias", "far", "--host", "node9")
+    assert f"is the machine that is known as {HOST}" in done.stderr
+    pages = [line.split() for line in done.stdout.splitlines() if "http" in line]
+    assert [name for name, _ in pages] == ["page", "monitor", "inventory"]
+    for _, address in pages:
+        html = {"Accept": "text/html"}
+        answer = httpx.get(address, headers=html, timeout=60, follow_redirects=True)
+        assert (answer.status_code, "node9" in answer.text) == (200, True)
+    assert near.get("/dashboards/monitor", "application/json", host="node9").json()
+    for name in ("far", "node9", there.url(), f"{there.url()}:22"):
+        assert near.run("open", name).stdout.startswith("node9 ("), name
+        assert near.get("/open", name=name).headers["location"].endswith("/node9")
+    planned = near.run("query", "telemetry/plan", "--host", "node9").stdout
+    assert "kernel.percpu.cpu.user" in planned
+
+
+def test_a_user_without_root_and_then_with(near: Stack, there: Sshd) -> None:
+    done = near.run("add", "ssh://twin-node", "--host", "node9")
+    assert "not learnt from memory_banks: dmidecode needs root" in done.stdout
+    done = near.run("add", there.url(), "--host", "node9")
+    assert "needs root" not in done.stdout
+
+
+def test_a_copy_that_was_made_by_hand(near: Stack, tmp_path: Path) -> None:
+    path = tmp_path / "machine.tar"
+    with path.open("wb") as file:
+        script = Path(collect.__file__)
+        subprocess.run([sys.executable, script], stdout=file, check=True)
+    near.run("ingest", "--collected", str(path), "--host", "node9")
+    assert near.run("open", "node9").stdout.startswith("node9 (hostname)")
+
+
+def test_who_cannot_be_probed_leaves_nothing(near: Stack, there: Sshd) -> None:
+    for address in (there.url("nobody9"), f"ssh://{USER}@{there.address}:9"):
+        done = near.run("add", address, "--host", "node9", check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(done.stderr.splitlines()) == 1
+    assert near.run("open", "node9", check=False).returncode == 2
