@@ -46,7 +46,7 @@ _FIND_PYTHON = (
     f'[ -n "$p" ] || exit {_NO_PYTHON}; '
 )
 _AS_ROOT = (
-    f'if [ "$(id -u)" -gt 0 ] && sudo -n -- "$p" -ISB -c "" {_QUIETLY}; then '
+    f'if [ "$(id -u)" -gt 0 ] && sudo -n -- "$p" -ISB - {_QUIETLY}; then '
     'exec sudo -n -- "$p" -ISB -; fi; '
 )
 _AS_USER = 'exec "$p" -ISB -'
