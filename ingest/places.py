@@ -44,19 +44,26 @@ class Places:
         return self.iris.component(self.host, kind, id_)
 
     def domains(self, threads: Collection[int]) -> list[URIRef]:
-        """The NUMA domains nearest to some threads: the smallest that hold them all."""
+        """The NUMA domains nearest to some threads: the smallest that hold them all.
+
+        Where none does, as on a socket that is divided, those that they hold; none
+        where that is all there are.
+        """
         wanted = frozenset(threads)
-        around = [
-            (len(domain["threads"]), domain["os_index"])
+        if not wanted:
+            return []
+        known = [
+            (frozenset(domain["threads"]), domain["os_index"])
             for domain in self.topology["numa"]
-            if wanted and wanted <= frozenset(domain["threads"])
+            if domain["threads"]
         ]
-        nearest = min(around, default=(0, 0))[0]
-        return [
-            self.component("numa", str(index))
-            for size, index in around
-            if size == nearest
-        ]
+        around = [(held, index) for held, index in known if wanted <= held]
+        smallest = min((len(held) for held, _ in around), default=0)
+        nearest = [(held, index) for held, index in around if len(held) == smallest]
+        within = [(held, index) for held, index in known if held <= wanted]
+        if not nearest and len(within) < len(known):
+            nearest = within
+        return [self.component("numa", str(index)) for _, index in nearest]
 
     def _held(self, name: str, entry: dict[str, Any]) -> Held:
         threads = frozenset(entry["threads"])

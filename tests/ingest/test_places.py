@@ -1,0 +1,38 @@
+"""What is near to what, on machines whose sockets are divided."""
+
+import pytest
+
+from ingest.hwloc import parse_hwloc
+from ingest.places import Places
+from tests.ingest.documents import IRIS, synthetic
+
+DIVIDED = "pack:2 group:2 [numa] core:2 pu:1"
+WHOLE = "pack:2 [numa] core:2 pu:1"
+
+
+@pytest.mark.parametrize(
+    ("machine", "threads", "domains"),
+    [
+        # A core's own domain, and a socket's two.
+        (DIVIDED, [2], ["1"]),
+        (DIVIDED, [0, 1], ["0"]),
+        (DIVIDED, [4, 5, 6, 7], ["2", "3"]),
+        # Three of four are nearer than the fourth; of a part of one, the rest counts.
+        (DIVIDED, [0, 1, 2, 3, 4, 5], ["0", "1", "2"]),
+        (DIVIDED, [0, 1, 2], ["0"]),
+        # What is equally near to everything is near to nothing.
+        (DIVIDED, list(range(8)), []),
+        (WHOLE, list(range(4)), []),
+        (DIVIDED, [], []),
+        (WHOLE, [3], ["1"]),
+        ("core:2 [numa] pu:1", [0], ["0"]),
+        ("[numa] core:2 pu:1", [0, 1], ["0"]),
+    ],
+)
+def test_the_nearest_domains(
+    machine: str, threads: list[int], domains: list[str]
+) -> None:
+    places = Places(IRIS, "n1", parse_hwloc(synthetic(machine)))
+    assert places.domains(threads) == [
+        IRIS.component("n1", "numa", number) for number in domains
+    ]
