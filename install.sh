@@ -125,7 +125,16 @@ missing_packages() {
     command -v setpriv >/dev/null || echo util-linux
     command -v curl >/dev/null || echo curl
     fuseki_is_there || command -v mvn >/dev/null || echo maven
-    [ -z "$for_tests" ] || command -v chromium >/dev/null || echo chromium
+    [ -z "$for_tests" ] || missing_for_tests
+}
+
+missing_for_tests() {
+    command -v chromium >/dev/null || echo chromium
+    # A network of its own, and a machine in it that is reached over ssh.
+    command -v ssh >/dev/null || echo openssh-client
+    command -v ip >/dev/null || echo iproute2
+    command -v ps >/dev/null || echo procps
+    command -v sudo >/dev/null || echo sudo
 }
 
 fuseki_is_there() {
@@ -256,6 +265,30 @@ install_store() {
     echo "$want" >.tools/victoria-metrics.stamp
 }
 
+# ---- sshd, for the tests ---------------------------------------------------------
+
+missing_libraries() {
+    ldd "$1" | grep -q 'not found' || return 0
+    dpkg-deb -f "$2" Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
+}
+
+# Unpacked and not installed: its service would start and listen to the network.
+unpack_sshd() {
+    local new=.tools/sshd.new libraries
+    [ ! -x /usr/sbin/sshd ] && [ ! -x .tools/sshd/usr/sbin/sshd ] || return 0
+    command -v apt-get >/dev/null || fail "sshd: install OpenSSH's server, then run make test again"
+    say "sshd (the distribution's package)"
+    rm -rf "$new"
+    mkdir -p "$new"
+    [ -n "$(apt-cache show openssh-server 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
+    quietly "fetching sshd" sh -c 'cd .tools/sshd.new && apt-get -q download openssh-server'
+    quietly "unpacking sshd" sh -c 'cd .tools/sshd.new && dpkg-deb -x ./*.deb .'
+    mapfile -t libraries < <(missing_libraries "$new/usr/sbin/sshd" "$new"/*.deb)
+    [ ${#libraries[@]} -eq 0 ] || quietly "installing sshd's libraries" apt_install "${libraries[@]}"
+    rm -rf .tools/sshd
+    mv "$new" .tools/sshd
+}
+
 # ---- Python ----------------------------------------------------------------------
 
 build_venv() {
@@ -360,6 +393,7 @@ main() {
     install_store
     install_venv
     install_modules web "the libraries of the web page"
+    [ -z "$for_tests" ] || unpack_sshd
     [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"
     [ -z "$for_tests" ] || install_modules dtdl "the official DTDL parser"
     [ -n "$quiet" ] || say "everything is there"

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.servers import Server
+from tests.servers import ROOT, Server
 
 USER = "prober"
 _UID = 48123
@@ -35,6 +35,9 @@ StrictModes no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
 """
+# What install.sh unpacks where no sshd is installed; newer ones are several programs.
+_UNPACKED = ROOT / ".tools/sshd"
+_PARTS = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
 _CLIENT = """\
 Host *
     IdentityFile {folder}/user_key
@@ -79,9 +82,10 @@ class Sshd(Server):
 
     def start(self) -> None:
         self._make_keys()
+        program, parts = _program()
         (self.folder / "sshd_config").write_text(
             # The first of two lines counts.
-            "\n".join([*self._options, _CONFIG.format(folder=self.folder)])
+            "\n".join([*self._options, *parts, _CONFIG.format(folder=self.folder)])
         )
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         mounts = [
@@ -92,7 +96,7 @@ class Sshd(Server):
             # A page, and a file that fills it.
             mounts += [f"mount -t tmpfs -o size=4k,mode=1777 full {place}"]
             mounts += [f"! dd if=/dev/zero of={place}/full status=none"]
-        server = f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"
+        server = f"exec {program} -D -e -f {self.folder}/sshd_config"
         # The network is its own, the files of /sys stay this machine's. It has no name,
         # so that it ends with its last process, however that ends.
         self.launch(
@@ -182,9 +186,24 @@ class Sshd(Server):
             text = re.sub(
                 r"^root:.*:/.*$", root, Path("/etc", name).read_text(), flags=re.M
             )
+            # What sshd becomes until somebody is let in.
+            if name == "passwd" and "\nsshd:" not in text:
+                line += f"sshd:x:{_UID + 1}:65534::/run/sshd:/usr/sbin/nologin\n"
             new.write_text(text + line)
             new.chmod(0o600 if name == "shadow" else 0o644)
         return {f"/etc/{name}": str(self.folder / name) for name in lines}
+
+
+def _program() -> tuple[str, list[str]]:
+    """The sshd installed or the one unpacked, and where the parts of the latter are."""
+    installed = Path("/usr/sbin/sshd")
+    if installed.exists():
+        return str(installed), []
+    parts = {
+        name: _UNPACKED / "usr/lib/openssh" / part for name, part in _PARTS.items()
+    }
+    lines = [f"{name} {path}" for name, path in parts.items() if path.exists()]
+    return shlex.quote(str(_UNPACKED / "usr/sbin/sshd")), lines
 
 
 def without_python() -> dict[str, str]:
