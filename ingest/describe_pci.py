@@ -59,7 +59,7 @@ class _Devices:
             pci = self._pci(entry)
             for device in entry["os_devices"]:
                 self._device(device, pci)
-            if not entry["bridge"] and _is_gpu(entry):
+            if pci in gpus or (not entry["bridge"] and _is_gpu(entry)):
                 self._gpu(entry, pci, gpus.get(pci))
         for device in self.places.topology.get("os_devices") or []:
             self._device(device, None)
@@ -203,10 +203,10 @@ class _Devices:
 
 
 def _is_gpu(entry: dict[str, Any]) -> bool:
-    """Its class says so, or the system has a GPU there that computes."""
+    """Its class or maker says so, or the system has a GPU there that computes."""
     kinds = [set(device["kinds"]) for device in entry["os_devices"]]
     code = entry.get("class_id")
-    return bool(code and computes(int(code, 16))) or any(
+    return bool(code and computes(int(code, 16), entry.get("vendor_id"))) or any(
         {"gpu", "coprocessor"} <= found for found in kinds
     )
 

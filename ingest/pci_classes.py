@@ -58,7 +58,8 @@ _BASES = {
     0x13: "non-essential instrumentation",
     0x40: "coprocessor",
 }
-_DISPLAY, _ACCELERATOR = 0x03, 0x12
+_DISPLAY, _ACCELERATOR, _VGA = 0x03, 0x12, 0x0300
+_NVIDIA = "10de"
 
 
 def class_name(code: int) -> str | None:
@@ -66,7 +67,12 @@ def class_name(code: int) -> str | None:
     return _CLASSES.get(code) or _BASES.get(code >> 8)
 
 
-def computes(code: int) -> bool:
-    """Whether it is a GPU or another accelerator; plain VGA is only a screen."""
+def computes(code: int, vendor: str | None = None) -> bool:
+    """Whether it is a GPU or another accelerator, by its class and its maker's number.
+
+    A plain VGA controller is only a board's screen, unless NVIDIA makes it.
+    """
     base = code >> 8
-    return base == _ACCELERATOR or (base == _DISPLAY and code != 0x0300)
+    if code == _VGA:
+        return vendor == _NVIDIA
+    return base in (_ACCELERATOR, _DISPLAY)

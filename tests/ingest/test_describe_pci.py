@@ -64,6 +64,33 @@ def test_a_gpu_is_one_node_whoever_describes_it() -> None:
     assert found.value(gpu, ST.onPciDevice) == iri("pci", "0000:01:00.0")
 
 
+@pytest.mark.parametrize(
+    ("code", "vendor", "driver", "gpus"),
+    [
+        ("0300", "10de", False, 1),  # a GeForce
+        ("0300", "1a03", False, 0),  # a board's management chip
+        ("0380", "1002", False, 1),
+        ("1200", "1d0f", False, 1),
+        ("0200", "10de", False, 0),
+        ("0300", "1a03", True, 1),  # whatever its class, the driver knows it
+        (None, None, False, 0),
+    ],
+)
+def test_what_is_a_gpu(
+    code: str | None, vendor: str | None, driver: bool, gpus: int
+) -> None:
+    [device] = [pci for pci in FACTS["pci"] if pci["busid"] == "0000:01:00.0"]
+    device = {**device, "class_id": code, "vendor_id": vendor, "os_devices": []}
+    facts: dict[str, Any] = {"hwloc": {**FACTS, "pci": [device]}}
+    if driver:
+        facts["gpus"] = {"driver": "1", "cuda": None, "gpus": [GPU]}
+    found = describe(document(facts), IRIS).twin.graph()
+    described = list(found.subjects(RDF.type, ST.Gpu))
+    assert len(described) == gpus
+    for gpu in described:
+        assert found.value(gpu, ST.onPciDevice) == iri("pci", "0000:01:00.0")
+
+
 @pytest.mark.parametrize("parent", ["0000:01:00.0", "nowhere", None])
 def test_a_bridge_that_is_none_is_not_the_container(parent: str | None) -> None:
     [gpu] = [pci for pci in FACTS["pci"] if pci["busid"] == "0000:01:00.0"]
