@@ -34,6 +34,7 @@ class Description:
     """Everything that one probe says, by named graph.
 
     `probe` stands in the graph of `twin`, apart because it is new with every probe.
+    `held` are the metrics that are referred to and that the store's catalogue has.
     """
 
     host: str
@@ -44,6 +45,7 @@ class Description:
     metrics: Triples
     pmus: dict[URIRef, Triples]
     plans: Triples
+    held: frozenset[URIRef] = frozenset()
 
     @property
     def graphs(self) -> list[Triples]:
@@ -67,9 +69,9 @@ def describe(
     """Describe a probe document (`ingest.probe`) as RDF.
 
     `monitored` are the PCP metrics of the monitor plan; `catalogue` is what the store
-    already holds, so that a differing descriptor gets an IRI of its own; `known_pmus`
-    are the PMU models whose events it holds, which are not described again. Raises
-    DocumentError for facts of another form than a probe's.
+    already holds and is not described again, a differing descriptor gets an IRI of its
+    own; `known_pmus` are the PMU models whose events it holds, as little described
+    again. Raises DocumentError for facts of another form than a probe's.
     """
     check_document(document)
     host, facts = document["host"], document["facts"]
@@ -91,6 +93,8 @@ def describe(
     probe = Triples()
     describe_probe(probe, iris, document)
     describe_claims(twin, probe, iris, document, resolved.claims)
-    digested = digest([twin, metrics, plans])
+    # Not of the catalogues, of which the less is described the more the store holds.
+    digested = digest([twin, plans])
     twin.link(node, {ST.digest: digested})
-    return Description(host, node, digested, twin, probe, metrics, pmus, plans)
+    held = frozenset(known.values()) - {subject for subject, _, _ in metrics}
+    return Description(host, node, digested, twin, probe, metrics, pmus, plans, held)

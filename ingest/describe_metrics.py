@@ -39,7 +39,7 @@ Catalogue = Mapping[str, Descriptor]
 def describe_metrics(
     triples: Triples, iris: Iris, pcp: dict[str, Any] | None, catalogue: Catalogue
 ) -> dict[str, URIRef]:
-    """Describe every metric; the answer maps its PCP name to its IRI."""
+    """Describe the metrics that `catalogue` lacks; the answer maps names to IRIs."""
     if not pcp:
         return {}
     domains = {metric["indom"] for metric in pcp["metrics"]} - {None}
@@ -100,9 +100,11 @@ def _metric(
     pmdas: Mapping[str, str],
     catalogue: Catalogue,
 ) -> URIRef:
-    domain = metric["indom"]
+    domain, iri = metric["indom"], _metric_iri(iris, metric, catalogue)
+    if metric["name"] in catalogue and iri == iris.metric(metric["name"]):
+        return iri
     return triples.node(
-        _metric_iri(iris, metric, catalogue),
+        iri,
         ST.Metric,
         {
             ST.samplerName: metric["name"],

@@ -55,6 +55,12 @@ def new_state(iris: Iris, entry: Entry, digest: str) -> str:
     return f"{_cleared(iris, entry)}INSERT DATA {{\n{blocks}}}"
 
 
+def first_state(iris: Iris, host: str, seen: Seen, digest: str) -> Triples:
+    """The graph of the past of a host that has none yet."""
+    nothing = Delta(frozenset(), frozenset())
+    return _state(iris, Entry(host, 1, 0, 0, nothing, seen, ""), digest)
+
+
 def _cleared(iris: Iris, entry: Entry) -> str:
     """Drops states that never came to be; the one before is no longer the past."""
     dropped = _dropped(iris, entry.host, range(entry.number, entry.last + 1))
@@ -131,7 +137,7 @@ def seen_again(
 ) -> str:
     """A probe that found the state unchanged; those after it up to `last` never were.
 
-    The digest is of the catalogues too, so one state may have several.
+    The digest is of instances and plans too, so one state may have several.
     """
     state = iris.component(host, "state", str(number))
     facts = _host(iris, host)

@@ -1,7 +1,8 @@
-"""A description → Fuseki: validated first, the old twin archived, one update.
+"""A description → Fuseki: validated first, the old twin archived, one transaction.
 
 Readers see the old twin or the new one: catalogues, twin and plans of a host go in one
-SPARQL Update, which TDB2 runs as one transaction.
+request, which TDB2 runs as one transaction: N-Quads for a host that nobody knows yet, a
+SPARQL Update where something has to make room.
 """
 
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from itertools import chain
 
 from rdflib import Literal, URIRef
 
+from ingest.catalogues import Catalogues, elsewhere, read_catalogues
 from ingest.describe import Description
-from ingest.describe_metrics import Descriptor
 from ingest.describe_plan import MONITOR
 from ingest.errors import NotConformingError
 from ingest.history import archive
@@ -21,7 +22,8 @@ from ingest.register import (
     remembered,
     same_elsewhere,
 )
-from ingest.triples import Triples
+from ingest.triples import Triples, insertion
+from ingest.untouched import graphs_of, mingled, pack, send, untouched
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, PROV, ST
 from queries.endpoint import Endpoint
@@ -44,60 +46,59 @@ class Store:
     history: Endpoint
 
 
-def read_catalogue(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
-    """The descriptor that each metric of the shared catalogue has, by PCP name."""
-    rows = twin.select(
-        f"""PREFIX st: <{ST}>
-        SELECT ?metric ?name ?type ?semantics ?units ?domain WHERE {{
-          GRAPH <{iris.metrics_graph}> {{
-            ?metric st:samplerName ?name ; st:valueType ?type ;
-                    st:semantics ?semantics .
-            OPTIONAL {{ ?metric st:pcpUnits ?units }}
-            OPTIONAL {{ ?metric st:instanceDomain/st:domainId ?domain }}
-          }}
-        }}"""
-    ).rows
-    return {
-        str(name): Descriptor(
-            str(type_),
-            str(semantics).removeprefix(str(ST)).lower(),
-            str(units or ""),
-            str(domain) if domain else None,
-        )
-        for metric, name, type_, semantics, units, domain in rows
-        if metric == iris.metric(str(name))
-    }
-
-
 def publish(
     description: Description,
     store: Store,
     iris: Iris,
     confirm: bool = False,
     registration: Registration | None = None,
+    catalogues: Catalogues | None = None,
 ) -> Published:
     """Validate a description and make it the twin of its host.
 
-    A `registration` is written with it, or not at all. Raises NotConformingError with
-    the report, or OtherMachineError when another machine is known by that name and
+    A `registration` is written with it, or not at all. `catalogues` are those that it
+    was described with; who loads many hosts reads them once. Raises NotConformingError
+    with the report, or OtherMachineError when another machine is known by that name and
     `confirm` is not given; nothing is changed then.
     """
-    report = validate(chain.from_iterable(description.graphs))
-    if not report.conforms:
-        raise NotConformingError(description.host, report.lines)
+    lines = checked(description, store.twin, iris)
+    shared = catalogues or read_catalogues(store.twin, iris)
+    adds = shared.lacks(description, iris)
+    lines += same_elsewhere(store.twin, description)
+    if not registration and _added(description, store, iris, adds):
+        return Published(True, lines)
     known = read_known(store.twin, description.node)
     if not confirm:
         check_signs(description, known)
-    warnings = [*report.lines, *same_elsewhere(store.twin, description)]
     archive(store.twin, store.history, iris, description, known.digest)
     said = remembered(iris, description, known, confirm)
     said += registration.update(iris, description.host) if registration else ""
     same = known.digest == description.digest
     if same and _plan_stands(description, iris, store.twin):
         store.twin.update(said + _same_seen_again(description, iris))
-        return Published(False, warnings)
-    store.twin.update(said + _replacement(description, iris, store.twin))
-    return Published(True, warnings)
+        return Published(False, lines)
+    store.twin.update(said + _replacement(description, iris, adds))
+    return Published(True, lines)
+
+
+def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
+    """What the shapes warn of; raises NotConformingError."""
+    triples = chain.from_iterable(description.graphs)
+    report = validate(triples, elsewhere(description, twin, iris))
+    if not report.conforms:
+        raise NotConformingError(description.host, report.lines)
+    return list(report.lines)
+
+
+def _added(
+    description: Description, store: Store, iris: Iris, adds: dict[URIRef, Triples]
+) -> bool:
+    """Write a host that nobody knows yet; False where somebody does."""
+    hosts = {description.host}
+    if not untouched(store.twin, store.history, iris, hosts):
+        return False
+    send(store.twin, store.history, [pack(description, iris, adds)])
+    return not mingled(store.twin, iris, hosts)
 
 
 def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
@@ -112,24 +113,16 @@ def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
     return bool(rows[0][0] == planned)
 
 
-def _replacement(description: Description, iris: Iris, twin: Endpoint) -> str:
+def _replacement(
+    description: Description, iris: Iris, adds: dict[URIRef, Triples]
+) -> str:
     """The one update: host and monitor plan replaced, catalogues merged."""
-    plans = iris.plans_graph(description.host)
-    twin_graph = iris.twin_graph(description.host)
-    facts = Triples([*description.twin, *description.probe])
-    inserts = {twin_graph: facts, plans: description.plans}
-    for graph, triples in _catalogues(description, iris).items():
-        inserts[graph] = _unknown(triples, twin, graph)
-    blocks = "".join(
-        f"GRAPH <{graph}> {{\n{triples.ntriples()}}}\n"
-        for graph, triples in inserts.items()
-    )
     return "".join(
         (
             f"PREFIX st: <{PREFIXES['st']}>\n",
-            f"DROP SILENT GRAPH <{twin_graph}> ;\n",
-            _without_monitor(plans),
-            f"INSERT DATA {{\n{blocks}}}",
+            f"DROP SILENT GRAPH <{iris.twin_graph(description.host)}> ;\n",
+            _without_monitor(iris.plans_graph(description.host)),
+            insertion(graphs_of(description, iris) | adds),
         )
     )
 
@@ -155,17 +148,3 @@ def _without_monitor(plans: URIRef) -> str:
       {{ ?s st:planName {name} }} UNION {{ ?s st:sampledBy/st:planName {name} }}
       ?s ?p ?o }} ;
     """
-
-
-def _catalogues(description: Description, iris: Iris) -> dict[URIRef, Triples]:
-    return {iris.metrics_graph: description.metrics, **description.pmus}
-
-
-def _unknown(triples: Triples, twin: Endpoint, graph: URIRef) -> Triples:
-    """The part of a catalogue that the store does not hold yet.
-
-    Catalogues are shared: what another host said of a metric or an event stays.
-    """
-    rows = twin.select(f"SELECT DISTINCT ?s WHERE {{ GRAPH <{graph}> {{ ?s a ?c }} }}")
-    known = {subject for (subject,) in rows.rows}
-    return Triples(triple for triple in triples if triple[0] not in known)

@@ -5,6 +5,7 @@ for its validation, so it is collected here and turned into a Graph there.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
@@ -16,6 +17,8 @@ from ontology.texts import writable
 Value = URIRef | Literal | str | int | float | bool | None
 Triple = tuple[URIRef, URIRef, URIRef | Literal]
 
+# A part of the names that SPARQL allows behind a prefix as they are.
+_LOCAL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _ESCAPES = str.maketrans(
     {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 )
@@ -51,7 +54,64 @@ class Triples(list[Triple]):
 
     def ntriples(self) -> str:
         """The same triples as N-Triples, one a line."""
-        return "".join(f"{_n3(s)} {_n3(p)} {_n3(o)} .\n" for s, p, o in self)
+        return "".join(f"<{s}> <{p}> {_n3(o)} .\n" for s, p, o in self)
+
+
+def quads(graphs: Mapping[URIRef, Triples]) -> bytes:
+    """Triples of several graphs as N-Quads."""
+    return "".join(
+        f"<{s}> <{p}> {_n3(o)} <{graph}> .\n"
+        for graph, triples in graphs.items()
+        for s, p, o in triples
+    ).encode()
+
+
+def insertion(graphs: Mapping[URIRef, Triples]) -> str:
+    """Triples of several graphs as one INSERT DATA, with prefixes of its own.
+
+    Fuseki spends most of an update on reading IRIs: with prefixes, and each subject
+    written once, it takes less than half the time of N-Triples in it.
+    """
+    short = _Short()
+    blocks = [
+        f"GRAPH <{graph}> {{\n{_grouped(triples, short)}}}\n"
+        for graph, triples in graphs.items()
+    ]
+    return f"{short.prefixes()}INSERT DATA {{\n{''.join(blocks)}}}"
+
+
+class _Short:
+    """Terms with prefixes for what stands before the last `/` or `#` of an IRI."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._written: dict[str, str] = {}
+
+    def prefixes(self) -> str:
+        return "".join(f"PREFIX {n} <{space}>\n" for space, n in self._names.items())
+
+    def __call__(self, value: URIRef | Literal) -> str:
+        if type(value) is Literal:
+            text = f'"{str(value).translate(_ESCAPES)}"'
+            return f"{text}^^{self(value.datatype)}" if value.datatype else text
+        found = self._written.get(value)
+        return found or self._written.setdefault(value, self._iri(value))
+
+    def _iri(self, iri: str) -> str:
+        end = max(iri.rfind("/"), iri.rfind("#")) + 1
+        space, local = iri[:end], iri[end:]
+        if not _LOCAL.fullmatch(local):
+            return f"<{iri}>"
+        return f"{self._names.setdefault(space, f'n{len(self._names)}:')}{local}"
+
+
+def _grouped(triples: Triples, short: _Short) -> str:
+    parts, last = [], None
+    for s, p, o in triples:
+        lead = "; " if s == last else f"{'. ' if last else ''}\n{short(s)} "
+        parts.append(f"{lead}{short(p)} {short(o)} ")
+        last = s
+    return f"{''.join(parts)}.\n" if parts else ""
 
 
 def union(parts: Iterable[Iterable[Triple]]) -> Graph:
@@ -71,8 +131,8 @@ def digest(parts: Iterable[Triples]) -> str:
 
 def term(value: URIRef | Literal | str | int | float | bool) -> URIRef | Literal:
     """A Python value as an RDF term; floats become decimals, as the shapes expect."""
-    if isinstance(value, URIRef | Literal):
-        return value
+    if type(value) in (URIRef, Literal):
+        return value  # type: ignore[return-value]
     return _literal(type(value).__name__, value)
 
 
@@ -90,14 +150,10 @@ def _literal(kind: str, value: str | int | float | bool) -> Literal:
     return Literal(Decimal(repr(value)) if kind == "float" else value)
 
 
-@lru_cache(maxsize=131072)
-def _n3_typed(kind: type, value: URIRef | Literal) -> str:
-    if not isinstance(value, Literal):
-        return f"<{value}>"
-    # Literal.n3() writes Turtle, whose texts may run over several lines
-    text = f'"{str(value).translate(_ESCAPES)}"'
-    return f"{text}^^<{value.datatype}>" if value.datatype else text
-
-
 def _n3(value: URIRef | Literal) -> str:
-    return _n3_typed(type(value), value)
+    # not isinstance: a Literal is an abstract class's, which makes the question slow
+    if type(value) is Literal:
+        # Literal.n3() writes Turtle, whose texts may run over several lines
+        text = f'"{str(value).translate(_ESCAPES)}"'
+        return f"{text}^^<{value.datatype}>" if value.datatype else text
+    return f"<{value}>"

@@ -12,6 +12,7 @@ from rdflib import URIRef
 NO_INSTANCE = "~"
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.-]+")
 _ESCAPED = re.compile(r"~([0-9A-F]{2})")
 _NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -28,6 +29,8 @@ def encode_id(text: str) -> str:
     """
     if not text or text in (".", ".."):
         raise IdError(f"{text!r} cannot be an id: use at least one letter or digit")
+    if _PLAIN_TEXT.fullmatch(text):
+        return text
     try:
         encoded = text.encode()
     except UnicodeEncodeError:

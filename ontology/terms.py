@@ -1,15 +1,25 @@
 """The namespaces that SuperTwin writes its triples with, and their version."""
 
-from rdflib import Namespace
+from rdflib import Namespace, URIRef
 
 # The package's version too: what is released together is numbered together.
 VERSION = "0.1.0"
 ONTOLOGY = "https://w3id.org/supertwin/ns"
 
-ST = Namespace(f"{ONTOLOGY}#")
-QUDT = Namespace("http://qudt.org/schema/qudt/")
-UNIT = Namespace("http://qudt.org/vocab/unit/")
-PROV = Namespace("http://www.w3.org/ns/prov#")
+
+class Terms(Namespace):
+    """A namespace that makes each of its terms once: a host needs them 20,000 times."""
+
+    def __getattr__(self, name: str) -> URIRef:
+        term = super().__getattr__(name)
+        vars(self)[name] = term
+        return term
+
+
+ST = Terms(f"{ONTOLOGY}#")
+QUDT = Terms("http://qudt.org/schema/qudt/")
+UNIT = Terms("http://qudt.org/vocab/unit/")
+PROV = Terms("http://www.w3.org/ns/prov#")
 
 PREFIXES: dict[str, str] = {
     "st": str(ST),

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from queries.results import Rows, read_rows, read_truth
 
 JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
+N_QUADS = "application/n-quads"
 
 # What Fuseki says to a read that was under way when a compaction switched the files.
 _SWITCHED = "Not in a transaction"
@@ -108,6 +110,22 @@ class Endpoint:
             headers={"Content-Type": N_TRIPLES},
         )
         self._check_written(response)
+
+    def add_quads(self, content: bytes) -> None:
+        """Add N-Quads to the named graphs in them, all or none."""
+        if content:
+            headers = {"Content-Type": N_QUADS}
+            sent = self._send("POST", "/data", content=content, headers=headers)
+            self._check_written(sent)
+
+    def standing(self, graphs: Iterable[str]) -> set[str]:
+        """Those of some named graphs that hold anything."""
+        values = " ".join(f"<{graph}>" for graph in graphs)
+        rows = self.select(
+            f"""SELECT ?graph {{ VALUES ?graph {{ {values} }}
+            FILTER EXISTS {{ GRAPH ?graph {{ ?s ?p ?o }} }} }}"""
+        ).values()
+        return {graph for (graph,) in rows}
 
     def close(self) -> None:
         """Close the kept-alive connections."""

@@ -8,6 +8,7 @@ import yaml
 
 from sampler_bridge.errors import MonitorError
 
+_WILD = frozenset("*?[")
 MONITOR_FILE = Path(__file__).with_name("monitor.yaml")
 
 
@@ -31,11 +32,18 @@ def plan_names(monitor: Sequence[str], exposed_names: Iterable[str]) -> list[str
 
     A ``*`` in the set stands for any text.
     """
-    exposed = sorted(set(exposed_names))
+    exposed = set(exposed_names)
     found: dict[str, None] = {}
     for pattern in monitor:
-        found |= {name: None for name in exposed if fnmatchcase(name, pattern)}
+        found |= dict.fromkeys(_named(pattern, exposed))
     return list(found)
+
+
+def _named(pattern: str, exposed: set[str]) -> list[str]:
+    """Most of the set are plain names, which need no look at every other name."""
+    if not _WILD & set(pattern):
+        return [pattern] if pattern in exposed else []
+    return sorted(name for name in exposed if fnmatchcase(name, pattern))
 
 
 def _distinct(path: Path, names: list[object]) -> list[str]:

@@ -9,7 +9,7 @@ over: an unknown part of one makes all of them unsure, which a test would notice
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -18,6 +18,7 @@ from rdflib.collection import Collection
 from rdflib.term import Node
 
 Triple = tuple[Node, Node, Node]
+Held = Mapping[Node, Container[Node]]
 
 
 class UnsureError(Exception):
@@ -25,9 +26,12 @@ class UnsureError(Exception):
 
 
 class Data:
-    """The triples of a graph, by predicate and subject; of each class its nodes."""
+    """The triples of a graph, by predicate and subject; of each class its nodes.
 
-    def __init__(self, triples: Iterable[Triple]) -> None:
+    ``held`` are nodes that stand elsewhere and are not looked at, by class.
+    """
+
+    def __init__(self, triples: Iterable[Triple], held: Held | None = None) -> None:
         found: dict[Node, dict[Node, list[Node]]] = defaultdict(dict)
         for subject, predicate, value in triples:
             found[predicate].setdefault(subject, []).append(value)
@@ -38,6 +42,7 @@ class Data:
         for subject, classes in found[RDF.type].items():
             for one in classes:
                 self.types[one].add(subject)
+        self._held = held or {}
 
     def values(self, subject: Node, predicate: Node) -> list[Node]:
         """The different values that a node has, in no order."""
@@ -51,6 +56,11 @@ class Data:
     def objects(self, predicate: Node) -> Iterable[Node]:
         """What a property leads to."""
         return {value for values in self._found[predicate].values() for value in values}
+
+    def is_a(self, node: Node, wanted: Node) -> bool:
+        """Whether a node is of a class, here or where it is held."""
+        here = wanted in self.types and node in self.types[wanted]
+        return here or node in self._held.get(wanted, ())
 
     @property
     def terms(self) -> Iterable[Node]:
@@ -172,9 +182,7 @@ def _in(shapes: Graph, members: Node) -> _Test:
 
 
 def _class(_: Graph, wanted: Node) -> _Test:
-    return _each(
-        lambda data, value: wanted in data.types and value in data.types[wanted]
-    )
+    return _each(lambda data, value: data.is_a(value, wanted))
 
 
 def _node_kind(_: Graph, kind: Node) -> _Test:

@@ -1,6 +1,8 @@
 """Validating a twin: the one place that calls pySHACL."""
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -8,7 +10,7 @@ from pyshacl import validate as pyshacl_validate
 from rdflib import RDF, SH, BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 
-from shapes.certify import Certifier, Data, Triple, UnsureError
+from shapes.certify import Certifier, Data, Held, Triple, UnsureError
 from shapes.load import shapes_graph
 from shapes.vocabulary import are_known, unknown_terms
 from shapes.wording import lines, short
@@ -23,23 +25,51 @@ class Report:
     graph: Graph
 
 
-def validate(data: Graph | Iterable[Triple]) -> Report:
+@dataclass(frozen=True)
+class Elsewhere:
+    """Nodes that stand in other graphs, by class, and how those graphs are read."""
+
+    nodes: Held
+    read: Callable[[], Graph]
+
+
+_NONE = Elsewhere({}, Graph)
+
+
+def validate(data: Graph | Iterable[Triple], elsewhere: Elsewhere = _NONE) -> Report:
     """Validate a host, its plans and the catalogues they refer to, as one graph.
 
+    What `elsewhere` holds was validated before and is read only for what refers to it.
     Nothing is inferred: components state their own class, as the twin writes it. What
     is flawless is found so by `shapes.certify`; pySHACL says what is wrong of the rest.
     """
     triples = data if isinstance(data, Graph) else list(data)
-    return _flawless() if is_flawless(triples) else examine(_graph(triples))
+    if is_flawless(triples, elsewhere.nodes):
+        return _flawless()
+    graph = _graph(triples)
+    return examine(graph + elsewhere.read() if elsewhere.nodes else graph)
 
 
-def is_flawless(triples: Iterable[Triple]) -> bool:
+def is_flawless(triples: Iterable[Triple], held: Held | None = None) -> bool:
     """Whether pySHACL would surely find nothing, neither violation nor warning."""
+    with _all_alive():
+        try:
+            data = Data(triples, held)
+            return are_known(data.terms) and _certifier().conforms(data)
+        except UnsureError:
+            return False
+
+
+@contextmanager
+def _all_alive() -> Iterator[None]:
+    """Look for no garbage: indexes are none, and looking takes as long as checking."""
+    enabled = gc.isenabled()
+    gc.disable()
     try:
-        data = Data(triples)
-        return are_known(data.terms) and _certifier().conforms(data)
-    except UnsureError:
-        return False
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @cache

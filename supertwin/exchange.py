@@ -10,9 +10,10 @@ from dtdl.export import document, export
 from dtdl.nodes import Triple
 from dtdl.read import Document
 from dtdl.source import queries
+from ingest.catalogues import read_catalogues
 from ingest.describe import Description
 from ingest.describe_metrics import Catalogue
-from ingest.publish import publish, read_catalogue
+from ingest.publish import publish
 from ingest.topology_file import keep_topology
 from ingest.triples import Triples, digest
 from ontology.iris import Iris
@@ -47,8 +48,9 @@ def load_dtdl(
     if not read.whole:
         progress("the file is not as it was exported; it is loaded as it stands")
     with open_store(settings) as store:
-        made = description_of(read, iris, read_catalogue(store.twin, iris))
-        published = publish(made, store, iris, confirm)
+        catalogues = read_catalogues(store.twin, iris)
+        made = description_of(read, iris, catalogues.metrics)
+        published = publish(made, store, iris, confirm, catalogues=catalogues)
     for line in published.warnings:
         progress(line)
     if published.changed:

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.catalogues import read_catalogues
 from ingest.describe import describe
-from ingest.pmu_store import publish_roles, stored_models
 from ingest.probe import check_host, probe
-from ingest.publish import Store, publish, read_catalogue
+from ingest.publish import Store, publish
 from ingest.register import Registration
 from ingest.topology_file import keep_topology
 from ontology.iris import Iris
@@ -94,17 +94,13 @@ def _load(
 ) -> None:
     started = time.monotonic()
     monitored = _monitored(document, progress)
-    publish_roles(store.twin, iris)
+    catalogues = read_catalogues(store.twin, iris)
     description = describe(
-        document,
-        iris,
-        monitored,
-        read_catalogue(store.twin, iris),
-        stored_models(store.twin),
+        document, iris, monitored, catalogues.metrics, catalogues.models
     )
     progress(f"described in {len(description)} triples ({_since(started)})")
     started = time.monotonic()
-    published = publish(description, store, iris, confirm, registration)
+    published = publish(description, store, iris, confirm, registration, catalogues)
     verb = "loaded" if published.changed else "unchanged, nothing loaded"
     for line in published.warnings:
         progress(line)

@@ -12,8 +12,9 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.catalogues import read_catalogues
 from ingest.describe import describe
-from ingest.publish import Store, publish, read_catalogue
+from ingest.publish import Store, publish
 from ontology.iris import Iris, series_name
 from ontology.selectors import escaped
 from queries.endpoint import Endpoint
@@ -56,8 +57,8 @@ def publish_document(fuseki_url: str, base: str, document: dict[str, Any]) -> No
         Endpoint(f"{fuseki_url}/history") as history,
     ):
         monitored = plan_names(load_monitor(), names)
-        catalogue = read_catalogue(twin, iris)
-        description = describe(document, iris, monitored, catalogue)
+        known = read_catalogues(twin, iris)
+        description = describe(document, iris, monitored, known.metrics)
         publish(description, Store(twin, history), iris, confirm=True)
 
 

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from rdflib import Graph, Literal
 
+from ingest.catalogues import read_catalogues
 from ingest.describe import describe
 from ingest.errors import NotConformingError, OtherMachineError
-from ingest.publish import Store, publish, read_catalogue
+from ingest.publish import Store, publish
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from queries.endpoint import Endpoint
@@ -62,10 +63,9 @@ def facts(
 
 def load(store: Store, iris: Iris, document: dict[str, Any], **more: Any) -> bool:
     names = ["test.published.metric"]
-    catalogue = read_catalogue(store.twin, iris)
-    return publish(
-        describe(document, iris, names, catalogue), store, iris, **more
-    ).changed
+    known = read_catalogues(store.twin, iris)
+    description = describe(document, iris, names, known.metrics, known.models)
+    return publish(description, store, iris, **more).changed
 
 
 def test_the_same_facts_change_nothing(store: Store, iris: Iris) -> None:
