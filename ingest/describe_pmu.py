@@ -70,7 +70,7 @@ def describe_model(iris: Iris, pmu: Pmu) -> Triples:
         },
         label=pmu.get("description") or name,
     )
-    for event in pmu.get("events") or []:
+    for event in _once(pmu.get("events") or []):
         _event(triples, iris, name, event)
     return triples
 
@@ -139,11 +139,16 @@ def _models() -> list[Pmu]:
     return list_models()
 
 
+def _once(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those whose names stand twice once: libpfm4 encodes the first of a name."""
+    return list({entry["name"]: entry for entry in reversed(entries)}.values())[::-1]
+
+
 def _event(triples: Triples, iris: Iris, pmu: str, event: dict[str, Any]) -> None:
     name = event["name"]
     whole = iris.pmu_event(pmu, name)
     _event_node(triples, iris.pmu(pmu), whole, name, event, None)
-    for umask in event.get("umasks") or []:
+    for umask in _once(event.get("umasks") or []):
         full = f"{name}:{umask['name']}"
         iri = iris.pmu_event(pmu, full)
         _event_node(triples, iris.pmu(pmu), iri, full, umask, whole)

@@ -1,0 +1,35 @@
+"""PMU models as graphs: everything that libpfm4 knows can be loaded."""
+
+import pytest
+from rdflib import Literal
+
+from ingest.describe_pmu import describe_model
+from ingest.pfm import read_models
+from ontology.terms import ST
+from shapes.validate import validate
+from tests.ingest.documents import IRIS
+
+
+@pytest.mark.parametrize(
+    "name", ["perf", "skx", "amd64_fam19h_zen4", "rapl", "skx_unc_imc0", "netburst"]
+)
+def test_a_model_conforms(name: str) -> None:
+    (model,) = read_models([name])
+    graph = describe_model(IRIS, model).graph()
+    assert validate(graph).conforms
+    events = set(graph.subjects(ST.ofPmu, IRIS.pmu(name)))
+    masks = [m for event in model["events"] for m in event["umasks"]]
+    assert len(events) == len(model["events"]) + len(masks)
+
+
+def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
+    """libpfm4 calls SBO1's event of Haswell's home agents SBO0 as well."""
+    (model,) = read_models(["hswep_unc_ha0"])
+    name = "UNC_H_SBO0_CREDIT_OCCUPANCY"
+    assert [e["code"] for e in model["events"] if e["name"] == name] == ["0x6a", "0x6b"]
+    graph = describe_model(IRIS, model).graph()
+    assert validate(graph).conforms
+    event = IRIS.pmu_event("hswep_unc_ha0", name)
+    assert list(graph.objects(event, ST.eventCode)) == [Literal("0x6a")]
+    mask = IRIS.pmu_event("hswep_unc_ha0", f"{name}:AD")
+    assert list(graph.objects(mask, ST.eventEncoding)) == [Literal("0x16a")]
