@@ -6,6 +6,7 @@ from typing import Any
 from rdflib import URIRef
 
 from dtdl.errors import DocumentError
+from dtdl.export import PAGE
 from dtdl.names import MAX_ID, checked_iri, from_dtmi, to_dtmi
 from dtdl.terms import class_name, expand
 from dtdl.versions import VERSIONS, Element
@@ -56,7 +57,7 @@ def host_of(interfaces: list[Element], base: str) -> URIRef:
         raise DocumentError(f"{hosts[0]} is no host: {_CURE}")
     for interface in interfaces:
         for element in (interface, *interface.get("contents", [])):
-            if "@id" in element and "continues" not in element:
+            if "@id" in element and co_type(element) != PAGE:
                 _check_of_host(element, host, base)
     return host
 

@@ -92,11 +92,14 @@ def parse_identity(text: str) -> Identity | None:
 
 
 def read_process(pid: int, root: Path = Path("/")) -> Process | None:
-    """A process by its number; None where there is none. Raises SourceError."""
+    """A process by its number; None where there is none. Raises SourceError.
+
+    Threads have numbers too, by which /proc shows them, though it does not list them.
+    """
     proc = root / "proc"
     boot = _boot(proc)
     first = _stat(proc / str(pid))
-    if first is None:
+    if first is None or _status(proc / str(pid)).get("Tgid", str(pid)) != str(pid):
         return None
     process = _process(proc, pid, first, boot)
     last = _stat(proc / str(pid))

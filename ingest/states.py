@@ -95,7 +95,8 @@ def pair(
 ) -> tuple[State, State]:
     """The two states to compare, older first: those named, else the last two.
 
-    One name alone is compared with the newest. Raises NoSuchStateError.
+    The first alone is compared with the newest, the last alone with the one before it.
+    Raises NoSuchStateError.
     """
     if not states:
         raise NoSuchStateError(f"nothing is recorded of {host}: probe it first")
@@ -103,7 +104,8 @@ def pair(
         one = find_state(states, host, first)
         other = find_state(states, host, last) if last else states[-1]
     else:
-        one, other = states[-2 if len(states) > 1 else -1], states[-1]
+        other = find_state(states, host, last) if last else states[-1]
+        one = states[max(0, states.index(other) - 1)]
     older, newer = sorted((one, other), key=lambda state: state.number)
     for state in states:
         if older.number < state.number <= newer.number and not state.revises:

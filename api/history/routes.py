@@ -61,7 +61,7 @@ async def history(
 ) -> Response:
     """All states of a host and the changes between two, by default the last two.
 
-    With `from` alone, up to the state of today.
+    With `from` alone, up to the state of today; with `to` alone, what it changed.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)

@@ -93,6 +93,12 @@ def _graph_of_another(document: Document) -> None:
     document.append(_empty(document[-1], "dtmi:supertwin:graph:twin:n2;1"))
 
 
+def _page_of_another_host(document: Document) -> None:
+    id_ = "dtmi:supertwin:twin:n2;1"
+    node = {**_empty(document[-1], id_), "@type": ["Interface", "Node"]}
+    document.append({**node, "continues": id_})
+
+
 def _lost(document: Document) -> None:
     lost = next(i for i in document if "Socket" in i["@type"])
     document.remove(lost)
@@ -133,6 +139,7 @@ BAD: dict[str, tuple[Callable[[Document], None], str]] = {
     "@id of a content twice": (_content_twice, "described twice"),
     "two hosts": (_two_hosts, "2 hosts"),
     "another host's": (_of_another_host, "twin:n2"),
+    "another host's, as a page": (_page_of_another_host, "is not of"),
     "not of a twin": (_graph_of_another, "is not of"),
     "a target that is not there": (_lost, "which is not in the file"),
     "hash of another": (_forged_hash, "is not the hash"),

@@ -117,6 +117,8 @@ def test_states_are_found_by_number_probe_and_time(store: Store) -> None:
         with pytest.raises(NoSuchStateError, match="n1"):
             find_state(found, HOST, text)
     assert [s.number for s in pair(found, HOST, "3", "1")] == [1, 3]
+    assert [s.number for s in pair(found, HOST, "", "2")] == [1, 2]
+    assert [s.number for s in pair(found, HOST, "", "1")] == [1, 1]
     with pytest.raises(NoSuchStateError, match="probe it first"):
         pair([], HOST)
 
