@@ -6,6 +6,7 @@ own starts, and when their end was noticed.
 """
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,14 +79,15 @@ def name_process(twin: Endpoint, iris: Iris, host: str, named: NamedProcess) -> 
 
 def forget_process(twin: Endpoint, iris: Iris, host: str, name: str) -> bool:
     """Take a name and its past away; whether there was such a name."""
+    if all(found.name != name for found in read_named(twin, iris, host)):
+        return False
     iri, graph = named_iri(iris, host, name), iris.processes_graph(host)
-    known = any(found.name == name for found in read_named(twin, iris, host))
     twin.update(
         f"""WITH <{graph}> DELETE {{ ?s ?p ?o }} WHERE {{
           {{ BIND (<{iri}> AS ?s) }} UNION {{ ?s <{ST.bindingOf}> <{iri}> }}
           ?s ?p ?o }}"""
     )
-    return known
+    return True
 
 
 def read_named(twin: Endpoint, iris: Iris, host: str) -> list[NamedProcess]:
@@ -138,10 +140,13 @@ def named_iri(iris: Iris, host: str, name: str) -> URIRef:
 def _check(expression: str) -> None:
     try:
         if 0 < len(expression) <= _LONGEST:
-            re.compile(expression)
+            with warnings.catch_warnings():
+                # What a later Python will read in another way is no fault today.
+                warnings.simplefilter("ignore", FutureWarning)
+                re.compile(expression)
             return
         reason = f"it has {len(expression)} characters, of 1 to {_LONGEST}"
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         reason = str(error)
     raise ProcessNameError(
         f"{expression[:60]!r} is no regular expression ({reason}): see Python's re"

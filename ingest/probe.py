@@ -83,7 +83,7 @@ def check_host(name: str) -> str:
         return name
     raise HostNameError(
         f"host name {name[:_LONGEST_HOST]!r} cannot be used: give it letters, digits, "
-        "'.', '-' and '_' only, such as node1.example.org"
+        "'.', '-' and '_' only, at most 63 between two dots, such as node1.example.org"
     )
 
 

@@ -130,10 +130,13 @@ def write_whole(path: Path, text: str) -> None:
         return
     if path.is_dir() or not path.parent.is_dir():
         raise click.UsageError(f"--out {path}: give a file in a folder that exists")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    # Short: the name that was given may be as long as a name can be.
+    partial = path.with_name(f".{os.getpid()}.partial")
     try:
         partial.write_text(text, "utf-8")
         partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
 

@@ -54,7 +54,7 @@ def forget_command(name: str) -> None:
         known = forget_process(twin, Iris(settings.base), settings.host, name)
     if not known:
         raise MendableError(
-            f"no process of {settings.host} goes by the name {name!r}: "
+            f"no process of {settings.host} goes by the name {name[:64]!r}: "
             "`supertwin query process/named` lists them"
         )
     click.echo(f"{name} is forgotten")

@@ -1,6 +1,7 @@
 """Hosts by any of their names, what was in the past of one, and its end."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ingest.changes import Change, changes, deltas_query
@@ -9,7 +10,7 @@ from ingest.publish import Store
 from ingest.register import forgotten
 from ingest.states import State, pair, read_states, states_query
 from ingest.topology_file import topology_path
-from ontology.iris import Iris
+from ontology.iris import IdError, Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
@@ -78,8 +79,10 @@ def _past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:
     try:
         host = find_host(store.twin, name).host
     except UnknownHostError:
-        if states := _states(store, iris, name):
-            return name, states
+        # What cannot be an id is no host either.
+        with suppress(IdError):
+            if states := _states(store, iris, name):
+                return name, states
         raise
     return host, _states(store, iris, host)
 

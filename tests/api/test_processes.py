@@ -202,6 +202,7 @@ def test_a_name_follows_each_new_process(here: Here) -> None:
     assert [row[2] for row in history] == pids[::-1]
     assert all(row[3] < row[4] for row in history)  # type: ignore[operator]
     assert forget_process(here.twin, IRIS, "here", "my sleeper")
-    assert not forget_process(here.twin, IRIS, "here", "my sleeper")
+    for unknown in ("my sleeper", "", "\udcff"):
+        assert not forget_process(here.twin, IRIS, "here", unknown)
     assert here.get("my~20sleeper").status_code == 404
     assert here.rows("process/bindings") == []

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -88,6 +89,19 @@ def test_a_thread_that_is_pinned_apart() -> None:
     assert not [line for line in validate(triples.graph()).lines if "process" in line]
 
 
+def test_a_thread_is_no_process() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert thread.native_id and thread.native_id != os.getpid()
+        assert Path(f"/proc/{thread.native_id}/stat").exists()
+        assert read_process(thread.native_id) is None
+    finally:
+        done.set()
+        thread.join()
+
+
 def test_an_identity_is_read_back() -> None:
     identity = Identity(12, 3456, BOOT)
     assert parse_identity(str(identity)) == identity
@@ -126,7 +140,11 @@ def test_what_is_no_name(name: str) -> None:
         NamedProcess(name, "a", "name")
 
 
-@pytest.mark.parametrize("expression", ["", "(", "x" * 513])
+@pytest.mark.parametrize("expression", ["", "(", "x" * 513, f"a{{{10**20}}}"])
 def test_what_is_no_expression(expression: str) -> None:
     with pytest.raises(ProcessNameError, match="is no regular expression"):
         NamedProcess("a", expression, "name")
+
+
+def test_an_expression_that_a_later_python_reads_otherwise() -> None:
+    assert NamedProcess("a", "[[a]", "name").expression == "[[a]"

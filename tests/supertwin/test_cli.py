@@ -90,3 +90,9 @@ def test_out_leaves_devices_and_links_alone(tmp_path: Path) -> None:
         write_whole(tmp_path / "no" / "file", "text")
     with pytest.raises(click.UsageError, match="folder that exists"):
         write_whole(tmp_path, "text")
+    longest = tmp_path / ("n" * 255)
+    write_whole(longest, "text")
+    assert longest.read_text() == "text"
+    with pytest.raises(OSError, match="No such file") as caught:
+        write_whole(Path("/proc/text"), "text")
+    assert caught.value.filename == "/proc/text"

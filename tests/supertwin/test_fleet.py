@@ -159,6 +159,14 @@ def test_a_host_that_was_removed_keeps_its_past(run: Run, tmp_path: Path) -> Non
     assert run("diff", "n1").exit_code == 2
 
 
+@pytest.mark.parametrize("name", ["", "..", "\udcff"])
+def test_what_cannot_be_a_host_is_none(run: Run, name: str) -> None:
+    for words in (("diff", name), ("remove", name, "--yes"), ("open", name)):
+        done = run(*words)
+        assert done.exit_code == 2, done.output
+        assert f"no host {name!r}" in done.stderr
+
+
 def test_this_machine_is_added_and_added_again(run: Run) -> None:
     for _ in range(2):
         done = run("add", "local", "--alias", "desk", "--partition", "desks")
