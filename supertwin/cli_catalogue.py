@@ -42,9 +42,11 @@ def pmus_command(as_json: bool) -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--json", "form", flag_value="json", help="Print all events as JSON.")
 @click.option("--turtle", "form", flag_value="turtle", help="Print them as Turtle.")
-@click.option("--load", is_flag=True, help="Put all events into the graph store.")
+@click.option(
+    "--load", is_flag=True, help="Put all events into the graph store instead."
+)
 def pmu_command(names: tuple[str, ...], form: str | None, load: bool) -> None:
-    """Every event and unit mask of PMU models, whether they are here or not."""
+    """Print every event and unit mask of PMU models, whether they are here or not."""
     models = read_models(list(dict.fromkeys(names)))
     settings = Settings()
     if load:
@@ -56,7 +58,7 @@ def pmu_command(names: tuple[str, ...], form: str | None, load: bool) -> None:
     elif form == "turtle":
         for model in models:
             click.echo(_turtle(Iris(settings.base), model), nl=False)
-    else:
+    elif not load:
         for model in models:
             click.echo("\n".join(_summary(model)))
 
