@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import Request, Response
@@ -10,8 +11,8 @@ from rdflib.namespace import RDFS
 
 from api.explorer.facts import find_class, find_facts, quantity
 from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
-from api.explorer.running import find_running
-from api.explorer.series import Metric, Other, find_others, find_sampled
+from api.explorer.running import Running, find_running
+from api.explorer.series import Other, find_others, find_sampled
 from api.nodes import Node
 from api.services import Services
 from api.web import pages
@@ -25,6 +26,7 @@ from queries.findings import of_host, read_known
 from queries.results import read_rows
 
 _BYTES = drawn_unit("BYTE")[0]
+_NO_TELEMETRY: dict[str, Any] = {"sampled": [], "others": [], "silence": ""}
 
 
 @dataclass(frozen=True)
@@ -47,45 +49,62 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
     """The node as HTML; for what stands in no hierarchy, its facts and triples."""
     made = pages.links(request, services.settings.base)
     host = host_of(services, node.iri)
-    place, sampled, others = Place(), list[Metric](), list[Other]()
-    if host:
-        place, sampled, others = await asyncio.gather(
-            find_place(services.graph, services.iris, host, node.iri),
-            find_sampled(services.graph, node.iri),
-            _others(services, host, node.iri),
-        )
-    silence = ""
-    if place.path and not sampled and not others:
-        silence = await _silence(services, host, node.iri)
-    known = {metric.telemetry for metric in sampled}
     running = find_running(node.graph, node.iri, made)
+    place, telemetry = Place(), _NO_TELEMETRY
+    if host:
+        place, telemetry = await asyncio.gather(
+            find_place(services.graph, services.iris, host, node.iri),
+            _telemetry(services, host, node.iri, running),
+        )
+    standing = _standing(services, place, host, node.iri, made)
+    if place.path and not telemetry["sampled"] and not telemetry["others"]:
+        telemetry = telemetry | {"silence": await _silence(services, host, node.iri)}
     if running:
-        others = list(running.series)
-    path = [_shown(part, made) for part in place.path]
-    title = str(node.graph.value(node.iri, RDFS.label) or made.short(str(node.iri)))
+        standing["crumbs"] = [running.host]
     return pages.page(
         "node.html",
         request,
         services.settings.base,
-        title=title,
+        title=str(node.graph.value(node.iri, RDFS.label) or made.short(str(node.iri))),
         iri=str(node.iri),
         class_=find_class(node.graph, node.iri, made),
         cut=node.cut,
         facts=find_facts(node.graph, node.iri, made),
-        path=path,
-        crumbs=[running.host] if running else path[:-1],
         running=running,
-        below=[_counted(kind, count) for kind, count in place.below.items()],
-        groups=_groups(place, made),
-        caches=_shared(place, place.caches, services, host, made),
-        domains=_shared(place, place.domains, services, host, made),
-        host=host if place.path else "",
-        drawing=_drawing(services, host, node.iri) if place.path else "",
-        sampled=sampled,
-        silence=silence,
-        others=[other for other in others if other.telemetry not in known],
+        **standing,
+        **telemetry,
         **pages.triples(node, made),
     )
+
+
+def _standing(
+    services: Services, place: Place, host: str, iri: URIRef, made: Links
+) -> dict[str, Any]:
+    """Where it stands: what it is part of, its own parts, and who shares with it."""
+    path = [_shown(part, made) for part in place.path]
+    return {
+        "path": path,
+        "crumbs": path[:-1],
+        "below": [_counted(kind, count) for kind, count in place.below.items()],
+        "groups": _groups(place, made),
+        "caches": _shared(place, place.caches, services, host, made),
+        "domains": _shared(place, place.domains, services, host, made),
+        "host": host if path else "",
+        "drawing": _drawing(services, host, iri) if path else "",
+    }
+
+
+async def _telemetry(
+    services: Services, host: str, iri: URIRef, running: Running | None
+) -> dict[str, Any]:
+    """The series that are sampled, and those that could be."""
+    sampled, others = await asyncio.gather(
+        find_sampled(services.graph, iri), _others(services, host, iri)
+    )
+    known = {metric.telemetry for metric in sampled}
+    offered = running.series if running else others
+    unsampled = [other for other in offered if other.telemetry not in known]
+    return {"sampled": sampled, "others": unsampled, "silence": ""}
 
 
 async def _others(services: Services, host: str, iri: URIRef) -> list[Other]:
