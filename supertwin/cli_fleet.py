@@ -92,7 +92,7 @@ def remove_command(host: str, history: bool, yes: bool) -> None:
             raise click.UsageError(f"this ends the twin of {host}: give --yes")
         what = "its twin, plans and past" if history else "its twin and plans"
         click.confirm(f"Remove {host}: {what}?", abort=True)
-    remove(settings, host, history)
+    remove(settings, host, history, _progress)
     click.echo(f"{host} is removed{', and its past' if history else ''}")
     if host == settings.host:
         _progress("this is the host that `supertwin up` loads, which it will do again")

@@ -19,7 +19,7 @@ from ingest.triples import Triples, digest
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from supertwin.errors import MendableError
-from supertwin.loading import Progress, dataset, open_store
+from supertwin.loading import Progress, dataset, open_store, writing
 from supertwin.places import METRICS, PLANS, PROBE, TWIN, Places, with_variants
 from supertwin.settings import Settings
 
@@ -47,14 +47,14 @@ def load_dtdl(
     iris, started = Iris(settings.base), time.monotonic()
     if not read.whole:
         progress("the file is not as it was exported; it is loaded as it stands")
-    with open_store(settings) as store:
+    with writing(settings, read.host, progress), open_store(settings) as store:
         catalogues = read_catalogues(store.twin, iris)
         made = description_of(read, iris, catalogues.metrics)
         published = publish(made, store, iris, confirm, catalogues=catalogues)
+        if published.changed:
+            keep_topology(settings.home, {"host": read.host, "facts": {}})
     for line in published.warnings:
         progress(line)
-    if published.changed:
-        keep_topology(settings.home, {"host": read.host, "facts": {}})
     verb = "loaded" if published.changed else "unchanged, nothing loaded"
     seconds = time.monotonic() - started
     progress(f"{len(made)} triples validated and {verb} ({seconds:.1f} s)")

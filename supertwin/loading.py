@@ -12,11 +12,12 @@ from ingest.probe import check_host, probe
 from ingest.publish import Store, publish
 from ingest.register import Registration
 from ingest.topology_file import keep_topology
-from ontology.iris import Iris
+from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
 from supertwin.accounts import fuseki_account
+from supertwin.lock import turn
 from supertwin.settings import Settings
 
 Progress = Callable[[str], None]
@@ -65,10 +66,21 @@ def load_document(
 ) -> None:
     """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
-    with open_store(settings) as store:
+    with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
-    if problem := keep_topology(settings.home, document):
-        progress(problem)
+        if problem := keep_topology(settings.home, document):
+            progress(problem)
+
+
+@contextmanager
+def writing(settings: Settings, host: str, progress: Progress) -> Iterator[None]:
+    """Let one command at a time write a host: two would put its past out of order."""
+
+    def wait() -> None:
+        progress(f"another command writes {host}: waiting until it is done")
+
+    with turn(settings.home / "turns", wait, encode_id(host)):
+        yield
 
 
 @contextmanager

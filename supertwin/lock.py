@@ -48,14 +48,16 @@ def holder(home: Path) -> int | None:
 
 
 @contextmanager
-def turn(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[None]:
     """Let one process at a time bring a home up; ``on_wait`` is told of another one.
+
+    ``name`` is what else is to be done by one at a time.
 
     Where no file can be made all are let through: the start says what is wrong.
     """
     try:
         home.mkdir(parents=True, exist_ok=True)
-        file = (home / "up.lock").open("a", encoding="utf-8")
+        file = (home / f"{name}.lock").open("a", encoding="utf-8")
     except OSError:
         yield
         return

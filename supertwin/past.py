@@ -15,7 +15,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
 from queries.names import Found, choose
-from supertwin.loading import open_store
+from supertwin.loading import Progress, open_store, writing
 from supertwin.settings import Settings
 
 
@@ -58,7 +58,7 @@ def compare(
     return Comparison(host, older, newer, found)
 
 
-def remove(settings: Settings, name: str, history: bool) -> None:
+def remove(settings: Settings, name: str, history: bool, progress: Progress) -> None:
     """End the twin of a host; its past stays, unless `history` goes too.
 
     Raises UnknownHostError.
@@ -66,12 +66,13 @@ def remove(settings: Settings, name: str, history: bool) -> None:
     iris = Iris(settings.base)
     with open_store(settings) as store:
         host, _ = _past(store, iris, name)
-        if not history:
-            keep_whole(store.twin, store.history, iris, host)
-        store.twin.update(forgotten(iris, host))
-        if history:
-            forget(store.history, iris, host)
-    topology_path(settings.home, host).unlink(missing_ok=True)
+        with writing(settings, host, progress):
+            if not history:
+                keep_whole(store.twin, store.history, iris, host)
+            store.twin.update(forgotten(iris, host))
+            if history:
+                forget(store.history, iris, host)
+            topology_path(settings.home, host).unlink(missing_ok=True)
 
 
 def _past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from queries.endpoint import Endpoint
 from supertwin.cli import main
+from supertwin.lock import turn
 from tests.ingest.documents import document
 from tests.servers import Fuseki
 from tests.sshd import Sshd
@@ -157,6 +160,21 @@ def test_a_host_that_was_removed_keeps_its_past(run: Run, tmp_path: Path) -> Non
     assert "6.2" in run("diff", "n1").output
     assert run("remove", "n1", "--yes", "--history").exit_code == 0
     assert run("diff", "n1").exit_code == 2
+
+
+def test_a_host_is_written_by_one_at_a_time(run: Run, tmp_path: Path) -> None:
+    ingest(run, tmp_path)
+    words = [sys.executable, "-m", "supertwin", "remove", "n1", "--yes"]
+    with turn(tmp_path / "turns", pytest.fail, "n1"):
+        other = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        assert other.stderr
+        assert other.stderr.readline() == (
+            "another command writes n1: waiting until it is done\n"
+        )
+        assert run("open", "n1").exit_code == 0
+    assert other.wait(60) == 0
+    other.stderr.close()
+    assert run("open", "n1").exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["", "..", "\udcff"])
