@@ -268,8 +268,8 @@ install_store() {
 # ---- sshd, for the tests ---------------------------------------------------------
 
 missing_libraries() {
-    ldd "$1" | grep -q 'not found' || return 0
-    dpkg-deb -f "$2" Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
+    [[ $(ldd "$1"/usr/sbin/sshd "$1"/usr/lib/openssh/* 2>&1) == *'not found'* ]] || return 0
+    dpkg-deb -f "$1"/*.deb Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
 }
 
 # Unpacked and not installed: its service would start and listen to the network.
@@ -283,7 +283,7 @@ unpack_sshd() {
     [ -n "$(apt-cache show openssh-server 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
     quietly "fetching sshd" sh -c 'cd .tools/sshd.new && apt-get -q download openssh-server'
     quietly "unpacking sshd" sh -c 'cd .tools/sshd.new && dpkg-deb -x ./*.deb .'
-    mapfile -t libraries < <(missing_libraries "$new/usr/sbin/sshd" "$new"/*.deb)
+    mapfile -t libraries < <(missing_libraries "$new")
     [ ${#libraries[@]} -eq 0 ] || quietly "installing sshd's libraries" apt_install "${libraries[@]}"
     rm -rf .tools/sshd
     mv "$new" .tools/sshd

@@ -195,15 +195,13 @@ class Sshd(Server):
 
 
 def _program() -> tuple[str, list[str]]:
-    """The sshd installed or the one unpacked, and where the parts of the latter are."""
-    installed = Path("/usr/sbin/sshd")
-    if installed.exists():
-        return str(installed), []
-    parts = {
-        name: _UNPACKED / "usr/lib/openssh" / part for name, part in _PARTS.items()
-    }
+    """The sshd installed or the one unpacked, and what newer ones have to be told."""
+    top = Path("/") if Path("/usr/sbin/sshd").exists() else _UNPACKED
+    parts = {name: top / "usr/lib/openssh" / part for name, part in _PARTS.items()}
     lines = [f"{name} {path}" for name, path in parts.items() if path.exists()]
-    return shlex.quote(str(_UNPACKED / "usr/sbin/sshd")), lines
+    # Who was refused in one test would have to wait in the next.
+    lines += ["PerSourcePenalties no"] if lines else []
+    return shlex.quote(str(top / "usr/sbin/sshd")), lines
 
 
 def without_python() -> dict[str, str]:
