@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from ingest.document_types import Index, Name, Number, Text, Truth, Whole
+from ingest.document_types import CacheType, Index, Name, Number, Text, Truth, Whole
 
 
 class Slot(BaseModel):
@@ -105,7 +105,7 @@ class Tlb(BaseModel):
     """One TLB of a core."""
 
     level: Whole
-    type: Text | None
+    type: Name | None
     page_sizes: list[Whole]
     entries: Whole
     ways: Whole | None
@@ -199,7 +199,7 @@ class KernelCache(BaseModel):
     """A cache of ``cache_sets``."""
 
     level: Whole
-    type: Text
+    type: CacheType
     threads: list[Index]
     size: Whole | None = None
     line: Whole | None = None

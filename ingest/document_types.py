@@ -18,6 +18,7 @@ _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
     r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
+_HEX = re.compile(r"[0-9a-fA-F]{1,8}")
 
 
 def _of(expected: str, fits: Callable[[Any], bool]) -> PlainValidator:
@@ -56,6 +57,10 @@ def _is_time(value: Any) -> bool:
         return False
 
 
+def _is_hex(value: Any) -> bool:
+    return isinstance(value, str) and bool(_HEX.fullmatch(value))
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -63,6 +68,7 @@ def _is_text(value: Any) -> bool:
 Text = Annotated[str, _of("a text", _is_text)]
 Name = Annotated[str, _of("a name", _is_name)]
 Time = Annotated[str, _of("a time such as 2026-11-21T08:00:00+00:00", _is_time)]
+Hex = Annotated[str, _of("hexadecimal digits, 8 at most", _is_hex)]
 Whole = Annotated[int, _of("a whole number", _is_whole)]
 Index = Annotated[int, _of(f"a whole number from 0 to {MAX_CPUS - 1}", _is_index)]
 Number = Annotated[float, _of("a number", _is_number)]

@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import Len
 from pydantic import BaseModel, Field
 
-from ingest.document_types import CacheType, Index, Name, Text, Truth, Whole
+from ingest.document_types import CacheType, Hex, Index, Name, Text, Truth, Whole
 
 
 class Thread(BaseModel):
@@ -108,7 +108,7 @@ class PciDevice(BaseModel):
     """A PCI device or a bridge."""
 
     busid: Name
-    class_id: Text | None = None
+    class_id: Hex | None = None
     class_name: Text | None = None
     vendor_id: Text | None = None
     device_id: Text | None = None

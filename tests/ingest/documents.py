@@ -71,6 +71,56 @@ PCP: dict[str, Any] = {
 }
 
 
+PCI: dict[str, Any] = {
+    "busid": "0000:00:02.0",
+    "class_id": "0300",
+    "vendor_id": "10de",
+    "device_id": "2330",
+    "link_speed": 1,
+    "bridge": False,
+    "parent": None,
+    "threads": [0, 1],
+    "os_devices": [{"name": "card0", "kinds": ["gpu"], "threads": [0, 1]}],
+}
+SETUP: dict[str, Any] = {
+    "cache_sets": [{"level": 2, "type": "unified", "threads": [0, 1], "sets": 64}],
+    "tlbs": {
+        "core_type": None,
+        "tlbs": [
+            {
+                "level": 1,
+                "type": "data",
+                "page_sizes": [4096],
+                "entries": 64,
+                "ways": None,
+                "fully": True,
+            }
+        ],
+    },
+    "smart": [{"device": "vda", "healthy": True, "wear": 3}],
+    "memory_banks": [{"slot": "B", "empty": False, "size": 4096, "type": "DDR5"}],
+    "cpu_state": {
+        "lists": {"online": [0, 1], "offline": [], "isolated": [1]},
+        "smt": {"active": False, "control": "off"},
+        "scaling": None,
+    },
+    "memory": {
+        "numa": [{"os_index": 0, "memory": 4096, "threads": [0], "huge_pages": []}],
+        "huge_pages": [{"size": 2097152, "count": 0}],
+        "default_huge_page": 2097152,
+        "transparent_huge_pages": "madvise",
+        "swap": [],
+    },
+    "cgroups": {
+        "layout": "v2",
+        "hierarchies": [
+            {"path": "/sys/fs/cgroup", "version": 2, "name": None, "controllers": []}
+        ],
+    },
+    "kernel_options": ["quiet"],
+}
+
+
 def whole() -> dict[str, Any]:
     """A document with something of every source."""
     parts = {"vendor": "V", "model": "M", "serial": "S1"}
@@ -78,9 +128,11 @@ def whole() -> dict[str, Any]:
     event = {"name": "E", "description": "", "code": "0x1"}
     return document(
         {
-            "hwloc": parse_hwloc(
-                synthetic("pack:1 numa:2 l3:1 l2:2 group:2 core:1 pu:2")
-            ),
+            "hwloc": {
+                **parse_hwloc(synthetic("pack:1 numa:2 l3:1 l2:2 group:2 core:1 pu:2")),
+                "pci": [PCI],
+            },
+            **SETUP,
             "pcp": PCP,
             "disks": [{"name": "vda", "size": 1, "rotational": False}],
             "nics": [{"name": "eth0", "speed": None, "up": True, "virtual": False}],
