@@ -137,10 +137,8 @@ class Sshd(Server):
         return [p for p in pids if p != self.pid and _network(p) == network]
 
     def sessions(self) -> list[int]:
-        """The processes that serve a login each."""
-        listed = _run("ps", "-o", "pid=,ppid=,args=", "-e").splitlines()
-        rows = [line.split(None, 2) for line in listed]
-        return [int(pid) for pid, parent, _ in rows if int(parent) == self.pid]
+        """The processes that serve logins: one or two for each."""
+        return [p for p in self.processes() if _command(p).startswith("sshd")]
 
     def _make_keys(self) -> None:
         for name in ("host_key", "user_key"):
@@ -228,6 +226,13 @@ def _network(pid: int) -> str | None:
         return str(Path(f"/proc/{pid}/ns/net").readlink())
     except OSError:
         return None
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except OSError:
+        return ""
 
 
 def _run(*command: str) -> str:

@@ -139,22 +139,22 @@ def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -
     sudoers = tmp_path / "sudoers"
     sudoers.write_text(f"{USER} ALL=(ALL) NOPASSWD: ALL\n")
     sudoers.chmod(0o440)
-    secret = tmp_path / "machine-id"
-    secret.write_text("0123456789abcdef0123456789abcdef\n")
+    secret = tmp_path / "os-release"
+    secret.write_text("NAME=Secret\n")
     secret.chmod(0o600)
-    over = {"/etc/sudoers": str(sudoers), "/etc/machine-id": str(secret)}
+    over = {"/etc/sudoers": str(sudoers), "/usr/lib/os-release": str(secret)}
     with Sshd(SYSTEM_PATH, over=over) as server:
         url, config = server.url(USER), server.config
         as_root = probe_remote(url, config=config)
         lines: list[str] = []
         as_user = probe_remote(url, None, lines.append, config=config, sudo=False)
     assert as_root["collected"]["root"]
-    assert as_root["facts"]["os"]["machine_id"] == secret.read_text().strip()
+    assert as_root["facts"]["os"]["os_name"] == "Secret"
     assert not as_user["collected"]["root"]
-    assert as_user["facts"]["os"]["machine_id"] is None
-    assert as_user["collected"]["unread"] == ["/etc/machine-id"]
+    assert as_user["facts"]["os"]["os_name"] is None
+    assert as_user["collected"]["unread"] == ["/usr/lib/os-release"]
     assert (
-        f"{url}: without root, /etc/machine-id could not be read: log in as root, or "
+        f"{url}: without root, /usr/lib/os-release could not be read: log in as root, or "
         "let sudo ask no password there"
     ) in lines
 
@@ -179,7 +179,7 @@ def test_what_sudo_does_not_allow_is_done_without(
     with Sshd(SYSTEM_PATH, over=over) as server:
         found = probe_remote(server.url(USER), config=server.config)
     assert not found["collected"]["root"]
-    assert found["sources"]["smart"]["reason"].startswith("smartctl needs root")
+    assert "dmidecode needs root" in json.dumps(found["sources"])
 
 
 def test_ipv6_and_ports(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
