@@ -70,6 +70,21 @@ def unpacked(read: Read) -> Iterator[Copied]:
         yield unpack(read, Path(folder))
 
 
+def host_in(path: Path) -> str:
+    """The name that the machine in a file has for itself; empty where it has none.
+
+    Raises BundleError.
+    """
+    with path.open("rb") as file:
+        try:
+            for entry in read_entries(_Source(file.read1).exactly):
+                if entry.name == f"root/{_SYSTEM['HostName']}":
+                    return entry.content.decode(errors="replace").strip()
+        except BundleError as error:
+            raise BundleError(f"{path}: {error}") from None
+    return ""
+
+
 def _place_for() -> str:
     """Memory where there is enough: a copy is tens of thousands of small files."""
     usual = tempfile.gettempdir()

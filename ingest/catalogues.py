@@ -15,6 +15,7 @@ from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.endpoint import Endpoint
+from shapes.certify import Held
 from shapes.validate import Elsewhere
 
 _Counts = tuple[int, ...]
@@ -63,7 +64,12 @@ def read_catalogues(
 def elsewhere(description: Description, twin: Endpoint, iris: Iris) -> Elsewhere:
     """The metrics that a description refers to and the store's catalogue holds."""
     read = partial(_held, description, twin, iris)
-    return Elsewhere({ST.Metric: description.held} if description.held else {}, read)
+    return Elsewhere(held_nodes(description), read)
+
+
+def held_nodes(description: Description) -> Held:
+    """What a description refers to and does not describe, by class."""
+    return {ST.Metric: description.held} if description.held else {}
 
 
 def _held(description: Description, twin: Endpoint, iris: Iris) -> Graph:

@@ -57,6 +57,12 @@ def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
     return _check(path, document)
 
 
+def doubts(document: dict[str, Any]) -> list[str]:
+    """What a file says in two ways, as lines."""
+    found = (document["facts"].get("original") or {}).get("disagreements", [])
+    return [f"the file disagrees with itself on {line}" for line in found]
+
+
 def _checked(path: Path, host: str, facts: dict[str, Any]) -> dict[str, Any]:
     """Facts that came at once, from one file."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")

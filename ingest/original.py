@@ -23,7 +23,7 @@ from ingest.original_values import (
 
 _HERE = "the file"
 # What only the original's files have, all of them.
-_MARKS = ("affinity", "PMUs", "metrics_avail")
+MARKS = ("affinity", "PMUs", "metrics_avail")
 _TYPES = {"core PMU": "core", "uncore PMU": "uncore", "OS generic PMU": "os"}
 
 
@@ -61,7 +61,7 @@ def _object(content: bytes) -> dict[str, Any]:
         file = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"it is no JSON: {error}") from None
-    if not isinstance(file, dict) or not all(mark in file for mark in _MARKS):
+    if not isinstance(file, dict) or not all(mark in file for mark in MARKS):
         raise malformed("it", "an object with affinity, PMUs and metrics_avail")
     return file
 

@@ -19,8 +19,10 @@ from ingest.register import (
     Registration,
     check_signs,
     read_known,
+    read_signs,
     remembered,
     same_elsewhere,
+    signs_of,
 )
 from ingest.triples import Triples, insertion
 from ingest.untouched import graphs_of, mingled, pack, send, untouched
@@ -32,10 +34,14 @@ from shapes.validate import validate
 
 @dataclass(frozen=True)
 class Published:
-    """What publishing did: whether the twin changed, and what the shapes warn of."""
+    """What publishing did: whether the twin changed, and what the shapes warn of.
+
+    `triples` were written: none of a twin that is as it was.
+    """
 
     changed: bool
     warnings: list[str]
+    triples: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,9 +70,10 @@ def publish(
     lines = checked(description, store.twin, iris)
     shared = catalogues or read_catalogues(store.twin, iris)
     adds = shared.lacks(description, iris)
-    lines += same_elsewhere(store.twin, description)
+    lines += _known_elsewhere(description, store.twin)
+    size = sum(map(len, (graphs_of(description, iris) | adds).values()))
     if not registration and _added(description, store, iris, adds):
-        return Published(True, lines)
+        return Published(True, lines, size)
     known = read_known(store.twin, description.node)
     if not confirm:
         check_signs(description, known)
@@ -78,7 +85,7 @@ def publish(
         store.twin.update(said + _same_seen_again(description, iris))
         return Published(False, lines)
     store.twin.update(said + _replacement(description, iris, adds))
-    return Published(True, lines)
+    return Published(True, lines, size)
 
 
 def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
@@ -88,6 +95,12 @@ def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
     if not report.conforms:
         raise NotConformingError(description.host, report.lines)
     return list(report.lines)
+
+
+def _known_elsewhere(description: Description, twin: Endpoint) -> list[str]:
+    seen = signs_of(description)
+    known = read_signs(twin, seen) if seen else {}
+    return same_elsewhere(description.host, seen, known)
 
 
 def _added(

@@ -4,7 +4,7 @@ People give it an alias, an address and a partition; and a sign that a probe wit
 saw is remembered when the next one comes without.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rdflib import Literal, URIRef
@@ -89,33 +89,38 @@ def _told(kind: str, signs: Iterable[str]) -> str:
     return f"{kind}:{' '.join(sorted(by_kind(signs)[kind]))}"
 
 
-def same_elsewhere(twin: Endpoint, description: Description) -> list[str]:
-    """A warning for every other name that this machine is known by.
+Signs = dict[str, list[str]]
 
-    It is no refusal: a machine may be renamed, and a container sees its host's board.
-    """
-    seen = signs_of(description)
-    if not seen:
-        return []
-    values = " ".join(Literal(sign).n3() for sign in seen)
+
+def read_signs(twin: Endpoint, shared: Iterable[str] = ()) -> Signs:
+    """The signs of every host, or of those that have one of some signs, by its name."""
+    values = " ".join(Literal(sign).n3() for sign in shared)
+    among = f"VALUES ?shared {{ {values} }} ?node st:sign ?shared ." if values else ""
     rows = twin.select(
         f"""PREFIX st: <{ST}>
         SELECT DISTINCT ?host ?sign WHERE {{
-          VALUES ?shared {{ {values} }}
-          ?node st:sign ?shared, ?sign ; st:hostname ?host .
-          FILTER (?node != {description.node.n3()}) }}"""
+          {among} ?node st:sign ?sign ; st:hostname ?host }}"""
     ).values()
-    signs: dict[str, list[str]] = {}
+    signs: Signs = {}
     for host, sign in rows:
         signs.setdefault(host, []).append(sign)
+    return signs
+
+
+def same_elsewhere(host: str, seen: Sequence[str], known: Signs) -> list[str]:
+    """A warning for every other name that a machine of these signs is known by.
+
+    It is no refusal: a machine may be renamed, and a container sees its host's board.
+    """
     return [
         warning
-        for host in sorted(signs)
-        if (warning := _twice(description.host, host, signs[host], seen))
+        for other in sorted(known.keys() - {host})
+        if not set(seen).isdisjoint(known[other])
+        if (warning := _twice(host, other, known[other], seen))
     ]
 
 
-def _twice(host: str, other: str, known: list[str], seen: list[str]) -> str:
+def _twice(host: str, other: str, known: Sequence[str], seen: Sequence[str]) -> str:
     judged = judge(known, seen)
     if judged.verdict is not Verdict.SAME:
         return ""

@@ -12,16 +12,26 @@ def topology_path(home: Path, host: str) -> Path:
     return home / "topology" / f"{encode_id(host)}.xml"
 
 
+def topology_of(document: dict[str, Any]) -> str | None:
+    """The XML in a probe document."""
+    xml = (document["facts"].get("hwloc") or {}).get("xml")
+    return xml if isinstance(xml, str) else None
+
+
 def keep_topology(home: Path, document: dict[str, Any]) -> str:
-    """Keep the XML in a probe document; a document without it ends the old file.
+    """Keep the XML in a probe document, as keep_xml does."""
+    return keep_xml(home, document["host"], topology_of(document))
+
+
+def keep_xml(home: Path, host: str, xml: str | None) -> str:
+    """Keep the XML of a host; None, of a probe without it, ends the old file.
 
     A reader finds the old file or the new one. The answer is one line when it could
     not be kept, which costs nothing but the drawing; else it is empty.
     """
-    path = topology_path(home, document["host"])
-    xml = (document["facts"].get("hwloc") or {}).get("xml")
+    path = topology_path(home, host)
     try:
-        if isinstance(xml, str):
+        if xml is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             _replace(path, xml.encode())
         else:

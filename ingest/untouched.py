@@ -20,7 +20,10 @@ from queries.endpoint import Endpoint
 
 @dataclass(frozen=True)
 class Packed:
-    """All that is written of a host, by dataset, as N-Quads; `size` is in triples."""
+    """All that is written of a host, by dataset, as N-Quads.
+
+    `size` is that of the twin, in triples.
+    """
 
     host: str
     twin: bytes
@@ -48,7 +51,7 @@ def pack(
         host,
         quads(graphs),
         quads({iris.history_graph(host): past}),
-        sum(map(len, graphs.values())) + len(past),
+        sum(map(len, graphs.values())),
     )
 
 

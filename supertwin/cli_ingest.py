@@ -9,6 +9,7 @@ import click
 from ingest import machine_files as files
 from ingest.probe import check_host, probe
 from ingest.remote import probe_copy
+from supertwin.bulk import load_folder
 from supertwin.far import probe_far
 from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
@@ -81,23 +82,37 @@ def probe_command(
 @click.option(
     "--host", help="Name of the machine in the file; this one's is SUPERTWIN_HOST."
 )
+@click.option(
+    "--bulk",
+    type=click.Path(path_type=Path),
+    help="A folder of such files, each of another machine.",
+)
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
+@click.pass_context
 def ingest_command(
+    ctx: click.Context,
     probe_file: Path | None,
     hwloc_file: Path | None,
     original_file: Path | None,
     collected_file: Path | None,
     host: str | None,
+    bulk: Path | None,
     confirm: bool,
 ) -> None:
     """Make a machine's facts its twin; without a file, this machine's, probed now."""
     settings = Settings()
-    every = (probe_file, hwloc_file, original_file, collected_file)
+    every = (probe_file, hwloc_file, original_file, collected_file, bulk)
     given = [path for path in every if path]
     if len(given) > 1:
         raise click.UsageError(
-            "give one file: --probe, --hwloc, --supertwin-json or --collected"
+            "give one of --probe, --hwloc, --supertwin-json, --collected and --bulk"
         )
+    if bulk and host:
+        raise click.UsageError("--host names one machine, --bulk is of many")
+    if bulk:
+        outcome = load_folder(settings, bulk, _progress, confirm)
+        click.echo(outcome.line())
+        ctx.exit(2 if outcome.refused else 0)
     if host and not given:
         raise click.UsageError("--host names the machine of a file, and none is given")
     if hwloc_file and not host:
@@ -112,8 +127,8 @@ def ingest_command(
         document = probe_copy(collected_file, host, _progress)
     else:
         document = probe(check_host(settings.host), pmcd_address(settings), _progress)
-    for line in (document["facts"].get("original") or {}).get("disagreements", []):
-        _progress(f"the file disagrees with itself on {line}")
+    for line in files.doubts(document):
+        _progress(line)
     load_document(settings, document, _progress, confirm)
     if twin := read_twin(settings, document["host"]):
         click.echo(twin_line(twin))

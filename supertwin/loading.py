@@ -68,8 +68,8 @@ def load_document(
     iris = Iris(settings.base)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
-        if problem := keep_topology(settings.home, document):
-            progress(problem)
+    if problem := keep_topology(settings.home, document):
+        progress(problem)
 
 
 @contextmanager
@@ -105,10 +105,13 @@ def _load(
     registration: Registration | None,
 ) -> None:
     started = time.monotonic()
-    monitored = _monitored(document, progress)
     catalogues = read_catalogues(store.twin, iris)
     description = describe(
-        document, iris, monitored, catalogues.metrics, catalogues.models
+        document,
+        iris,
+        monitored(document, progress),
+        catalogues.metrics,
+        catalogues.models,
     )
     progress(f"described in {len(description)} triples ({_since(started)})")
     started = time.monotonic()
@@ -119,7 +122,7 @@ def _load(
     progress(f"validated and {verb} ({_since(started)})")
 
 
-def _monitored(document: dict[str, Any], progress: Progress) -> list[str]:
+def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
     """The part of the monitor set that the host exposes; the rest is named."""
     metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
     exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
