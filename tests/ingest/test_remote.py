@@ -154,8 +154,8 @@ def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -
     assert as_user["facts"]["os"]["os_name"] is None
     assert as_user["collected"]["unread"] == ["/usr/lib/os-release"]
     assert (
-        f"{url}: without root, /usr/lib/os-release could not be read: log in as root, or "
-        "let sudo ask no password there"
+        f"{url}: without root, /usr/lib/os-release could not be read: log in as root, "
+        "or let sudo ask no password there"
     ) in lines
 
 
