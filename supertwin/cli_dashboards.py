@@ -21,6 +21,7 @@ from queries.endpoint import Endpoint
 from queries.errors import EndpointUnreachableError, QueriesError
 from queries.results import Rows
 from supertwin.accounts import fuseki_account, store_account
+from supertwin.cli_host import HOST
 from supertwin.errors import MendableError, SuperTwinError
 from supertwin.settings import Settings
 
@@ -46,7 +47,9 @@ class _Folder(click.Path):
     type=_Folder(file_okay=False, path_type=Path),
     help="Folder to write the files to, <uid>.json each; it is made where missing.",
 )
-@click.option("--host", help="Dashboards about this host alone; else about each one.")
+@click.option(
+    "--host", type=HOST, help="Dashboards about this host alone; else about each one."
+)
 @click.option("--check", "checked", is_flag=True, help="Check them, queries included.")
 @click.pass_context
 def dashboards_command(

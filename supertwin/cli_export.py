@@ -9,6 +9,7 @@ from dtdl.read import read
 from dtdl.versions import VERSIONS
 from ingest.files import read_file
 from ingest.probe import check_host
+from supertwin.cli_host import HOST
 from supertwin.cli_ingest import write_whole
 from supertwin.cli_ontology import export_ontology
 from supertwin.exchange import dtdl_of, load_dtdl
@@ -31,7 +32,9 @@ export_group.add_command(export_ontology)
 
 
 @export_group.command("dtdl")
-@click.option("--host", help="Name of the host; this machine's is SUPERTWIN_HOST.")
+@click.option(
+    "--host", type=HOST, help="Name of the host; this machine's is SUPERTWIN_HOST."
+)
 @click.option(
     "--version",
     type=click.Choice([str(number) for number in VERSIONS]),
@@ -53,7 +56,7 @@ def export_dtdl(host: str | None, version: str, out: Path | None) -> None:
 
 @import_group.command("dtdl")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--host", help="Another name for the host in the file.")
+@click.option("--host", type=HOST, help="Another name for the host in the file.")
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
 def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:
     """A DTDL document of version 2 that was exported, as the twin of its host."""

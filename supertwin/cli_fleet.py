@@ -16,6 +16,7 @@ from ingest.ssh_address import parse_address
 from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
+from supertwin.cli_host import HOST
 from supertwin.cli_queries import as_table
 from supertwin.errors import MendableError
 from supertwin.far import probe_far
@@ -34,7 +35,8 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
 @click.option("--alias", default="", help="Another name to find it by.")
 @click.option(
     "--host",
-    default="",
+    type=HOST,
+    default=None,
     help="Its name in the twin; else that in the address, or its own.",
 )
 @click.option(
@@ -43,7 +45,12 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
 @click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
 @click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
 def add_command(
-    address: str, alias: str, host: str, partition: str, no_sudo: bool, confirm: bool
+    address: str,
+    alias: str,
+    host: str | None,
+    partition: str,
+    no_sudo: bool,
+    confirm: bool,
 ) -> None:
     """Probe a machine, load its twin and plan, and say where its pages are.
 
@@ -51,7 +58,7 @@ def add_command(
     that cannot be probed or described leaves nothing.
     """
     settings, where = Settings(), _address(address)
-    name = _name(settings, where, host)
+    name = _name(settings, where, host or "")
     _check_alias(settings, alias, name)
     document = _probed(settings, address, name, sudo=not no_sudo)
     name = str(document["host"])

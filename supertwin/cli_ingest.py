@@ -10,6 +10,7 @@ from ingest import machine_files as files
 from ingest.probe import check_host, probe
 from ingest.remote import probe_copy
 from supertwin.bulk import load_folder
+from supertwin.cli_host import HOST
 from supertwin.far import probe_far
 from supertwin.loading import load_document, read_twin
 from supertwin.settings import Settings
@@ -25,7 +26,9 @@ from supertwin.summary import twin_line
     type=click.Path(path_type=Path),
     help="A file that `python3 ingest/collect.py` wrote on another machine.",
 )
-@click.option("--host", help="Name of that machine; its own host name if left out.")
+@click.option(
+    "--host", type=HOST, help="Name of that machine; its own host name if left out."
+)
 @click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
 def probe_command(
     address: str | None,
@@ -80,7 +83,9 @@ def probe_command(
     help="A file that `python3 ingest/collect.py` wrote on another machine.",
 )
 @click.option(
-    "--host", help="Name of the machine in the file; this one's is SUPERTWIN_HOST."
+    "--host",
+    type=HOST,
+    help="Name of the machine in the file; this one's is SUPERTWIN_HOST.",
 )
 @click.option(
     "--bulk",

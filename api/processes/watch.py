@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from anyio import to_thread
 
 from api.services import Services
-from ingest.errors import SourceError
+from ingest.errors import IngestError
 from ingest.named_processes import NamedProcess, read_named, rebind
 from queries.endpoint import Endpoint
 from queries.errors import EndpointError
@@ -37,7 +37,7 @@ async def follow(services: Services) -> None:
                     )
                 if known:
                     known = await to_thread.run_sync(_rebind, twin, services, known)
-            except (EndpointError, SourceError) as error:
+            except (EndpointError, IngestError) as error:
                 if told != str(error):
                     told = str(error)
                     _log.warning("named processes: %s", told)

@@ -61,6 +61,15 @@ def test_a_wrong_command_is_one_line(env: dict[str, str], words: list[str]) -> N
         assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "words", [["ingest", "--probe", "x.json"], ["export", "dtdl"], ["add", "local"]]
+)
+def test_a_host_without_a_name(env: dict[str, str], words: list[str]) -> None:
+    done = run(env, *words, "--host", "")
+    assert done.returncode == 2
+    assert done.stderr.startswith("supertwin: host name '' cannot be used")
+
+
 def test_status_of_nothing(env: dict[str, str]) -> None:
     done = run(env, "status")
     assert (done.returncode, done.stdout) == (1, "nothing is running\n")

@@ -1,0 +1,23 @@
+"""The name of a host as an option: refused where no host can have it."""
+
+from typing import Any
+
+import click
+
+from ingest.probe import check_host
+
+
+class HostName(click.ParamType[str]):
+    """A host name; an empty one, as of a variable that is not set, is none.
+
+    Raises HostNameError.
+    """
+
+    name = "text"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The name itself."""
+        return check_host(str(value))
+
+
+HOST = HostName()
