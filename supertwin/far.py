@@ -1,10 +1,14 @@
 """Probing another machine on the command line, which may be ended at any time."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ingest.remote import Progress, probe_remote
 from supertwin.settings import Settings
+
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def probe_far(
@@ -14,7 +18,23 @@ def probe_far(
 
     Raises AddressError, HostNameError, RemoteError.
     """
-    # Its login is closed and its copy removed, however we are ended.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    return probe_remote(address, host, progress, config=settings.ssh_config, sudo=sudo)
+    config = settings.ssh_config
+    with _ended_in_order():
+        return probe_remote(address, host, progress, config=config, sudo=sudo)
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Whatever ends us lets the login be closed and the copy removed, undisturbed."""
+    before = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> None:
+    for number in _ENDINGS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
