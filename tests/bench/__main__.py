@@ -5,6 +5,12 @@ from pathlib import Path
 
 from tests.bench.bridge import bridge_figures
 from tests.bench.dashboards import dashboard_figures
+from tests.bench.fleet import (
+    fleet_figures,
+    local_probe_figures,
+    replacement_figures,
+    zen4_figures,
+)
 from tests.bench.queries import query_figures
 from tests.bench.remote import remote_figures
 from tests.bench.table import Figure, print_table
@@ -22,8 +28,12 @@ def main() -> None:
         figures += probe_figures(stack)
         figures += remote_figures(stack)
         figures += big_host_figures(stack)
+        figures += local_probe_figures(stack)
+        figures += zen4_figures(stack)
         figures += query_figures(stack)
         figures += dashboard_figures(stack)
+        figures += fleet_figures(stack)
+        figures += replacement_figures()
     print_table(figures)
 
 

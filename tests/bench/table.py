@@ -16,11 +16,13 @@ class Figure:
     goal: float | None = None
     beside: float | None = None
     against: str = ""
+    at_least: bool = False
 
     def row(self) -> tuple[str, ...]:
         ratio = f"{self.value / self.beside:.2f}" if self.beside else ""
         beside = f"{_number(self.beside)}" if self.beside is not None else ""
-        goal = f"≤ {_number(self.goal)}" if self.goal is not None else ""
+        sign = "≥" if self.at_least else "≤"
+        goal = f"{sign} {_number(self.goal)}" if self.goal is not None else ""
         return (
             self.what,
             _number(self.value),
