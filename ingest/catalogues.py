@@ -10,7 +10,7 @@ from rdflib import Graph, URIRef
 
 from ingest.describe import Description
 from ingest.describe_metrics import Descriptor
-from ingest.pmu_store import publish_roles, stored_models
+from ingest.pmu_store import stored_models
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -47,18 +47,12 @@ class Catalogues:
 def read_catalogues(
     twin: Endpoint, iris: Iris, before: Catalogues | None = None
 ) -> Catalogues:
-    """The catalogues as they are now; `before` itself where they have not grown.
-
-    The roles, which belong to every catalogue, are put there where they are not.
-    """
+    """The catalogues as they are now; `before` itself where they have not grown."""
     counts = _counts(twin, iris)
     if before and counts == before.counts:
         return before
-    publish_roles(twin, iris)
     models = frozenset(stored_models(twin))
-    return Catalogues(
-        _metrics(twin, iris), models, _nodes(twin, iris, models), _counts(twin, iris)
-    )
+    return Catalogues(_metrics(twin, iris), models, _nodes(twin, iris, models), counts)
 
 
 def elsewhere(description: Description, twin: Endpoint, iris: Iris) -> Elsewhere:
@@ -86,7 +80,6 @@ def _counts(twin: Endpoint, iris: Iris) -> _Counts:
         "metrics": f"GRAPH <{iris.metrics_graph}> {{ ?node a ?class }}",
         "models": "?node a st:PmuModel",
         "events": "?node a st:PmuEvent",
-        "roles": f"GRAPH <{iris.roles_graph}> {{ ?node a ?class }}",
     }
     text = " ".join(
         f"{{ SELECT (COUNT(*) AS ?{name}) {{ {pattern} }} }}"

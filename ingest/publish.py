@@ -80,7 +80,7 @@ def publish(
     archive(store.twin, store.history, iris, description, known.digest)
     said = remembered(iris, description, known, confirm)
     said += registration.update(iris, description.host) if registration else ""
-    same = known.digest == description.digest
+    same = known.whole and known.digest == description.digest
     if same and _plan_stands(description, iris, store.twin):
         store.twin.update(said + _same_seen_again(description, iris))
         return Published(False, lines)

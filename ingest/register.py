@@ -20,10 +20,14 @@ from queries.endpoint import Endpoint
 
 @dataclass(frozen=True)
 class Known:
-    """The signs and the digest of the twin that stands; none where there is none."""
+    """The signs and the digest of the twin that stands; none where there is none.
+
+    It is not `whole` where two wrote it at the same moment, so that it has two digests.
+    """
 
     signs: tuple[str, ...] = ()
     digest: str | None = None
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ def read_known(twin: Endpoint, node: URIRef) -> Known:
         }}"""
     ).values()
     signs = tuple(sorted({sign for sign, _ in rows if sign}))
-    return Known(signs, rows[0][1] if rows else None)
+    digests = sorted({digest for _, digest in rows})
+    return Known(signs, digests[0] if digests else None, len(digests) < 2)
 
 
 def signs_of(description: Description) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ingest.bulk import Job, Ready, prepared
 from ingest.catalogues import Catalogues, read_catalogues
 from ingest.machine_folder import MachineFile, files_in, recognise, twice
+from ingest.pmu_store import publish_roles
 from ingest.publish import Published, Store, publish
 from ingest.register import Signs, read_signs, same_elsewhere
 from ingest.topology_file import keep_xml, topology_of
@@ -53,6 +54,7 @@ def load_folder(
     outcome = Outcome()
     files = _recognised(files_in(folder), outcome, progress)
     with open_store(settings) as store:
+        publish_roles(store.twin, Iris(settings.base))
         loader = _Loader(settings, store, outcome, progress, confirm)
         while files:
             files = loader.load(files)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ingest.catalogues import read_catalogues
 from ingest.describe import describe
+from ingest.pmu_store import publish_roles
 from ingest.probe import check_host, probe
 from ingest.publish import Store, publish
 from ingest.register import Registration
@@ -105,6 +106,7 @@ def _load(
     registration: Registration | None,
 ) -> None:
     started = time.monotonic()
+    publish_roles(store.twin, iris)
     catalogues = read_catalogues(store.twin, iris)
     description = describe(
         document,

@@ -26,6 +26,7 @@ from ingest.catalogues import Catalogues, read_catalogues
 from ingest.describe import describe
 from ingest.hwloc import parse_hwloc
 from ingest.machine_files import hwloc_file, probe_file
+from ingest.pmu_store import publish_roles
 from ingest.probe import hwloc_document, probe
 from ingest.publish import Store, publish
 from ontology.iris import Iris
@@ -139,6 +140,8 @@ def _load(
 ) -> Catalogues:
     """What `supertwin ingest` does with a document."""
     iris = Iris(Settings().base)
+    if known is None:
+        publish_roles(store.twin, iris)
     known = read_catalogues(store.twin, iris, known)
     pcp = document["facts"].get("pcp") or {}
     names = plan_names(load_monitor(), [m["name"] for m in pcp.get("metrics", [])])
