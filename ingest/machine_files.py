@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingest.document import check_document
 from ingest.errors import DocumentError, TopologyError
-from ingest.files import read_file
-from ingest.hwloc import parse_hwloc
-from ingest.hwloc_host import host_facts
-from ingest.original import parse_original
+from ingest.form.check import check_document
+from ingest.hwloc.host import host_facts
+from ingest.hwloc.read import parse_hwloc
+from ingest.original.probe_file import parse_original
 from ingest.probe import FORMAT, check_host
+from ingest.sources.files import read_file
 
 
 def hwloc_file(path: Path, host: str) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from ingest.bundle import host_in
-from ingest.collect import FIRST
 from ingest.errors import DocumentError
-from ingest.files import read_file
 from ingest.machine_files import hwloc_file, original_file, probe_file
-from ingest.original import MARKS
+from ingest.original.probe_file import MARKS
 from ingest.probe import FORMAT, check_host
-from ingest.remote import probe_copy
+from ingest.remote.bundle import host_in
+from ingest.remote.collect import FIRST
+from ingest.remote.probe import probe_copy
+from ingest.sources.files import read_file
 
 COPY = ".collected"
 _SUFFIXES = (".json", ".xml", COPY)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rdflib import URIRef
 
-from ingest.describe_process import process_iri, time_literal
+from ingest.describe.process import process_iri, time_literal
 from ingest.errors import ProcessNameError
-from ingest.processes import (
+from ingest.sources.processes import (
     Identity,
     command_of,
     find_processes,

@@ -9,27 +9,27 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ingest.cgroups import read_cgroups
-from ingest.cpu_state import read_cpu_state
-from ingest.disks import read_disks
-from ingest.dmi import read_board
-from ingest.dmidecode import read_memory_banks
 from ingest.errors import HostNameError, SourceError, SourceMissingError
-from ingest.hwloc import read_hwloc
-from ingest.hwloc_host import host_facts
-from ingest.kernel import read_kernel_options
-from ingest.lshw import read_lshw
-from ingest.machine import HERE, Machine
-from ingest.memory_setup import read_memory_setup
-from ingest.nics import read_nics
-from ingest.nvidia import read_gpus
-from ingest.pcp import read_pcp
-from ingest.perf import read_event_sources
-from ingest.pfm import read_pfm
-from ingest.procfs import read_cpu, read_os
-from ingest.smart import read_smart
-from ingest.sysfs_cpu import read_cache_sets, read_clocks, read_numa_distances
-from ingest.tlb import read_tlbs
+from ingest.hwloc.host import host_facts
+from ingest.hwloc.read import read_hwloc
+from ingest.pmu.pfm import read_pfm
+from ingest.sources.cgroups import read_cgroups
+from ingest.sources.cpu_state import read_cpu_state
+from ingest.sources.disks import read_disks
+from ingest.sources.dmi import read_board
+from ingest.sources.dmidecode import read_memory_banks
+from ingest.sources.kernel import read_kernel_options
+from ingest.sources.lshw import read_lshw
+from ingest.sources.machine import HERE, Machine
+from ingest.sources.memory_setup import read_memory_setup
+from ingest.sources.nics import read_nics
+from ingest.sources.nvidia import read_gpus
+from ingest.sources.pcp import read_pcp
+from ingest.sources.perf import read_event_sources
+from ingest.sources.procfs import read_cpu, read_os
+from ingest.sources.smart import read_smart
+from ingest.sources.sysfs_cpu import read_cache_sets, read_clocks, read_numa_distances
+from ingest.sources.tlb import read_tlbs
 
 FORMAT = "supertwin-probe/1"
 

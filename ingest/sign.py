@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from ingest.dmi import real
+from ingest.sources.dmi import real
 
 Facts = Mapping[str, Any]
 Signs = dict[str, set[str]]

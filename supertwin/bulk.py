@@ -6,14 +6,14 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ingest.bulk import Job, Ready, prepared
-from ingest.catalogues import Catalogues, read_catalogues
+from ingest.hwloc.topology_file import keep_xml, topology_of
+from ingest.load.bulk import Job, Ready, prepared
+from ingest.load.catalogues import Catalogues, read_catalogues
+from ingest.load.publish import Published, Store, publish
+from ingest.load.register import Signs, read_signs, same_elsewhere
+from ingest.load.untouched import Packed, mingled, send, untouched
 from ingest.machine_folder import MachineFile, files_in, recognise, twice
-from ingest.pmu_store import publish_roles
-from ingest.publish import Published, Store, publish
-from ingest.register import Signs, read_signs, same_elsewhere
-from ingest.topology_file import keep_xml, topology_of
-from ingest.untouched import Packed, mingled, send, untouched
+from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
 from queries.errors import EndpointError, QuerySyntaxError, UpdateRefusedError
 from supertwin.loading import Progress, monitored, open_store, writing

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from ingest.describe_pmu import describe_model
-from ingest.pfm import list_models, read_models
-from ingest.pmu_scope import scope_of
-from ingest.pmu_store import publish_models
-from ingest.roles import formulas, roles
+from ingest.describe.pmu import describe_model
+from ingest.pmu.pfm import list_models, read_models
+from ingest.pmu.roles import formulas, roles
+from ingest.pmu.scope import scope_of
+from ingest.pmu.store import publish_models
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
 from supertwin.loading import dataset

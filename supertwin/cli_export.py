@@ -7,8 +7,8 @@ import click
 from dtdl.errors import DocumentError
 from dtdl.read import read
 from dtdl.versions import VERSIONS
-from ingest.files import read_file
 from ingest.probe import check_host
+from ingest.sources.files import read_file
 from supertwin.cli_host import HOST
 from supertwin.cli_ingest import write_whole
 from supertwin.cli_ontology import export_ontology

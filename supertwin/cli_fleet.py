@@ -9,10 +9,10 @@ from urllib.parse import quote, urlsplit
 import click
 from rdflib import Literal
 
-from ingest.changes import Change
+from ingest.load.register import Registration
+from ingest.past.changes import Change
 from ingest.probe import check_host, probe
-from ingest.register import Registration
-from ingest.ssh_address import parse_address
+from ingest.remote.address import parse_address
 from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows

@@ -8,7 +8,7 @@ import click
 
 from ingest import machine_files as files
 from ingest.probe import check_host, probe
-from ingest.remote import probe_copy
+from ingest.remote.probe import probe_copy
 from supertwin.bulk import load_folder
 from supertwin.cli_host import HOST
 from supertwin.far import probe_far
@@ -24,7 +24,7 @@ from supertwin.summary import twin_line
 @click.option(
     "--collected",
     type=click.Path(path_type=Path),
-    help="A file that `python3 ingest/collect.py` wrote on another machine.",
+    help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
 )
 @click.option(
     "--host", type=HOST, help="Name of that machine; its own host name if left out."
@@ -80,7 +80,7 @@ def probe_command(
     "--collected",
     "collected_file",
     type=click.Path(path_type=Path),
-    help="A file that `python3 ingest/collect.py` wrote on another machine.",
+    help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
 )
 @click.option(
     "--host",

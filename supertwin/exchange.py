@@ -10,11 +10,11 @@ from dtdl.export import document, export
 from dtdl.nodes import Triple
 from dtdl.read import Document
 from dtdl.source import queries
-from ingest.catalogues import read_catalogues
-from ingest.describe import Description
-from ingest.describe_metrics import Catalogue
-from ingest.publish import publish
-from ingest.topology_file import keep_topology
+from ingest.describe.metrics import Catalogue
+from ingest.description import Description
+from ingest.hwloc.topology_file import keep_topology
+from ingest.load.catalogues import read_catalogues
+from ingest.load.publish import publish
 from ingest.triples import Triples, digest
 from ontology.iris import Iris
 from ontology.terms import PROV, ST

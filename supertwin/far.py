@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ingest.remote import Progress, probe_remote
+from ingest.remote.probe import Progress, probe_remote
 from supertwin.settings import Settings
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.catalogues import read_catalogues
-from ingest.describe import describe
-from ingest.pmu_store import publish_roles
+from ingest.description import describe
+from ingest.hwloc.topology_file import keep_topology
+from ingest.load.catalogues import read_catalogues
+from ingest.load.publish import Store, publish
+from ingest.load.register import Registration
+from ingest.pmu.store import publish_roles
 from ingest.probe import check_host, probe
-from ingest.publish import Store, publish
-from ingest.register import Registration
-from ingest.topology_file import keep_topology
 from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ingest.changes import Change, changes, deltas_query
-from ingest.history import forget, keep_whole
-from ingest.publish import Store
-from ingest.register import forgotten
-from ingest.states import State, pair, read_states, states_query
-from ingest.topology_file import topology_path
+from ingest.hwloc.topology_file import topology_path
+from ingest.load.publish import Store
+from ingest.load.register import forgotten
+from ingest.past.changes import Change, changes, deltas_query
+from ingest.past.history import forget, keep_whole
+from ingest.past.states import State, pair, read_states, states_query
 from ontology.iris import IdError, Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint

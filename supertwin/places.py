@@ -7,7 +7,7 @@ from rdflib import RDF, URIRef
 
 from dtdl.errors import DocumentError
 from dtdl.nodes import Object, Triple
-from ingest.describe_metrics import SEMANTICS, Catalogue, Descriptor, variant_iri
+from ingest.describe.metrics import SEMANTICS, Catalogue, Descriptor, variant_iri
 from ontology.iris import IdError, Iris, decode_id
 from ontology.terms import PROV, ST
 

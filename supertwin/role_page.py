@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from ingest.roles import Formula, formulas, roles
+from ingest.pmu.roles import Formula, formulas, roles
 
 
 def role_page() -> str:
@@ -47,7 +47,7 @@ def role_page() -> str:
 _INTRODUCTION = """`+` is a formula, a number the reason why there is none
 ([why not](#why-not)). What a role counts, and how to ask for it, stands in
 [pmu.md](pmu.md). Every event is one that libpfm4 encodes for that model, or has its
-code in `ingest/roles/known.yaml`; the tests see to it.
+code in `ingest/pmu/roles/known.yaml`; the tests see to it.
 """
 
 

@@ -41,9 +41,9 @@ MAY_IMPORT = {
 
 # The outside world is called from here and from nowhere else.
 MAY_CALL_PROGRAMS = {
-    "ingest/collect.py",
-    "ingest/ssh.py",
-    "ingest/tool.py",
+    "ingest/remote/collect.py",
+    "ingest/remote/ssh.py",
+    "ingest/sources/tool.py",
     "supertwin/child.py",
     "supertwin/fuseki_service.py",
     "supertwin/stack.py",
@@ -51,7 +51,7 @@ MAY_CALL_PROGRAMS = {
 }
 
 # One file because it is sent to other machines by itself.
-MAY_BE_LONG = {"ingest/collect.py": 560}
+MAY_BE_LONG = {"ingest/remote/collect.py": 560}
 
 # Only these read settings; everything else is handed values.
 MAY_READ_SETTINGS = {"supertwin", "api"}

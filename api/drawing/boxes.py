@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from api.drawing.svg import Shape
-from ingest import component_ids as ids
-from ingest.hwloc import parse_hwloc
-from ingest.hwloc_xml import Thing, parse_topology, whole
-from ingest.lstopo import plain
+from ingest.describe import component_ids as ids
+from ingest.hwloc.lstopo import plain
+from ingest.hwloc.read import parse_hwloc
+from ingest.hwloc.xml import Thing, parse_topology, whole
 from ontology.iris import IdError, encode_id
 
 Box = tuple[str, str]

@@ -22,10 +22,10 @@ from api.services import Services, Use
 from api.twin import Segment, decoded, unknown_host
 from api.web import pages
 from ingest.errors import SourceError, SourceMissingError
-from ingest.files import read_file
-from ingest.hwloc import MAX_DRAWN
-from ingest.lstopo import sketch
-from ingest.topology_file import topology_path
+from ingest.hwloc.lstopo import sketch
+from ingest.hwloc.read import MAX_DRAWN
+from ingest.hwloc.topology_file import topology_path
+from ingest.sources.files import read_file
 from ontology.terms import PREFIXES
 
 router = APIRouter(tags=["Twin"])

@@ -18,7 +18,7 @@ from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown
 from dashboards.units import drawn_unit
-from ingest.topology_file import topology_path
+from ingest.hwloc.topology_file import topology_path
 from ontology.iris import IdError, decode_id
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS

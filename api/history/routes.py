@@ -15,9 +15,9 @@ from api.services import Services, Use
 from api.sparql import response
 from api.twin import Segment, decoded, unknown_host
 from api.web import pages
-from ingest.changes import Change, changes, deltas_query
 from ingest.errors import NoSuchStateError
-from ingest.states import State, pair, read_states, states_query
+from ingest.past.changes import Change, changes, deltas_query
+from ingest.past.states import State, pair, read_states, states_query
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS
 from queries.errors import AmbiguousHostError, UnknownHostError

@@ -5,7 +5,7 @@ import re
 from anyio import to_thread
 
 from api.services import Services
-from ingest.pcp_instance import instance_name
+from ingest.sources.pcp_instance import instance_name
 from supertwin import pmcd
 
 # PCP's name of a process begins with its number: "000001 init".

@@ -21,14 +21,14 @@ from api.processes.seen import Seen, Sighting
 from api.services import Services, Use
 from api.store import StoreError
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response, unknown_host
-from ingest.describe_process import (
+from ingest.describe.process import (
     describe_process,
     describe_telemetry,
     process_iri,
 )
 from ingest.errors import SourceError
 from ingest.named_processes import named_iri
-from ingest.processes import Identity, Process, parse_identity, read_process
+from ingest.sources.processes import Identity, Process, parse_identity, read_process
 from ingest.triples import Triples
 from ontology.selectors import escaped
 from ontology.terms import ST

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingest.processes import Identity, parse_identity
+from ingest.sources.processes import Identity, parse_identity
 
 # Beyond this the oldest go.
 MOST = 100_000

@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element, fromstring
 import httpx
 import pytest
 
-from ingest.describe import describe
-from ingest.hwloc import parse_hwloc
-from ingest.hwloc_xml import parse_topology
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
+from ingest.hwloc.topology_file import keep_topology, topology_path
+from ingest.hwloc.xml import parse_topology
 from ingest.probe import hwloc_document
-from ingest.topology_file import keep_topology, topology_path
 from ontology.iris import Iris
 from ontology.terms import ST
 from tests.api.servers import Api

@@ -22,13 +22,13 @@ from typing import Any
 
 import httpx
 
-from ingest.catalogues import Catalogues, read_catalogues
-from ingest.describe import describe
-from ingest.hwloc import parse_hwloc
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
+from ingest.load.catalogues import Catalogues, read_catalogues
+from ingest.load.publish import Store, publish
 from ingest.machine_files import hwloc_file, probe_file
-from ingest.pmu_store import publish_roles
+from ingest.pmu.store import publish_roles
 from ingest.probe import hwloc_document, probe
-from ingest.publish import Store, publish
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names

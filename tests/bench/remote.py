@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ingest.probe import probe
-from ingest.remote import probe_remote
+from ingest.remote.probe import probe_remote
 from tests.bench.table import Figure
 from tests.sshd import Sshd
 from tests.stack import Stack

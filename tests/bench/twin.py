@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import httpx
 
-from ingest.describe import Description, describe
+from ingest.description import Description, describe
+from ingest.load.publish import Store, publish
 from ingest.probe import probe
-from ingest.publish import Store, publish
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names

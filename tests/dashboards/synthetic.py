@@ -12,9 +12,9 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.catalogues import read_catalogues
-from ingest.describe import describe
-from ingest.publish import Store, publish
+from ingest.description import describe
+from ingest.load.catalogues import read_catalogues
+from ingest.load.publish import Store, publish
 from ontology.iris import Iris, series_name
 from ontology.selectors import escaped
 from queries.endpoint import Endpoint

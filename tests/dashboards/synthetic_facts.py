@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ingest.hwloc import parse_hwloc
+from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from sampler_bridge.monitor import load_monitor
 

@@ -12,7 +12,7 @@ import pytest
 from dashboards.build import Question, build, run
 from dashboards.errors import UnknownDashboardError, UnknownHostError
 from dashboards.spec import Dashboard, Panel
-from ingest.hwloc import parse_hwloc
+from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from queries.endpoint import Endpoint
 from queries.errors import EndpointUnreachableError, QuerySyntaxError

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from ingest.describe import describe
+from ingest.description import describe
 from ingest.probe import probe
 from tests.dtdl.parser import Verdict, verdicts
 from tests.dtdl.twins import IRIS, VERSIONS, Twin, everything, large, machines

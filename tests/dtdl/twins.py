@@ -10,7 +10,7 @@ from rdflib import RDF, RDFS, Graph, Literal, URIRef
 
 from dtdl.export import document, export
 from dtdl.nodes import Triple
-from ingest.describe import describe
+from ingest.description import describe
 from ingest.machine_files import hwloc_file, original_file
 from ontology.iris import Iris
 from ontology.terms import ST

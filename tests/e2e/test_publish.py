@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from rdflib import Graph, Literal
 
-from ingest.catalogues import read_catalogues
-from ingest.describe import describe
+from ingest.description import describe
 from ingest.errors import NotConformingError, OtherMachineError
-from ingest.publish import Store, publish
+from ingest.load.catalogues import read_catalogues
+from ingest.load.publish import Store, publish
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from queries.endpoint import Endpoint

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ingest import collect
+from ingest.remote import collect
 from tests.sshd import USER, Sshd
 from tests.stack import HOST, Stack
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ingest.publish import Store
+from ingest.load.publish import Store
 from queries.endpoint import Endpoint
 from tests.servers import Fuseki, Pmcd
 

@@ -3,7 +3,7 @@
 import subprocess
 from typing import Any
 
-from ingest.hwloc import parse_hwloc
+from ingest.hwloc.read import parse_hwloc
 from ontology.iris import Iris
 
 IRIS = Iris("http://localhost:8000")

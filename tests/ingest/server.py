@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ingest.hwloc import parse_hwloc
+from ingest.hwloc.read import parse_hwloc
 from tests.ingest.documents import document, synthetic
 
 SOURCES = ("hwloc", "os", "board", "cpu", "lshw", "disks", "smart", "memory_banks")

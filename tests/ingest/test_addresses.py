@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.addresses import parse_ipv6, read_addresses
-from ingest.machine import Machine
-from ingest.nics import read_nics
+from ingest.sources.addresses import parse_ipv6, read_addresses
+from ingest.sources.machine import Machine
+from ingest.sources.nics import read_nics
 from tests.ingest.tree import plant
 
 OWN = "3c:ec:ef:47:98:6e"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.describe import describe
-from ingest.hwloc import parse_hwloc
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
+from ingest.load.publish import Store
 from ingest.probe import hwloc_document
-from ingest.publish import Store
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from tests.agreement import KINDS, MACHINES, compare, groups, host_name, judge, table

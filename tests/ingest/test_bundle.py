@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ingest import bundle
-from ingest.bundle import unpack, unpacked
-from ingest.collect import FIRST, LAST
 from ingest.errors import BundleError, SourceMissingError, SourceRefusedError
+from ingest.remote import bundle
+from ingest.remote.bundle import unpack, unpacked
+from ingest.remote.collect import FIRST, LAST
 
 LINK, FOLDER = tarfile.SYMTYPE, tarfile.DIRTYPE
 Given = tuple[str, bytes, bytes, str]

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from rdflib import RDF, RDFS, Dataset, Graph, Literal, URIRef
 
-from ingest.claims import resolve
-from ingest.describe import describe
-from ingest.memory_slots import memory_slots
-from ingest.precedence import RULES, nearly, same_name, same_number, same_text
-from ingest.publish import _same_seen_again
+from ingest.belief.claims import resolve
+from ingest.belief.precedence import RULES, nearly, same_name, same_number, same_text
+from ingest.description import describe
+from ingest.load.publish import _same_seen_again
+from ingest.sources.memory_slots import memory_slots
 from ontology.load import ontology_graph
 from ontology.terms import ST
 from shapes.validate import validate

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest import collect
-from ingest.bundle import unpacked
-from ingest.hwloc import read_hwloc
-from ingest.machine import HERE, Machine
+from ingest.hwloc.read import read_hwloc
+from ingest.remote import collect
+from ingest.remote.bundle import unpacked
+from ingest.sources.machine import HERE, Machine
 
 SCRIPT = Path(collect.__file__)
 

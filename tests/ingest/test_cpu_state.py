@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.cpu_state import read_cpu_state
 from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.sources.cpu_state import read_cpu_state
 from tests.ingest.tree import copied, plant
 
 CPUS = "sys/devices/system/cpu"

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest import machine_files as files
-from ingest.describe import describe
+from ingest.description import describe
 from ingest.errors import IngestError
-from ingest.hwloc import parse_hwloc
-from ingest.original import parse_original
+from ingest.hwloc.read import parse_hwloc
+from ingest.original.probe_file import parse_original
 from ontology.iris import Iris
 from shapes.validate import validate
 

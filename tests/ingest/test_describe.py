@@ -2,7 +2,7 @@
 
 from rdflib import RDF
 
-from ingest.describe import describe
+from ingest.description import describe
 from ontology.terms import ST
 from tests.ingest.documents import IRIS, PCP, document
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from rdflib import RDF, Literal
 
-from ingest.describe import Description, describe
-from ingest.describe_metrics import Descriptor
-from ingest.hwloc import parse_hwloc
+from ingest.describe.metrics import Descriptor
+from ingest.description import Description, describe
+from ingest.hwloc.read import parse_hwloc
 from ontology.terms import QUDT, ST, UNIT
 from tests.ingest.documents import IRIS, PCP, document, synthetic
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from rdflib import RDF, Graph, Literal, URIRef
 
-from ingest.describe import describe
-from ingest.hwloc import parse_hwloc
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
 from ontology.terms import ST
 from tests.ingest.documents import IRIS, document
 

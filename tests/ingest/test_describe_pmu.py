@@ -3,8 +3,8 @@
 import pytest
 from rdflib import Literal
 
-from ingest.describe_pmu import describe_model
-from ingest.pfm import read_models
+from ingest.describe.pmu import describe_model
+from ingest.pmu.pfm import read_models
 from ontology.terms import ST
 from shapes.validate import validate
 from tests.ingest.documents import IRIS

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from rdflib import RDF, Graph, URIRef
 
-from ingest.describe import describe
-from ingest.document import check_document
+from ingest.description import describe
 from ingest.errors import DocumentError
+from ingest.form.check import check_document
 from ontology.terms import ST
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, document

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, Graph, Literal, URIRef
 
-from ingest.describe import describe
-from ingest.hwloc import parse_hwloc
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
 from ontology.terms import ST
 from queries.catalogue import saved_query
 from tests.ingest.documents import IRIS, document, synthetic

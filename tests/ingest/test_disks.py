@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.disks import parse_unit_serial, read_disks
 from ingest.errors import SourceMissingError
+from ingest.sources.disks import parse_unit_serial, read_disks
 from tests.ingest.tree import copied, plant
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.dmi import read_board, real
 from ingest.errors import SourceMissingError
+from ingest.sources.dmi import read_board, real
 from tests.ingest.tree import copied, plant
 
 FOLDER = "sys/class/dmi/id"

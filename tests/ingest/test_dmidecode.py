@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from ingest.dmidecode import parse_memory_banks, read_memory_banks
 from ingest.errors import (
     MalformedSourceError,
     SourceMissingError,
     SourceRefusedError,
 )
-from ingest.machine import Machine
+from ingest.sources.dmidecode import parse_memory_banks, read_memory_banks
+from ingest.sources.machine import Machine
 from tests.ingest.tree import copied
 
 HEAD = "# dmidecode 3.5\nGetting SMBIOS data from sysfs.\nSMBIOS 3.5.0 present.\n\n"

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import Graph
 
-from ingest.describe import describe
-from ingest.document import check_document
+from ingest.description import describe
 from ingest.errors import DocumentError
+from ingest.form.check import check_document
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, whole
 

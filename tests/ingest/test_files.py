@@ -11,7 +11,7 @@ from ingest.errors import (
     SourceMissingError,
     SourceRefusedError,
 )
-from ingest.files import parse_cpulist, read_file, read_number, read_value
+from ingest.sources.files import parse_cpulist, read_file, read_number, read_value
 
 
 def test_a_file_up_to_the_limit(tmp_path: Path) -> None:

@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.changes import Change, changes, deltas_query
-from ingest.delta import difference
-from ingest.describe import Description, describe
+from ingest.description import Description, describe
 from ingest.errors import NoSuchStateError, OtherMachineError
-from ingest.history import archive, forget, keep_whole
-from ingest.publish import Store, publish
-from ingest.register import Registration, forgotten
-from ingest.states import State, find_state, natural, pair, read_states, states_query
+from ingest.load.publish import Store, publish
+from ingest.load.register import Registration, forgotten
+from ingest.past.changes import Change, changes, deltas_query
+from ingest.past.delta import difference
+from ingest.past.history import archive, forget, keep_whole
+from ingest.past.states import (
+    State,
+    find_state,
+    natural,
+    pair,
+    read_states,
+    states_query,
+)
 from ontology.terms import PROV, ST
 from queries.results import Rows
 from tests.ingest.documents import IRIS, document

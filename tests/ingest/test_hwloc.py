@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingest.errors import TopologyError
-from ingest.hwloc import parse_hwloc, read_hwloc
+from ingest.hwloc.read import parse_hwloc, read_hwloc
 
 NODES = "pack:2 numa:2(memory=1073741824) l3:1 l2:2 core:1 pu:2"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ingest.hwloc import parse_hwloc, read_hwloc
-from ingest.hwloc_host import host_facts
+from ingest.hwloc.host import host_facts
+from ingest.hwloc.read import parse_hwloc, read_hwloc
 
 FILE = Path(__file__).parent / "machines/everything.v3.xml"
 # What hwloc 2 calls the same devices.

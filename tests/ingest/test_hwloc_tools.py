@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.hwloc import parse_hwloc
+from ingest.hwloc.read import parse_hwloc
 
 MACHINES = Path(__file__).parents[3] / "shared/machines/hwloc"
 FOUND = sorted(MACHINES.glob("*.xml"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SourceMissingError
-from ingest.kernel import parse_kernel_options, read_kernel_options
+from ingest.sources.kernel import parse_kernel_options, read_kernel_options
 from tests.ingest.tree import copied, plant
 
 

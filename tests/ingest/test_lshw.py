@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingest.errors import MalformedSourceError
-from ingest.lshw import parse_lshw, read_lshw
+from ingest.sources.lshw import parse_lshw, read_lshw
 
 BANK = {
     "id": "bank:0",

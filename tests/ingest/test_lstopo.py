@@ -7,7 +7,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from ingest.errors import SourceError, TopologyError
-from ingest.lstopo import drawable, plain, sketch
+from ingest.hwloc.lstopo import drawable, plain, sketch
 
 DEEP = b"<a>" * 3000 + b"</a>" * 3000 + b"</topology>"
 # Over such numbers lstopo works until its time is over.

@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import MalformedSourceError, SourceMissingError
-from ingest.files import parse_choice
-from ingest.memory_setup import parse_node_memory, parse_swaps, read_memory_setup
+from ingest.sources.files import parse_choice
+from ingest.sources.memory_setup import (
+    parse_node_memory,
+    parse_swaps,
+    read_memory_setup,
+)
 from tests.ingest.tree import copied, plant
 
 NODES = "sys/devices/system/node"

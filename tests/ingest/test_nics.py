@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SourceMissingError
-from ingest.nics import read_nics
+from ingest.sources.nics import read_nics
 from tests.ingest.tree import copied, plant
 
 NET = "sys/class/net"

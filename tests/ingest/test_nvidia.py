@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingest.errors import MalformedSourceError, SourceMissingError
-from ingest.nvidia import bus_id, parse_gpus, read_gpus
+from ingest.sources.nvidia import bus_id, parse_gpus, read_gpus
 from tests.ingest.tree import copied, plant
 
 HEAD = (

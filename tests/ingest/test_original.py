@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ingest.describe import describe
+from ingest.description import describe
 from ingest.errors import DocumentError
 from ingest.machine_files import original_file
-from ingest.original import parse_original
+from ingest.original.probe_file import parse_original
 from ingest.sign import signs
 from ontology.iris import Iris
 from shapes.validate import validate

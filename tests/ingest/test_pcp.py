@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from ingest.errors import SourceRefusedError
-from ingest.pcp import (
+from ingest.sources.pcp import (
     MOST_INSTANCES,
     Answers,
     Metric,

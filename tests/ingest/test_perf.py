@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SourceMissingError
-from ingest.perf import read_event_sources
+from ingest.sources.perf import read_event_sources
 from tests.ingest.tree import copied
 
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from ingest.errors import PmuError, SourceMissingError
-from ingest.pfm import list_models, read_events, read_models, read_pfm
-from ingest.pfm_library import UMASK, opened
+from ingest.pmu.pfm import list_models, read_events, read_models, read_pfm
+from ingest.pmu.pfm_library import UMASK, opened
 
 
 def test_this_machine() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ingest.hwloc import parse_hwloc
-from ingest.places import Places
+from ingest.describe.places import Places
+from ingest.hwloc.read import parse_hwloc
 from tests.ingest.documents import IRIS, synthetic
 
 DIVIDED = "pack:2 group:2 [numa] core:2 pu:1"

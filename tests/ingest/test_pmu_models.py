@@ -2,10 +2,10 @@
 
 import pytest
 
-from ingest.pfm import list_models
-from ingest.pmu_models import Processor, all_pmus, pmus_of, processors
-from ingest.pmu_scope import is_usable, kernel_name, scope_of
-from ingest.procfs import read_cpu
+from ingest.pmu.models import Processor, all_pmus, pmus_of, processors
+from ingest.pmu.pfm import list_models
+from ingest.pmu.scope import is_usable, kernel_name, scope_of
+from ingest.sources.procfs import read_cpu
 
 # Of the host as a whole, of 32-bit processors' common part, and an old name.
 NOT_OF_A_PROCESSOR = {"perf", "perf_raw", "ix86arch", "amd64_fam17h"}

@@ -8,8 +8,8 @@ import pytest
 
 from ingest import probe as module
 from ingest.errors import HostNameError
-from ingest.machine import Machine
 from ingest.probe import SOURCES, check_host, hwloc_document, probe
+from ingest.sources.machine import Machine
 
 # These work on every machine that is set up for SuperTwin.
 NEEDED = {"hwloc", "os", "cpu", "disks", "nics", "lshw", "pfm", "pcp"}

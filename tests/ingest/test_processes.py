@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.describe_process import describe_process
+from ingest.describe.process import describe_process
 from ingest.errors import MalformedSourceError, ProcessNameError, SourceMissingError
 from ingest.named_processes import NamedProcess
-from ingest.processes import (
+from ingest.sources.processes import (
     Identity,
     find_processes,
     identify,

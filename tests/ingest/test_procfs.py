@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import MalformedSourceError, SourceMissingError
-from ingest.procfs import (
+from ingest.sources.procfs import (
     parse_cpuinfo,
     parse_machine_id,
     parse_meminfo,

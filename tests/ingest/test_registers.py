@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from ingest.collect import firmware, registers
-from ingest.cpuid import parse_cpuid
-from ingest.machine import HERE
+from ingest.remote.collect import firmware, registers
+from ingest.sources.cpuid import parse_cpuid
+from ingest.sources.machine import HERE
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="CPUID is of x86")

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ingest import collect, remote
-from ingest.document import check_document
 from ingest.errors import BrokenOffError, IngestError
+from ingest.form.check import check_document
 from ingest.probe import probe
-from ingest.remote import probe_copy, probe_remote
+from ingest.remote import collect
+from ingest.remote import probe as remote
+from ingest.remote.probe import probe_copy, probe_remote
 from supertwin.cli import main
 from tests.ingest.test_collect import ends, script, slow, wait_for
 from tests.servers import wait_until

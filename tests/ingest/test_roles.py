@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from rdflib import XSD, Literal
 
-from ingest.describe_roles import describe_roles
+from ingest.describe.roles import describe_roles
 from ingest.errors import RoleError
-from ingest.formula import Term, parse_formula
-from ingest.pfm import read_events
-from ingest.roles import FOLDER, formulas, known_codes, role_events, roles
+from ingest.pmu.formula import Term, parse_formula
+from ingest.pmu.pfm import read_events
+from ingest.pmu.roles import FOLDER, formulas, known_codes, role_events, roles
 from ontology.iris import Iris
 from ontology.terms import ST
 from shapes.validate import validate

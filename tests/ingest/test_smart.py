@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
-from ingest.smart import parse_smart, read_smart
+from ingest.sources.smart import parse_smart, read_smart
 from tests.ingest.tree import copied
 
 SMARTCTL = {"version": [7, 3], "argv": ["smartctl", "-j", "-a"], "exit_status": 0}

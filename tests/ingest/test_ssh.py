@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest import ssh
 from ingest.errors import RemoteError
-from ingest.ssh import connected
-from ingest.ssh_address import parse_address
+from ingest.remote import ssh
+from ingest.remote.address import parse_address
+from ingest.remote.ssh import connected
 from tests.sshd import USER, Sshd
 
 pytestmark = pytest.mark.skipif(

@@ -3,8 +3,8 @@
 import pytest
 
 from ingest.errors import AddressError
-from ingest.ssh_address import Address, parse_address
-from ingest.ssh_reasons import explain, printable
+from ingest.remote.address import Address, parse_address
+from ingest.remote.reasons import explain, printable
 
 
 @pytest.mark.parametrize(

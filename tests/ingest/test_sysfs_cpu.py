@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import MalformedSourceError, SourceMissingError
-from ingest.sysfs_cpu import (
+from ingest.sources.sysfs_cpu import (
     parse_numa_distances,
     read_cache_sets,
     read_clocks,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.cpuid import core_type, parse_cpuid, vendor
 from ingest.errors import MalformedSourceError, SourceMissingError
-from ingest.tlb import parse_tlb_size, parse_tlbs, read_tlbs
-from ingest.tlb_descriptors import DESCRIPTORS
+from ingest.sources.cpuid import core_type, parse_cpuid, vendor
+from ingest.sources.tlb import parse_tlb_size, parse_tlbs, read_tlbs
+from ingest.sources.tlb_descriptors import DESCRIPTORS
 from tests.ingest.tree import copied, plant
 
 INTEL = "0x756e6547 ecx=0x6c65746e edx=0x49656e69"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ingest import tool
 from ingest.errors import (
     MalformedSourceError,
     SourceMissingError,
     SourceRefusedError,
 )
-from ingest.tool import run_tool
+from ingest.sources import tool
+from ingest.sources.tool import run_tool
 
 
 def script(folder: Path, name: str, body: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ingest.topology_file import keep_topology, topology_path
+from ingest.hwloc.topology_file import keep_topology, topology_path
 
 
 def document(xml: Any, host: str = "node1") -> dict[str, Any]:

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from rdflib import Graph, Literal, URIRef
 
-from ingest.catalogues import read_catalogues
-from ingest.describe import Description, describe
+from ingest.description import Description, describe
 from ingest.errors import NotConformingError
-from ingest.publish import Store, publish
+from ingest.load.catalogues import read_catalogues
+from ingest.load.publish import Store, publish
+from ingest.load.untouched import mingled, pack, send, untouched
 from ingest.triples import Triples, insertion, quads
-from ingest.untouched import mingled, pack, send, untouched
 from ontology.terms import PROV, ST
 from tests.ingest.documents import IRIS, PCP, document
 

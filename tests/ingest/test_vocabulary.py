@@ -4,7 +4,7 @@ import pytest
 from rdflib import RDF, SKOS, Graph, URIRef
 
 from api.vocabulary.usage import shapes_by_term
-from ingest.describe import describe
+from ingest.description import describe
 from ingest.probe import probe
 from ontology.iris import Iris
 from ontology.load import ontology_graph

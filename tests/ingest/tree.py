@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ingest.machine import Machine
+from ingest.sources.machine import Machine
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.describe import describe
-from ingest.hwloc import parse_hwloc, read_file
-from ingest.pfm import read_models
-from ingest.pmu_store import publish_models, publish_roles, stored_models
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc, read_file
+from ingest.pmu.pfm import read_models
+from ingest.pmu.store import publish_models, publish_roles, stored_models
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
 from queries.catalogue import saved_query

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ingest.states import read_states, states_query
+from ingest.past.states import read_states, states_query
 from queries.endpoint import Endpoint
 from queries.errors import UpdateRefusedError
 from tests.ingest.documents import IRIS, PCP, document, synthetic

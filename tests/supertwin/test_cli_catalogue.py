@@ -5,8 +5,8 @@ import json
 import pytest
 from rdflib import Graph
 
-from ingest.pfm import list_models
-from ingest.roles import formulas, roles
+from ingest.pmu.pfm import list_models
+from ingest.pmu.roles import formulas, roles
 from ontology.terms import ST
 from tests.supertwin.conftest import run
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from ingest.topology_file import keep_topology
+from ingest.hwloc.topology_file import keep_topology
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.web.conftest import Open
 from tests.web.site import BIG, HOSTILE, QUIET, Site

@@ -1,0 +1,1 @@
+"""Which source is believed where several know."""

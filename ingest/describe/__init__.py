@@ -1,0 +1,1 @@
+"""Facts to triples: one file per part of a machine."""

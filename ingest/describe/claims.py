@@ -1,0 +1,61 @@
+"""Claims: what sources say where they disagree."""
+
+from collections.abc import Collection
+from typing import Any
+
+from rdflib import URIRef
+
+from ingest.belief.claims import Claim, Resolved
+from ingest.describe.host import source_iri
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+
+
+def describe_resolved(
+    triples: Triples, iris: Iris, host: str, resolved: Resolved, kinds: Collection[str]
+) -> None:
+    """Write the values that win for components of some kinds, described elsewhere."""
+    for component, values in resolved.values.items():
+        if component and component[0] in kinds:
+            triples.link(iris.component(host, *component), values)
+
+
+def describe_claims(
+    triples: Triples,
+    probe: Triples,
+    iris: Iris,
+    document: dict[str, Any],
+    claims: list[Claim],
+) -> None:
+    """Describe the claims, except for those about what has no description.
+
+    Who claims it stands with the `probe`: its sources are new with every probe.
+    """
+    host = document["host"]
+    described = {subject for subject, _, _ in triples}
+    for claim in claims:
+        about = iris.component(host, *claim.component) if claim.component else None
+        about = about or iris.host(host)
+        if about in described and claim.source in document["sources"]:
+            iri = _claim(triples, iris, host, claim, about)
+            source = source_iri(iris, document, claim.source)
+            probe.link(iri, {ST.claimedBy: source})
+
+
+def _claim(
+    triples: Triples, iris: Iris, host: str, claim: Claim, about: URIRef
+) -> URIRef:
+    name = str(claim.property).removeprefix(str(ST))
+    parts = (*(claim.component or ("host",)), name, claim.source)
+    iri = iris.component(host, "claim", ".".join(parts))
+    triples.link(about, {ST.claims: iri})
+    return triples.node(
+        iri,
+        ST.Claim,
+        {
+            ST.claimedProperty: claim.property,
+            ST.claimedValue: claim.value,
+            ST.claimWon: claim.won,
+        },
+    )

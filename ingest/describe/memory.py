@@ -1,0 +1,120 @@
+"""NUMA domains: their memory, what caches it, how far and how fast it is."""
+
+from typing import Any
+
+from rdflib import URIRef
+
+from ingest.describe.places import Held, Places
+from ingest.triples import Triples
+from ontology.terms import ST
+
+_MEBI = 1024 * 1024
+# hwloc's measures in MiB/s, and those in ns.
+_RATES = {
+    "Bandwidth": ST.bandwidth,
+    "ReadBandwidth": ST.readBandwidth,
+    "WriteBandwidth": ST.writeBandwidth,
+}
+_TIMES = {
+    "Latency": ST.latency,
+    "ReadLatency": ST.readLatency,
+    "WriteLatency": ST.writeLatency,
+}
+
+
+def describe_memory(
+    triples: Triples, places: Places, facts: dict[str, Any]
+) -> list[Held]:
+    """Describe the memory of a host; the answer is its NUMA domains and who is in."""
+    found = [_domain(triples, places, entry) for entry in places.topology["numa"]]
+    _memory_caches(triples, places)
+    _distances(triples, places, facts)
+    _speeds(triples, places)
+    return found
+
+
+def _domain(triples: Triples, places: Places, entry: dict[str, Any]) -> Held:
+    index, threads = entry["os_index"], entry["threads"]
+    iri = triples.node(
+        places.component("numa", str(index)),
+        ST.NumaDomain,
+        {
+            ST.osIndex: index,
+            ST.memorySize: entry["memory"],
+            ST.memoryTechnology: entry.get("subtype"),
+            ST.memoryTier: entry.get("tier"),
+            ST.isPartOf: places.parent(threads or entry.get("near") or []),
+        },
+        label=f"NUMA domain {index}",
+    )
+    return frozenset(threads), iri
+
+
+def _memory_caches(triples: Triples, places: Places) -> None:
+    known = {entry["os_index"] for entry in places.topology["numa"]}
+    for entry in places.topology.get("memory_caches") or []:
+        behind = sorted(known.intersection(entry["domains"]))
+        if not behind:
+            continue
+        triples.node(
+            places.component("memcache", f"m{entry['level']}-{behind[0]}"),
+            ST.MemorySideCache,
+            {
+                ST.cacheLevel: entry["level"],
+                ST.cacheType: ST.UnifiedCache,
+                ST.cacheSize: entry["size"],
+                ST.lineSize: entry["line"],
+                ST.associativity: entry["ways"],
+                ST.cachesDomain: [places.component("numa", str(n)) for n in behind],
+                ST.isPartOf: places.parent(entry["threads"]),
+            },
+            label=f"memory-side cache of NUMA domain {', '.join(map(str, behind))}",
+        )
+
+
+def _distances(triples: Triples, places: Places, facts: dict[str, Any]) -> None:
+    """The kernel's distances where /sys states them, else hwloc's."""
+    known = {entry["os_index"] for entry in places.topology["numa"]}
+    for entry in facts.get("numa_distances") or places.topology["distances"]:
+        ends = entry["from"], entry["to"]
+        if known.issuperset(ends):
+            triples.node(
+                places.component("distance", f"{ends[0]}-{ends[1]}"),
+                ST.NumaDistance,
+                {
+                    ST.fromDomain: places.component("numa", str(ends[0])),
+                    ST.toDomain: places.component("numa", str(ends[1])),
+                    ST.distance: entry["value"],
+                },
+            )
+
+
+def _speeds(triples: Triples, places: Places) -> None:
+    """One node for each domain and each place that it was measured from."""
+    known = {entry["os_index"] for entry in places.topology["numa"]}
+    for entry in places.topology.get("memory_speeds") or []:
+        if entry["numa"] not in known:
+            continue
+        from_ = places.parent(entry["threads"])
+        triples.node(
+            _speed_iri(places, entry),
+            ST.MemorySpeed,
+            {
+                ST.speedOf: places.component("numa", str(entry["numa"])),
+                ST.measuredFrom: from_,
+                **_measure(entry),
+            },
+        )
+
+
+def _speed_iri(places: Places, entry: dict[str, Any]) -> URIRef:
+    threads = entry["threads"]
+    seen = f"-{min(threads)}-{max(threads)}-{len(threads)}" if threads else ""
+    return places.component("speed", f"{entry['numa']}{seen}")
+
+
+def _measure(entry: dict[str, Any]) -> dict[URIRef, int]:
+    name, value = entry["measure"], entry["value"]
+    if name in _RATES:
+        return {_RATES[name]: value * _MEBI}
+    return {_TIMES[name]: value} if name in _TIMES else {}

@@ -1,0 +1,229 @@
+"""PCI devices, their tree and locality, and the devices of the system behind them.
+
+What other sources describe better (disks, network interfaces, GPUs) is only linked to
+its PCI device here; where they are silent, hwloc's word is all there is.
+"""
+
+import re
+from typing import Any
+
+from rdflib import RDF, URIRef
+
+from ingest.describe.places import Places
+from ingest.describe.topology import Components
+from ingest.hwloc.pci_classes import computes
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){3,31}", re.I)
+_KIBIBYTES = re.compile(r"([0-9]{1,15})(KiB|kB)?")
+_GPU_MEMORY = (
+    ("CUDAGlobalMemorySize",),
+    ("NVMLGlobalMemorySize",),
+    ("RSMIVRAMSize",),
+    ("LevelZeroHBMSize", "LevelZeroDDRSize"),
+    ("OpenCLGlobalMemorySize",),
+)
+_REMOVABLE = ("Removable Media Device", "Tape")
+
+
+def describe_pci(
+    triples: Triples,
+    iris: Iris,
+    host: str,
+    facts: dict[str, Any],
+    components: Components,
+) -> Components:
+    """Describe what hwloc knows of I/O; ``components`` are described already, by name.
+
+    The answer maps names of devices that no other source knows.
+    """
+    topology = facts.get("hwloc") or {}
+    if not topology.get("pci") and not topology.get("os_devices"):
+        return {}
+    return _Devices(triples, Places(iris, host, topology), components).describe()
+
+
+class _Devices:
+    """One walk through the PCI devices of a host."""
+
+    def __init__(self, triples: Triples, places: Places, known: Components) -> None:
+        self.triples, self.places, self.known = triples, places, known
+        self.found: Components = {}
+        self.busids = {entry["busid"] for entry in places.topology.get("pci") or []}
+
+    def describe(self) -> Components:
+        gpus = self._known_gpus()
+        for entry in self.places.topology.get("pci") or []:
+            pci = self._pci(entry)
+            for device in entry["os_devices"]:
+                self._device(device, pci)
+            if pci in gpus or (not entry["bridge"] and _is_gpu(entry)):
+                self._gpu(entry, pci, gpus.get(pci))
+        for device in self.places.topology.get("os_devices") or []:
+            self._device(device, None)
+        return self.found
+
+    def _pci(self, entry: dict[str, Any]) -> URIRef:
+        return self.triples.node(
+            self._pci_iri(entry["busid"]),
+            ST.PciBridge if entry["bridge"] else ST.PciDevice,
+            {
+                ST.pciAddress: entry["busid"],
+                ST.pciClass: entry.get("class_id"),
+                ST.pciClassName: entry.get("class_name"),
+                ST.pciVendorId: entry.get("vendor_id"),
+                ST.pciDeviceId: entry.get("device_id"),
+                ST.vendor: entry.get("vendor"),
+                ST.model: entry.get("model"),
+                ST.pciSlot: entry.get("slot"),
+                ST.busRange: entry.get("buses"),
+                ST.linkBandwidth: entry.get("link_speed"),
+                ST.isPartOf: self._above(entry),
+                **self._near(entry["threads"]),
+            },
+            label=_label(entry),
+        )
+
+    def _above(self, entry: dict[str, Any]) -> URIRef:
+        above = entry["parent"]
+        known = above in self.busids and above != entry["busid"]
+        return self._pci_iri(above) if known else self._host()
+
+    def _near(self, threads: list[int]) -> dict[URIRef, Any]:
+        """The smallest container and its memory, not each thread."""
+        return {
+            ST.nearTo: self.places.parent(threads),
+            ST.nearDomain: self.places.domains(threads),
+        }
+
+    def _device(self, device: dict[str, Any], pci: URIRef | None) -> None:
+        name = device["name"]
+        iri = self.known.get(name) or self._new_device(device)
+        if iri:
+            self.found[name] = iri
+            near = {} if pci else self._near(device["threads"])
+            self.triples.link(iri, {ST.onPciDevice: pci, **near})
+
+    def _new_device(self, device: dict[str, Any]) -> URIRef | None:
+        """A device that only hwloc speaks of; GPUs follow from their PCI device."""
+        kinds = set(device["kinds"])
+        if "gpu" in kinds:
+            return None
+        if kinds == {"network"}:
+            return self._nic(device)
+        if kinds == {"storage"} and device.get("subtype") not in _REMOVABLE:
+            return self._disk(device)
+        return self._other(device)
+
+    def _nic(self, device: dict[str, Any]) -> URIRef:
+        address = (device.get("info") or {}).get("Address", "")
+        return self.triples.node(
+            self.places.component("nic", device["name"]),
+            ST.NetworkInterface,
+            {
+                ST.deviceName: device["name"],
+                ST.macAddress: address if _MAC.fullmatch(address) else None,
+                ST.isPartOf: self._host(),
+            },
+            label=device["name"],
+        )
+
+    def _disk(self, device: dict[str, Any]) -> URIRef:
+        info = device.get("info") or {}
+        return self.triples.node(
+            self.places.component("disk", device["name"]),
+            ST.Disk,
+            {
+                ST.deviceName: device["name"],
+                ST.diskSize: _bytes(info, "Size"),
+                ST.model: info.get("Model"),
+                ST.vendor: info.get("Vendor"),
+                ST.serialNumber: info.get("SerialNumber"),
+                ST.firmwareVersion: info.get("Revision"),
+                ST.isPartOf: self._host(),
+            },
+            label=device["name"],
+        )
+
+    def _other(self, device: dict[str, Any]) -> URIRef:
+        info = device.get("info") or {}
+        return self.triples.node(
+            self.places.component("osdev", device["name"]),
+            ST.OsDevice,
+            {
+                ST.deviceName: device["name"],
+                ST.deviceKind: device["kinds"],
+                ST.deviceType: device.get("subtype"),
+                ST.deviceMemory: _bytes(info, "Size", "CXLRAMSize", "CXLPMEMSize"),
+                ST.isPartOf: self._host(),
+            },
+            label=device["name"],
+        )
+
+    def _gpu(self, entry: dict[str, Any], pci: URIRef, known: URIRef | None) -> None:
+        iri = known or self._new_gpu(entry)
+        self.triples.link(iri, {ST.onPciDevice: pci})
+        for device in entry["os_devices"]:
+            self.found[device["name"]] = iri
+
+    def _new_gpu(self, entry: dict[str, Any]) -> URIRef:
+        infos = [
+            d.get("info") or {} for d in entry["os_devices"] if "gpu" in d["kinds"]
+        ]
+        info = {key: text for found in infos for key, text in found.items()}
+        return self.triples.node(
+            self.places.component("gpu", entry["busid"]),
+            ST.Gpu,
+            {
+                ST.vendor: info.get("GPUVendor") or entry.get("vendor"),
+                ST.model: info.get("GPUModel") or entry.get("model"),
+                ST.memorySize: _gpu_memory(info),
+                ST.businfo: f"pci@{entry['busid']}",
+                ST.isPartOf: self._host(),
+            },
+            label=info.get("GPUModel") or entry.get("model") or entry["busid"],
+        )
+
+    def _known_gpus(self) -> Components:
+        """By PCI device: GPUs that other sources described, by address."""
+        gpus = {s for s, p, o in self.triples if p == RDF.type and o == ST.Gpu}
+        return {
+            self._pci_iri(str(address).removeprefix("pci@")): gpu
+            for gpu, predicate, address in self.triples
+            if predicate == ST.businfo and gpu in gpus
+        }
+
+    def _pci_iri(self, busid: str) -> URIRef:
+        return self.places.component("pci", busid)
+
+    def _host(self) -> URIRef:
+        return self.places.iris.host(self.places.host)
+
+
+def _is_gpu(entry: dict[str, Any]) -> bool:
+    """Its class or maker says so, or the system has a GPU there that computes."""
+    kinds = [set(device["kinds"]) for device in entry["os_devices"]]
+    code = entry.get("class_id")
+    return bool(code and computes(int(code, 16), entry.get("vendor_id"))) or any(
+        {"gpu", "coprocessor"} <= found for found in kinds
+    )
+
+
+def _gpu_memory(info: dict[str, str]) -> int | None:
+    """The first of what several libraries say of the same memory."""
+    sizes = (_bytes(info, *names) for names in _GPU_MEMORY)
+    return next(filter(None, sizes), None)
+
+
+def _label(entry: dict[str, Any]) -> str:
+    """``USB controller 0000:00:1a.0``: many devices of a machine are alike."""
+    name = entry.get("model") or entry.get("class_name")
+    return f"{name} {entry['busid']}" if name else str(entry["busid"])
+
+
+def _bytes(info: dict[str, str], *names: str) -> int | None:
+    """hwloc's sizes, all in KiB; those of several parts are added."""
+    sizes = [_KIBIBYTES.fullmatch(info.get(name, "")) for name in names]
+    return sum(int(match[1]) * 1024 for match in sizes if match) or None

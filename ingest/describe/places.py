@@ -1,0 +1,82 @@
+"""Where things of a machine are: the containers that hold their threads."""
+
+from collections.abc import Collection
+from typing import Any
+
+from rdflib import URIRef
+
+from ingest.describe import component_ids as ids
+from ontology.iris import Iris
+
+Held = tuple[frozenset[int], URIRef]
+
+CONTAINERS = (("sockets", "socket"), ("dies", "die"), ("cores", "core"))
+
+
+class Places:
+    """The host, its sockets, dies and cores, and all threads, as hwloc's facts tell."""
+
+    def __init__(self, iris: Iris, host: str, topology: dict[str, Any]) -> None:
+        self.iris, self.host, self.topology = iris, host, topology
+        everything = frozenset(t["os_index"] for t in topology["threads"])
+        self._levels: list[list[Held]] = [[(everything, iris.host(host))]]
+        for kind, name in CONTAINERS:
+            self._levels.append([self._held(name, e) for e in topology[kind]])
+
+    def parent(self, threads: Collection[int], depth: int | None = None) -> URIRef:
+        """The smallest container of some threads, the host where there are none.
+
+        Looked for among the ``depth`` largest kinds: 1 is the host alone.
+        """
+        wanted = frozenset(threads)
+        for level in reversed(self._levels[:depth]):
+            for held, iri in reversed(level):
+                if wanted and wanted <= held:
+                    return iri
+        return self.iris.host(self.host)
+
+    def container(self, name: str, entry: dict[str, Any]) -> URIRef:
+        """A socket, die or core."""
+        return self.component(name, ids.container(name, entry["threads"]))
+
+    def component(self, kind: str, id_: str) -> URIRef:
+        """Anything of this host."""
+        return self.iris.component(self.host, kind, id_)
+
+    def domains(self, threads: Collection[int]) -> list[URIRef]:
+        """The NUMA domains nearest to some threads: the smallest that hold them all.
+
+        Where none does, as on a socket that is divided, those that they hold; none
+        where that is all there are.
+        """
+        wanted = frozenset(threads)
+        if not wanted:
+            return []
+        known = [
+            (frozenset(domain["threads"]), domain["os_index"])
+            for domain in self.topology["numa"]
+            if domain["threads"]
+        ]
+        around = [(held, index) for held, index in known if wanted <= held]
+        smallest = min((len(held) for held, _ in around), default=0)
+        nearest = [(held, index) for held, index in around if len(held) == smallest]
+        within = [(held, index) for held, index in known if held <= wanted]
+        if not nearest and len(within) < len(known):
+            nearest = within
+        return [self.component("numa", str(index)) for _, index in nearest]
+
+    def _held(self, name: str, entry: dict[str, Any]) -> Held:
+        threads = frozenset(entry["threads"])
+        return threads, self.container(name, entry) if threads else URIRef("")
+
+
+def span(threads: Collection[int]) -> str:
+    """``threads 0-3,8``: a list of CPUs as the kernel writes it."""
+    runs: list[list[int]] = []
+    for index in sorted(threads):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    text = ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+    return f"thread{'s' if len(threads) > 1 else ''} {text}"

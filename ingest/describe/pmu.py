@@ -1,0 +1,177 @@
+"""Performance monitoring units: shared models with events, and a host's own."""
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import Any
+
+from rdflib import RDFS, URIRef
+
+from ingest.errors import SourceError
+from ingest.pmu.models import pmus_of, processors
+from ingest.pmu.pfm import list_models, read_events, read_models
+from ingest.pmu.roles import known_codes, role_events
+from ingest.pmu.scope import counted, is_usable, scope_of
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+
+Pmu = dict[str, Any]
+
+
+def describe_pmus(
+    twin: Triples,
+    iris: Iris,
+    host: str,
+    facts: dict[str, Any],
+    known: Collection[str] = (),
+) -> dict[URIRef, Triples]:
+    """Describe a host's PMUs in `twin`; the answer holds a graph for each model.
+
+    A machine of which libpfm4 says nothing gets the PMUs of its processor's model.
+    Models in `known` have their events in the store already and are described without.
+    """
+    graphs = {}
+    for pmu in _pmus(facts):
+        name, type_ = pmu["name"], pmu.get("type")
+        scope = scope_of(name, type_ or "")
+        events = [] if name in known else pmu.get("events") or []
+        graphs[iris.pmu_graph(name)] = describe_model(iris, {**pmu, "events": events})
+        twin.node(
+            iris.component(host, "pmu", name),
+            ST.Pmu,
+            {
+                ST.pmuName: name,
+                ST.pmuModel: iris.pmu(name),
+                ST.isPartOf: iris.host(host),
+                ST.counts: counted(iris, host, scope, facts.get("hwloc")),
+                ST.usable: is_usable(name, type_ or "", facts.get("event_sources")),
+            },
+            label=f"PMU {name}",
+        )
+    return graphs
+
+
+def describe_model(iris: Iris, pmu: Pmu) -> Triples:
+    """A PMU model with its events and with those that roles name."""
+    triples, name = Triples(), pmu["name"]
+    modifiers = pmu.get("modifiers") or {}
+    triples.node(
+        iris.pmu(name),
+        ST.PmuModel,
+        {
+            ST.pmuName: name,
+            ST.pmuType: pmu.get("type"),
+            ST.countScope: scope_of(name, pmu.get("type") or ""),
+            ST.counterCount: pmu.get("counters"),
+            ST.fixedCounterCount: pmu.get("fixed_counters"),
+            ST.maxEncoding: pmu.get("max_encoding"),
+            ST.eventCount: pmu.get("event_count"),
+            ST.eventModifier: [f"{k}: {text}" for k, text in modifiers.items()],
+        },
+        label=pmu.get("description") or name,
+    )
+    for event in _once(pmu.get("events") or []):
+        _event(triples, iris, name, event)
+    return triples
+
+
+def describe_role_events(triples: Triples, iris: Iris) -> None:
+    """Describe the events that roles name, each with its PMU model's name."""
+    for pmu, events in _role_events().items():
+        triples.node(iris.pmu(pmu), ST.PmuModel, {ST.pmuName: pmu})
+        for name, encoding in events:
+            whole = name.partition(":")[0]
+            umask_of = iris.pmu_event(pmu, whole) if whole != name else None
+            iri = iris.pmu_event(pmu, name)
+            _event_node(
+                triples, iris.pmu(pmu), iri, name, {"encoding": encoding}, umask_of
+            )
+            if umask_of:
+                _event_node(triples, iris.pmu(pmu), umask_of, whole, {}, None)
+
+
+def _role_events() -> dict[str, list[tuple[str, list[str]]]]:
+    """Names and encodings; an event is there without one where libpfm4 is not."""
+    names = role_events()
+    try:
+        read = read_events(names)
+    except SourceError:
+        read = {}
+    return {
+        pmu: [
+            (event, found.get(event) or _known_encoding(pmu, event)) for event in events
+        ]
+        for pmu, events in names.items()
+        for found in [{e["name"]: e["encoding"] for e in read.get(pmu, [])}]
+    }
+
+
+def _known_encoding(pmu: str, event: str) -> list[str]:
+    code = known_codes().get((pmu, event))
+    return [code] if code else []
+
+
+def _pmus(facts: dict[str, Any]) -> Iterator[Pmu]:
+    """What libpfm4 found; else what the processors' models have, as it knows them."""
+    if found := (facts.get("pfm") or {}).get("pmus"):
+        yield from found
+        return
+    named = [name for each in processors(facts) for name in pmus_of(each)]
+    yield from (_known_model(name) for name in dict.fromkeys(named))
+
+
+@lru_cache(maxsize=512)
+def _known_model(name: str) -> Pmu:
+    """A model as this machine's libpfm4 has it, without the events of uncore boxes."""
+    try:
+        models = {model["name"]: model for model in _models()}
+        if name not in models:
+            return {"name": name, "type": "core"}
+        if models[name]["type"] == "core":
+            return read_models([name])[0]
+        return {**models[name], "event_count": models[name]["events"], "events": []}
+    except SourceError:
+        return {"name": name, "type": "unknown"}
+
+
+@lru_cache(maxsize=1)
+def _models() -> list[Pmu]:
+    return list_models()
+
+
+def _once(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those whose names stand twice once: libpfm4 encodes the first of a name."""
+    return list({entry["name"]: entry for entry in reversed(entries)}.values())[::-1]
+
+
+def _event(triples: Triples, iris: Iris, pmu: str, event: dict[str, Any]) -> None:
+    name = event["name"]
+    whole = iris.pmu_event(pmu, name)
+    _event_node(triples, iris.pmu(pmu), whole, name, event, None)
+    for umask in _once(event.get("umasks") or []):
+        full = f"{name}:{umask['name']}"
+        iri = iris.pmu_event(pmu, full)
+        _event_node(triples, iris.pmu(pmu), iri, full, umask, whole)
+
+
+def _event_node(
+    triples: Triples,
+    pmu: URIRef,
+    iri: URIRef,
+    name: str,
+    entry: dict[str, Any],
+    umask_of: URIRef | None,
+) -> None:
+    triples.node(
+        iri,
+        ST.PmuEvent,
+        {
+            ST.ofPmu: pmu,
+            ST.pmuName: name,
+            ST.umaskOf: umask_of,
+            ST.eventCode: entry.get("code"),
+            ST.eventFlag: entry.get("flags"),
+            ST.eventEncoding: ",".join(entry.get("encoding") or []),
+            RDFS.comment: entry.get("description"),
+        },
+    )

@@ -1,0 +1,67 @@
+"""Roles and their formulas as a graph."""
+
+from rdflib import RDFS, XSD, Literal, URIRef
+
+from ingest.describe.pmu import describe_role_events
+from ingest.pmu.formula import Term
+from ingest.pmu.roles import Formula, formulas, roles
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import QUDT, ST, UNIT
+
+
+def describe_roles(iris: Iris) -> Triples:
+    """Every role, every model's formula for it or reason, and the events they name."""
+    triples = Triples()
+    for role in roles().values():
+        triples.node(
+            iris.role(role.name),
+            ST.Role,
+            {
+                ST.roleName: role.name,
+                ST.thesisMetric: role.thesis,
+                QUDT.hasUnit: UNIT[role.unit],
+                RDFS.comment: role.definition,
+            },
+            label=role.name,
+        )
+    for formula in formulas().values():
+        _formula(triples, iris, formula)
+    describe_role_events(triples, iris)
+    return triples
+
+
+def _formula(triples: Triples, iris: Iris, formula: Formula) -> None:
+    iri = iris.role_formula(formula.role, formula.model)
+    terms = [
+        _term(triples, iris, formula, number, term)
+        for number, term in enumerate(formula.terms, 1)
+    ]
+    triples.node(
+        iri,
+        ST.RoleFormula,
+        {
+            ST.measures: iris.role(formula.role),
+            ST.forModel: iris.pmu(formula.model),
+            ST.countScope: formula.scope,
+            ST.citation: formula.source,
+            ST.formulaText: formula.text,
+            ST.absentReason: formula.reason,
+            ST.hasTerm: terms,
+        },
+        label=f"{formula.role} on {formula.model}",
+    )
+
+
+def _term(
+    triples: Triples, iris: Iris, formula: Formula, number: int, term: Term
+) -> URIRef:
+    return triples.node(
+        iris.role_term(formula.role, formula.model, number),
+        ST.RoleTerm,
+        {
+            # Without an exponent, which xsd:decimal does not have.
+            ST.weight: Literal(f"{term.weight:f}", datatype=XSD.decimal),
+            ST.countsEvent: iris.pmu_event(term.pmu or formula.model, term.event),
+        },
+    )

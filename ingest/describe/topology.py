@@ -1,0 +1,226 @@
+"""Sockets, dies, cores and their kinds, threads, caches and Groups."""
+
+from typing import Any
+
+from rdflib import URIRef
+
+from ingest.describe import component_ids as ids
+from ingest.describe.memory import describe_memory
+from ingest.describe.places import CONTAINERS, Held, Places, span
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+
+Components = dict[str, URIRef]
+
+_CLASSES = {"socket": ST.Socket, "die": ST.Die, "core": ST.Core}
+_CACHE_TYPES = {
+    "data": ST.DataCache,
+    "instruction": ST.InstructionCache,
+    "unified": ST.UnifiedCache,
+}
+
+
+def describe_topology(
+    triples: Triples, iris: Iris, host: str, facts: dict[str, Any]
+) -> Components:
+    """Describe the hwloc topology; the answer maps PCP's instance names to components.
+
+    `cpu3` is a thread and `node1` a NUMA domain in every instance domain of PCP.
+    """
+    topology = facts.get("hwloc")
+    if not topology:
+        return {}
+    return _Topology(triples, iris, host, facts, topology).describe()
+
+
+class _Topology:
+    """One walk through a topology, from the largest container to the threads."""
+
+    def __init__(
+        self,
+        triples: Triples,
+        iris: Iris,
+        host: str,
+        facts: dict[str, Any],
+        topology: dict[str, Any],
+    ) -> None:
+        self.triples, self.facts, self.topology = triples, facts, topology
+        self.places = Places(iris, host, topology)
+
+    def describe(self) -> Components:
+        for depth, (kind, name) in enumerate(CONTAINERS, start=1):
+            self._containers(kind, name, depth)
+        self._sockets_facts()
+        self._clocks()
+        groups = self._groups()
+        caches = self._caches()
+        domains = describe_memory(self.triples, self.places, self.facts)
+        self._threads(caches, domains, groups, self._kinds())
+        return self._instance_names()
+
+    def _containers(self, kind: str, name: str, depth: int) -> None:
+        """All objects of one kind; what holds them is of a larger one."""
+        for entry in self.topology[kind]:
+            threads = entry["threads"]
+            if threads:
+                self.triples.node(
+                    self.places.container(name, entry),
+                    _CLASSES[name],
+                    {
+                        ST.osIndex: entry["os_index"],
+                        ST.isPartOf: self.places.parent(threads, depth),
+                    },
+                    label=f"{name} of {span(threads)}",
+                )
+
+    def _sockets_facts(self) -> None:
+        stated = (self.facts.get("cpu") or {}).get("sockets") or {}
+        for entry in self.topology["sockets"]:
+            if not entry["threads"]:
+                continue
+            cpu = stated.get(str(entry["os_index"])) or {}
+            info = entry.get("info") or {}
+            iri = self.places.container("socket", entry)
+            self.triples.link(
+                iri,
+                {
+                    ST.cpuModel: cpu.get("name") or info.get("CPUModel"),
+                    ST.cpuVendor: cpu.get("vendor") or info.get("CPUVendor"),
+                    ST.cpuFamily: cpu.get("family") or info.get("CPUFamilyNumber"),
+                    ST.cpuModelNumber: cpu.get("model") or info.get("CPUModelNumber"),
+                    ST.stepping: cpu.get("stepping") or info.get("CPUStepping"),
+                    ST.microcode: cpu.get("microcode"),
+                    ST.cpuFlag: cpu.get("flags"),
+                },
+            )
+
+    def _clocks(self) -> None:
+        """Clocks of a core are those of its lowest thread that states any."""
+        clocks = self.facts.get("clocks") or _kinds_clocks(self.topology)
+        for entry in self.topology["cores"]:
+            stated = (clocks.get(str(thread)) for thread in entry["threads"])
+            clock = next(filter(None, stated), None)
+            if clock:
+                self.triples.link(
+                    self.places.container("core", entry),
+                    {
+                        ST.baseFrequency: clock.get("base"),
+                        ST.minFrequency: clock.get("min"),
+                        ST.maxFrequency: clock.get("max"),
+                        ST.frequencyGovernor: clock.get("governor"),
+                    },
+                )
+
+    def _groups(self) -> list[Held]:
+        return [
+            (frozenset(entry["threads"]), self._group(entry))
+            for entry in self.topology["groups"]
+            if entry["threads"]
+        ]
+
+    def _group(self, entry: dict[str, Any]) -> URIRef:
+        return self.triples.node(
+            self._iri("group", ids.group(entry["level"], entry["threads"])),
+            ST.Group,
+            {
+                ST.isPartOf: self.places.parent(entry["threads"]),
+                ST.groupKind: entry.get("subtype"),
+            },
+            label=f"group of {span(entry['threads'])}",
+        )
+
+    def _caches(self) -> list[Held]:
+        found = []
+        for entry in self.topology["caches"]:
+            threads = frozenset(entry["threads"])
+            if threads:
+                found.append((threads, self._cache(entry, threads)))
+        return found
+
+    def _cache(self, entry: dict[str, Any], threads: frozenset[int]) -> URIRef:
+        level = ids.cache_level(entry["level"], entry["type"])
+        iri = self._iri("cache", ids.container(level.lower(), threads))
+        return self.triples.node(
+            iri,
+            ST.Cache,
+            {
+                ST.cacheLevel: entry["level"],
+                ST.cacheType: _CACHE_TYPES[entry["type"]],
+                ST.cacheSize: entry["size"],
+                ST.lineSize: entry["line"] or None,
+                ST.associativity: entry["ways"],
+                ST.cacheSets: entry["sets"],
+                ST.inclusive: entry["inclusive"],
+                ST.isPartOf: self.places.parent(threads),
+            },
+            label=f"{level} of {span(threads)}",
+        )
+
+    def _kinds(self) -> list[Held]:
+        """The kinds of a hybrid machine; where all cores are alike there are none."""
+        kinds = self.topology.get("kinds") or []
+        return [
+            (frozenset(kind["threads"]), self._kind(number, kind))
+            for number, kind in enumerate(kinds)
+            if len(kinds) > 1
+        ]
+
+    def _kind(self, number: int, kind: dict[str, Any]) -> URIRef:
+        return self.triples.node(
+            self._iri("kind", str(number)),
+            ST.CpuKind,
+            {
+                ST.kindNumber: number,
+                ST.coreType: kind.get("core_type"),
+                ST.performanceRank: kind.get("rank"),
+                ST.cpuCapacity: kind.get("efficiency"),
+            },
+            label=f"cores of {span(kind['threads'])}",
+        )
+
+    def _threads(
+        self,
+        caches: list[Held],
+        domains: list[Held],
+        groups: list[Held],
+        kinds: list[Held],
+    ) -> None:
+        for entry in self.topology["threads"]:
+            index = entry["os_index"]
+            self.triples.node(
+                self._iri("thread", str(index)),
+                ST.HardwareThread,
+                {
+                    ST.osIndex: index,
+                    ST.allowed: entry["allowed"],
+                    ST.isPartOf: self.places.parent([index]),
+                    ST.usesCache: [iri for held, iri in caches if index in held],
+                    ST.inNumaDomain: [iri for held, iri in domains if index in held],
+                    ST.inGroup: [iri for held, iri in groups if index in held],
+                    ST.ofCpuKind: [iri for held, iri in kinds if index in held],
+                },
+                label=f"thread {index}",
+            )
+
+    def _instance_names(self) -> Components:
+        names = {
+            f"cpu{t['os_index']}": self._iri("thread", str(t["os_index"]))
+            for t in self.topology["threads"]
+        }
+        for numa in self.topology["numa"]:
+            index = numa["os_index"]
+            names[f"node{index}"] = self._iri("numa", str(index))
+        return names
+
+    def _iri(self, kind: str, name: str) -> URIRef:
+        return self.places.component(kind, name)
+
+
+def _kinds_clocks(topology: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What hwloc says of clocks, where nothing else does."""
+    return {
+        str(thread): {"base": kind.get("base"), "max": kind.get("max")}
+        for kind in topology.get("kinds") or []
+        for thread in kind["threads"]
+    }

@@ -1,0 +1,1 @@
+"""The form that a probe's document has."""

@@ -1,0 +1,1 @@
+"""Topologies from hwloc's XML, versions 1 to 3."""

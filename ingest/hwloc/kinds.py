@@ -1,0 +1,74 @@
+"""The kinds of cores of a hybrid machine, from hwloc's XML (2.4 and later)."""
+
+from typing import Any
+
+from ingest.hwloc.xml import Topology, cpus, infos
+from ontology.numbers import read_whole
+
+_MEGA = 1_000_000
+# What Intel calls its two kinds, the slower one first.
+_INTEL = ("IntelAtom", "IntelCore")
+
+
+def find_kinds(topology: Topology) -> list[dict[str, Any]]:
+    """Every kind with its CPUs; clocks in Hz.
+
+    ``rank`` counts from the slowest, and is None where nothing tells them apart: a
+    kind's efficiency is whatever hwloc took from the system (Linux' CPU capacity, or
+    an order of its own). Raises TopologyError.
+    """
+    kinds = [_kind(element) for element in topology.element.findall("cpukind")]
+    found = [kind for kind in kinds if kind["threads"]]
+    return [
+        {**kind, "rank": rank} for kind, rank in zip(found, _ranks(found), strict=True)
+    ]
+
+
+def _kind(element: Any) -> dict[str, Any]:
+    info = infos(element)
+    return {
+        "efficiency": _number(element.get("forced_efficiency")),
+        "threads": cpus(element, "cpuset"),
+        "core_type": info.get("CoreType"),
+        "max": _hertz(info.get("FrequencyMaxMHz")),
+        "base": _hertz(info.get("FrequencyBaseMHz")),
+        "info": info,
+    }
+
+
+def _ranks(kinds: list[dict[str, Any]]) -> list[int | None]:
+    for compared in (_efficiency, _intel, _clock):
+        keys = [compared(kind) for kind in kinds]
+        known = [key for key in keys if key is not None]
+        if len(set(known)) == len(kinds):
+            order = sorted(known)
+            return [order.index(key) for key in known]
+    return [None] * len(kinds)
+
+
+def _efficiency(kind: dict[str, Any]) -> int | None:
+    found: int | None = kind["efficiency"]
+    return found
+
+
+def _intel(kind: dict[str, Any]) -> int | None:
+    known = kind["core_type"] in _INTEL
+    return _INTEL.index(kind["core_type"]) if known else None
+
+
+def _clock(kind: dict[str, Any]) -> int | None:
+    found: int | None = kind["max"]
+    return found
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        number = read_whole(text or "")
+    except ValueError:
+        return None
+    return number if number >= 0 else None
+
+
+def _hertz(text: str | None) -> int | None:
+    megahertz = _number(text)
+    return megahertz * _MEGA if megahertz else None

@@ -1,0 +1,138 @@
+"""Memory in hwloc's XML: NUMA domains, what caches them, and how fast they are."""
+
+from typing import Any
+
+from ingest.errors import TopologyError
+from ingest.hwloc.xml import Thing, Topology, cpus, whole
+from ontology.numbers import read_whole
+
+# hwloc's own names: MiB/s and nanoseconds. It derives capacity and locality itself.
+_MEASURES = (
+    "Bandwidth",
+    "ReadBandwidth",
+    "WriteBandwidth",
+    "Latency",
+    "ReadLatency",
+    "WriteLatency",
+)
+
+
+def find_numa(topology: Topology) -> list[dict[str, Any]]:
+    """Every NUMA domain, those without CPUs included; sizes in bytes.
+
+    ``tier`` counts from the fastest memory; ``near`` are the CPUs beside memory that
+    is local to none. Raises TopologyError.
+    """
+    domains = topology.all_things("NUMANode")
+    if not domains:
+        # hwloc 1 wrote no NUMA node for a machine with a single memory.
+        memory = whole(topology.root, "local_memory")
+        units = sorted(_index(unit) for unit in topology.all_things("PU"))
+        known = sorted(topology.complete.union(units))
+        return [_domain(0, known, known, memory)]
+    return [
+        _domain(
+            _index(domain),
+            domain.threads,
+            topology.near(domain),
+            whole(domain, "local_memory"),
+            domain.subtype,
+            _tier(domain),
+        )
+        for domain in domains
+    ]
+
+
+def find_memory_caches(topology: Topology) -> list[dict[str, Any]]:
+    """Every cache in front of a memory, with the NUMA domains behind it."""
+    return [
+        {
+            "level": whole(cache, "depth") or 1,
+            "size": whole(cache, "cache_size"),
+            "line": whole(cache, "cache_linesize"),
+            "ways": whole(cache, "cache_associativity"),
+            "threads": cache.threads,
+            "domains": behind,
+        }
+        for cache in topology.all_things("MemCache")
+        if (behind := _behind(cache, topology))
+    ]
+
+
+def find_memory_speeds(topology: Topology) -> list[dict[str, Any]]:
+    """What was measured of NUMA domains: MiB/s, or ns, from some CPUs (if it matters).
+
+    Raises TopologyError.
+    """
+    marked = {thing.mark: thing for thing in topology.objects if thing.mark}
+    return [
+        {
+            "numa": target.os_index,
+            "measure": element.get("name"),
+            "value": _value(value.get("value", "")),
+            "threads": _initiator(value, marked),
+        }
+        for element in topology.element.findall("memattr")
+        if element.get("name") in _MEASURES
+        for value in element.findall("memattr_value")
+        if (target := marked.get(value.get("target_obj_gp_index", "")))
+        and target.kind == "NUMANode"
+    ]
+
+
+def _domain(
+    index: int,
+    threads: list[int],
+    near: list[int],
+    memory: int | None,
+    subtype: str | None = None,
+    tier: int | None = None,
+) -> dict[str, Any]:
+    return {
+        "os_index": index,
+        "threads": threads,
+        "near": near,
+        "memory": memory,
+        "subtype": subtype,
+        "tier": tier,
+    }
+
+
+def _index(thing: Thing) -> int:
+    if thing.os_index is None:
+        raise TopologyError(
+            f"a {thing.kind} of the hwloc XML has no os_index: export it again"
+        )
+    return thing.os_index
+
+
+def _tier(domain: Thing) -> int | None:
+    try:
+        return read_whole(domain.info.get("MemoryTier", ""))
+    except ValueError:
+        return None
+
+
+def _behind(cache: Thing, topology: Topology) -> list[int]:
+    return [
+        _index(domain)
+        for domain in topology.all_things("NUMANode")
+        if cache.place in (thing.place for thing in topology.above(domain))
+    ]
+
+
+def _initiator(value: Any, marked: dict[str, Thing]) -> list[int]:
+    if "initiator_cpuset" in value.attrib:
+        return cpus(value, "initiator_cpuset")
+    thing = marked.get(value.get("initiator_obj_gp_index", ""))
+    return thing.threads if thing else []
+
+
+def _value(text: str) -> int:
+    try:
+        return read_whole(text)
+    except ValueError:
+        raise TopologyError(
+            f"a memory attribute of the hwloc XML is {text[:40]!r}, not a number: "
+            "export it again"
+        ) from None

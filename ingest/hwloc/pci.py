@@ -1,0 +1,187 @@
+"""PCI devices and what the operating system makes of them, from hwloc's XML.
+
+Bridges, their order and the locality of devices are what hwloc found: a device has the
+CPUs of the smallest object that it hangs below.
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+from ingest.hwloc.pci_classes import class_name
+from ingest.hwloc.xml import Thing, Topology
+from ontology.numbers import read_decimal
+
+_BUSID = re.compile(
+    r"([0-9a-f]{1,8}):([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-9a-f])", re.I
+)
+_TYPE = re.compile(
+    r"([0-9a-f]{1,4}) \[([0-9a-f]{1,4}):([0-9a-f]{1,4})\]"
+    r"(?: \[([0-9a-f]{1,4}):([0-9a-f]{1,4})\])?(?: ([0-9a-f]{1,2}))?.*",
+    re.I,
+)
+_BUSES = re.compile(r"[0-9a-f]{1,8}:\[[0-9a-f]{2}-[0-9a-f]{2}\]", re.I)
+_GIGA = 1_000_000_000
+# hwloc 3 counts in bits, since a device can be several things at once …
+_BITS = (
+    "storage",
+    "memory",
+    "gpu",
+    "coprocessor",
+    "network",
+    "openfabrics",
+    "dma",
+)
+# … and hwloc 1 and 2 number the one thing that it is.
+_NUMBERS = ("storage", "gpu", "network", "openfabrics", "dma", "coprocessor", "memory")
+_GPU_KINDS = {"CUDA", "LevelZero"}
+
+
+def find_pci(topology: Topology) -> list[dict[str, Any]]:
+    """Every PCI device and bridge; ``link_speed`` in byte/s, ids in hexadecimal.
+
+    ``parent`` is the bus id of the bridge above, ``threads`` the CPUs nearby. A bus id
+    that stands twice gets a number at its end.
+    """
+    names = _bus_ids(topology)
+    below = _os_devices_below(topology, names)
+    return [
+        {
+            "busid": busid,
+            **_identity(thing),
+            "link_speed": _speed(thing.attributes.get("pci_link_speed", "")),
+            "bridge": thing.kind == "Bridge",
+            "buses": _buses(thing),
+            "parent": _parent(thing, topology, names),
+            "threads": topology.near(thing),
+            "os_devices": below.get(place, []),
+        }
+        for place, busid in names.items()
+        for thing in [topology.objects[place]]
+    ]
+
+
+def find_os_devices(topology: Topology) -> list[dict[str, Any]]:
+    """Every device of the operating system that hangs below no PCI device."""
+    below = _os_devices_below(topology, _bus_ids(topology))
+    return below.get(None, [])
+
+
+def _bus_ids(topology: Topology) -> dict[int, str]:
+    """By place in the file: the bus id, made unique."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for thing in topology.objects:
+        if thing.kind in ("PCIDev", "Bridge") and (busid := _busid(thing)):
+            again = seen[busid]
+            seen[busid] += 1
+            found[thing.place] = f"{busid}-{again}" if again else busid
+    return found
+
+
+def _busid(thing: Thing) -> str | None:
+    match = _BUSID.fullmatch(thing.attributes.get("pci_busid", ""))
+    if not match:
+        return None
+    domain, bus, device, function = (int(part, 16) for part in match.groups())
+    return f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
+
+
+def _identity(thing: Thing) -> dict[str, Any]:
+    match = _TYPE.fullmatch(thing.attributes.get("pci_type", ""))
+    code, vendor, device, subvendor, subdevice, revision = (
+        match.groups() if match else (None,) * 6
+    )
+    return {
+        "class_id": _hex(code),
+        "class_name": class_name(int(code, 16)) if code else None,
+        "vendor_id": _hex(vendor),
+        "device_id": _hex(device),
+        "subvendor_id": _hex(subvendor),
+        "subdevice_id": _hex(subdevice),
+        "revision": revision.lower() if revision else None,
+        "vendor": thing.info.get("PCIVendor"),
+        "model": thing.info.get("PCIDevice"),
+        "slot": thing.info.get("PCISlot"),
+    }
+
+
+def _hex(text: str | None) -> str | None:
+    return f"{int(text, 16):04x}" if text else None
+
+
+def _speed(text: str) -> int | None:
+    try:
+        gigabytes = read_decimal(text)
+    except ValueError:
+        return None
+    return round(gigabytes * _GIGA) if 0 < gigabytes < _GIGA else None
+
+
+def _buses(thing: Thing) -> str | None:
+    buses = thing.attributes.get("bridge_pci", "")
+    return buses.lower() if _BUSES.fullmatch(buses) else None
+
+
+def _parent(thing: Thing, topology: Topology, names: dict[int, str]) -> str | None:
+    above = (names.get(found.place) for found in topology.above(thing))
+    return next(filter(None, above), None)
+
+
+def _os_devices_below(
+    topology: Topology, names: dict[int, str]
+) -> dict[int | None, list[dict[str, Any]]]:
+    """By the place of the PCI device, None for none: its devices, each name once."""
+    found: dict[int | None, list[dict[str, Any]]] = {}
+    seen = set()
+    for thing in topology.all_things("OSDev"):
+        name = thing.attributes.get("name")
+        if name and name not in seen:
+            seen.add(name)
+            above = (t.place for t in topology.above(thing) if t.place in names)
+            place = next(above, None)
+            found.setdefault(place, []).append(_os_device(thing, name, topology))
+    return found
+
+
+def _os_device(thing: Thing, name: str, topology: Topology) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kinds": _kinds(thing, topology.major),
+        "subtype": thing.subtype,
+        "threads": topology.near(thing),
+        "info": thing.info,
+    }
+
+
+def _kinds(thing: Thing, version: int) -> list[str]:
+    """Both ways of counting, as the words of hwloc 3."""
+    text = thing.attributes.get("osdev_type", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    if number is None:
+        return []
+    if version >= 3:
+        return [word for bit, word in enumerate(_BITS) if number >> bit & 1]
+    return _old_kinds(thing, _NUMBERS[number]) if number < len(_NUMBERS) else []
+
+
+def _old_kinds(thing: Thing, word: str) -> list[str]:
+    if word == "storage":
+        return _memory_or_storage(thing)
+    if word == "openfabrics":
+        return ["network"] if thing.subtype == "BXI" else ["network", word]
+    is_gpu = thing.subtype in _GPU_KINDS or thing.info.get("OpenCLDeviceType") == "GPU"
+    if word == "coprocessor" and is_gpu:
+        return ["gpu", word]
+    return [word]
+
+
+def _memory_or_storage(thing: Thing) -> list[str]:
+    """hwloc 1 and 2 call memory that is a device a block device."""
+    if thing.subtype == "CXLMem":
+        keeps = "CXLPMEMSize" in thing.info
+    elif thing.attributes["name"].startswith("dax"):
+        keeps = thing.subtype == "NVM"
+    else:
+        return ["storage"]
+    return ["storage", "memory"] if keeps else ["memory"]

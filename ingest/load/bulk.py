@@ -1,0 +1,129 @@
+"""Many machine files at once: described by several processes, written by one.
+
+Only what no order can change is done ahead: a host of which nothing stands, that adds
+nothing to the catalogues and that is flawless. All else is published one by one at its
+turn, so that the outcome is that of the files in their order.
+"""
+
+import gc
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain
+from multiprocessing import get_context
+from typing import Any
+
+from ingest.description import Description, describe
+from ingest.hwloc.topology_file import topology_of
+from ingest.load.catalogues import Catalogues, held_nodes
+from ingest.load.register import signs_of
+from ingest.load.untouched import Packed, pack
+from ingest.machine_files import doubts
+from ingest.machine_folder import MachineFile
+from ontology.iris import Iris
+from shapes.validate import is_flawless
+
+Tell = Callable[[str], None]
+Monitored = Callable[[dict[str, Any], Tell], list[str]]
+_AHEAD = 3  # files for each process: what is done ahead is held in memory
+
+
+@dataclass(frozen=True)
+class Job:
+    """What each process knows: which hosts are new, and how files are described."""
+
+    iris: Iris
+    catalogues: Catalogues
+    new: frozenset[str]
+    monitored: Monitored
+
+    def described(self, document: dict[str, Any], tell: Tell) -> Description:
+        """The description of a document, and what is to be said of it."""
+        for line in doubts(document):
+            tell(line)
+        return describe(
+            document,
+            self.iris,
+            self.monitored(document, tell),
+            self.catalogues.metrics,
+            self.catalogues.models,
+        )
+
+
+@dataclass
+class Ready:
+    """A file that was read: ``packed`` where it can be written without another look.
+
+    ``error`` is why it was refused, ``told`` what is to be said of it.
+    """
+
+    file: MachineFile
+    packed: Packed | None = None
+    signs: list[str] = field(default_factory=list)
+    xml: str | None = None
+    told: list[str] = field(default_factory=list)
+    error: Exception | None = None
+
+
+def prepared(job: Job, files: Sequence[MachineFile]) -> Generator[Ready, None, None]:
+    """Each file in order, read and described ahead by as many processes as CPUs."""
+    workers = len(os.sched_getaffinity(0))
+    # The catalogues are not sent but inherited.
+    context = get_context("fork")
+    with ProcessPoolExecutor(workers, context, _begin, (job,)) as pool:
+        ahead: deque[Future[Ready]] = deque()
+        try:
+            for file in files:
+                ahead.append(pool.submit(_prepare, file))
+                if len(ahead) >= _AHEAD * workers:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_JOB: list[Job] = []
+
+
+def _begin(job: Job) -> None:
+    # What is described is dropped at once: looking for garbage takes a third as long.
+    gc.freeze()
+    gc.disable()
+    _JOB[:] = [job]
+
+
+def _prepare(file: MachineFile) -> Ready:
+    ready = Ready(file)
+    try:
+        _describe(_JOB[0], ready)
+    except Exception as error:  # any file may come: its fault costs itself alone
+        ready.error = error
+    return ready
+
+
+def _describe(job: Job, ready: Ready) -> None:
+    document = ready.file.document()
+    if document["host"] not in job.new or _adds_metrics(job, document):
+        return
+    told: list[str] = []
+    description = job.described(document, told.append)
+    adds = job.catalogues.lacks(description, job.iris)
+    if adds or not _is_flawless(description):
+        return
+    ready.packed = pack(description, job.iris, adds)
+    ready.signs, ready.told = signs_of(description), told
+    ready.xml = topology_of(document)
+
+
+def _adds_metrics(job: Job, document: dict[str, Any]) -> bool:
+    """Whether PCP has a name that the catalogue lacks: told before it is described."""
+    metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
+    return any(metric["name"] not in job.catalogues.metrics for metric in metrics)
+
+
+def _is_flawless(description: Description) -> bool:
+    triples = chain.from_iterable(description.graphs)
+    return is_flawless(triples, held_nodes(description))

@@ -1,0 +1,129 @@
+"""What the store's shared catalogues hold, read once for many hosts.
+
+Catalogues only grow, so a count of what they hold tells whether they did.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from rdflib import Graph, URIRef
+
+from ingest.describe.metrics import Descriptor
+from ingest.description import Description
+from ingest.pmu.store import stored_models
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+from shapes.certify import Held
+from shapes.validate import Elsewhere
+
+_Counts = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Catalogues:
+    """The descriptor of each metric by PCP name, and the PMU models held in full.
+
+    `nodes` are all that stands in the metrics' graph, every PMU model, and the events
+    of those models that are not held in full.
+    """
+
+    metrics: dict[str, Descriptor]
+    models: frozenset[str]
+    nodes: frozenset[URIRef]
+    counts: _Counts
+
+    def lacks(self, description: Description, iris: Iris) -> dict[URIRef, Triples]:
+        """What a description adds, by graph: what another host said stays."""
+        graphs = {iris.metrics_graph: description.metrics, **description.pmus}
+        found = {
+            graph: Triples(t for t in triples if t[0] not in self.nodes)
+            for graph, triples in graphs.items()
+        }
+        return {graph: triples for graph, triples in found.items() if triples}
+
+
+def read_catalogues(
+    twin: Endpoint, iris: Iris, before: Catalogues | None = None
+) -> Catalogues:
+    """The catalogues as they are now; `before` itself where they have not grown."""
+    counts = _counts(twin, iris)
+    if before and counts == before.counts:
+        return before
+    models = frozenset(stored_models(twin))
+    return Catalogues(_metrics(twin, iris), models, _nodes(twin, iris, models), counts)
+
+
+def elsewhere(description: Description, twin: Endpoint, iris: Iris) -> Elsewhere:
+    """The metrics that a description refers to and the store's catalogue holds."""
+    read = partial(_held, description, twin, iris)
+    return Elsewhere(held_nodes(description), read)
+
+
+def held_nodes(description: Description) -> Held:
+    """What a description refers to and does not describe, by class."""
+    return {ST.Metric: description.held} if description.held else {}
+
+
+def _held(description: Description, twin: Endpoint, iris: Iris) -> Graph:
+    every = twin.get_graph(iris.metrics_graph)
+    metrics = Graph()
+    for triple in every:
+        if triple[0] in description.held:
+            metrics.add(triple)
+    return metrics
+
+
+def _counts(twin: Endpoint, iris: Iris) -> _Counts:
+    parts = {
+        "metrics": f"GRAPH <{iris.metrics_graph}> {{ ?node a ?class }}",
+        "models": "?node a st:PmuModel",
+        "events": "?node a st:PmuEvent",
+    }
+    text = " ".join(
+        f"{{ SELECT (COUNT(*) AS ?{name}) {{ {pattern} }} }}"
+        for name, pattern in parts.items()
+    )
+    rows = twin.select(f"PREFIX st: <{ST}> SELECT * {{ {text} }}")
+    return tuple(int(number) for number in rows.values()[0])
+
+
+def _nodes(twin: Endpoint, iris: Iris, whole: frozenset[str]) -> frozenset[URIRef]:
+    rows = twin.select(
+        f"""PREFIX st: <{ST}> SELECT ?graph ?node ?name {{
+          GRAPH ?graph {{ ?node a st:PmuModel ; st:pmuName ?name }}
+          FILTER (?graph != <{iris.roles_graph}>) }}"""
+    ).values()
+    graphs = {graph for graph, _, name in rows if name not in whole}
+    within = " ".join(f"<{graph}>" for graph in (iris.metrics_graph, *sorted(graphs)))
+    others = twin.select(
+        f"""SELECT DISTINCT ?node {{ VALUES ?graph {{ {within} }}
+          GRAPH ?graph {{ ?node a ?class }} }}"""
+    ).values()
+    names = [*(node for _, node, _ in rows), *(node for (node,) in others)]
+    return frozenset(map(URIRef, names))
+
+
+def _metrics(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT ?metric ?name ?type ?semantics ?units ?domain WHERE {{
+          GRAPH <{iris.metrics_graph}> {{
+            ?metric st:samplerName ?name ; st:valueType ?type ;
+                    st:semantics ?semantics .
+            OPTIONAL {{ ?metric st:pcpUnits ?units }}
+            OPTIONAL {{ ?metric st:instanceDomain/st:domainId ?domain }}
+          }}
+        }}"""
+    ).rows
+    return {
+        str(name): Descriptor(
+            str(type_),
+            str(semantics).removeprefix(str(ST)).lower(),
+            str(units or ""),
+            str(domain) if domain else None,
+        )
+        for metric, name, type_, semantics, units, domain in rows
+        if metric == iris.metric(str(name))
+    }

@@ -1,0 +1,163 @@
+"""A description → Fuseki: validated first, the old twin archived, one transaction.
+
+Readers see the old twin or the new one: catalogues, twin and plans of a host go in one
+request, which TDB2 runs as one transaction: N-Quads for a host that nobody knows yet, a
+SPARQL Update where something has to make room.
+"""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from rdflib import Literal, URIRef
+
+from ingest.describe.plan import MONITOR
+from ingest.description import Description
+from ingest.errors import NotConformingError
+from ingest.load.catalogues import Catalogues, elsewhere, read_catalogues
+from ingest.load.register import (
+    Registration,
+    check_signs,
+    read_known,
+    read_signs,
+    remembered,
+    same_elsewhere,
+    signs_of,
+)
+from ingest.load.untouched import graphs_of, mingled, pack, send, untouched
+from ingest.past.history import archive
+from ingest.triples import Triples, insertion
+from ontology.iris import Iris
+from ontology.terms import PREFIXES, PROV, ST
+from queries.endpoint import Endpoint
+from shapes.validate import validate
+
+
+@dataclass(frozen=True)
+class Published:
+    """What publishing did: whether the twin changed, and what the shapes warn of.
+
+    `triples` were written: none of a twin that is as it was.
+    """
+
+    changed: bool
+    warnings: list[str]
+    triples: int = 0
+
+
+@dataclass(frozen=True)
+class Store:
+    """The two datasets that a twin lives in."""
+
+    twin: Endpoint
+    history: Endpoint
+
+
+def publish(
+    description: Description,
+    store: Store,
+    iris: Iris,
+    confirm: bool = False,
+    registration: Registration | None = None,
+    catalogues: Catalogues | None = None,
+) -> Published:
+    """Validate a description and make it the twin of its host.
+
+    A `registration` is written with it, or not at all. `catalogues` are those that it
+    was described with; who loads many hosts reads them once. Raises NotConformingError
+    with the report, or OtherMachineError when another machine is known by that name and
+    `confirm` is not given; nothing is changed then.
+    """
+    lines = checked(description, store.twin, iris)
+    shared = catalogues or read_catalogues(store.twin, iris)
+    adds = shared.lacks(description, iris)
+    lines += _known_elsewhere(description, store.twin)
+    size = sum(map(len, (graphs_of(description, iris) | adds).values()))
+    if not registration and _added(description, store, iris, adds):
+        return Published(True, lines, size)
+    known = read_known(store.twin, description.node)
+    if not confirm:
+        check_signs(description, known)
+    archive(store.twin, store.history, iris, description, known.digest)
+    said = remembered(iris, description, known, confirm)
+    said += registration.update(iris, description.host) if registration else ""
+    same = known.whole and known.digest == description.digest
+    if same and _plan_stands(description, iris, store.twin):
+        store.twin.update(said + _same_seen_again(description, iris))
+        return Published(False, lines)
+    store.twin.update(said + _replacement(description, iris, adds))
+    return Published(True, lines, size)
+
+
+def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
+    """What the shapes warn of; raises NotConformingError."""
+    triples = chain.from_iterable(description.graphs)
+    report = validate(triples, elsewhere(description, twin, iris))
+    if not report.conforms:
+        raise NotConformingError(description.host, report.lines)
+    return list(report.lines)
+
+
+def _known_elsewhere(description: Description, twin: Endpoint) -> list[str]:
+    seen = signs_of(description)
+    known = read_signs(twin, seen) if seen else {}
+    return same_elsewhere(description.host, seen, known)
+
+
+def _added(
+    description: Description, store: Store, iris: Iris, adds: dict[URIRef, Triples]
+) -> bool:
+    """Write a host that nobody knows yet; False where somebody does."""
+    hosts = {description.host}
+    if not untouched(store.twin, store.history, iris, hosts):
+        return False
+    send(store.twin, store.history, [pack(description, iris, adds)])
+    return not mingled(store.twin, iris, hosts)
+
+
+def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
+    """Whether the monitor plan is whole: others may have written to its graph."""
+    graph = iris.plans_graph(description.host)
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT (COUNT(*) AS ?plans) WHERE {{ GRAPH <{graph}>
+          {{ ?plan a st:SamplingPlan ; st:planName {Literal(MONITOR).n3()} }} }}"""
+    ).values()
+    planned = sum(o == ST.SamplingPlan for _, _, o in description.plans)
+    return bool(rows[0][0] == planned)
+
+
+def _replacement(
+    description: Description, iris: Iris, adds: dict[URIRef, Triples]
+) -> str:
+    """The one update: host and monitor plan replaced, catalogues merged."""
+    return "".join(
+        (
+            f"PREFIX st: <{PREFIXES['st']}>\n",
+            f"DROP SILENT GRAPH <{iris.twin_graph(description.host)}> ;\n",
+            _without_monitor(iris.plans_graph(description.host)),
+            insertion(graphs_of(description, iris) | adds),
+        )
+    )
+
+
+def _same_seen_again(description: Description, iris: Iris) -> str:
+    """The one update for a machine that did not change: who saw it last, and when."""
+    graph, node = iris.twin_graph(description.host), description.node
+    return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
+    WITH <{graph}> DELETE {{
+      <{node}> prov:wasGeneratedBy ?probe . ?seen ?p ?o . ?claim st:claimedBy ?seen }}
+    WHERE {{
+      <{node}> prov:wasGeneratedBy ?probe .
+      ?probe st:consulted? ?seen . ?seen ?p ?o
+      OPTIONAL {{ ?claim st:claimedBy ?seen }} }} ;
+    INSERT DATA {{ GRAPH <{graph}> {{
+    {description.probe.ntriples()} }} }}"""
+
+
+def _without_monitor(plans: URIRef) -> str:
+    """Removes the monitor plan and its telemetry; other plans of the host stay."""
+    name = Literal(MONITOR).n3()
+    return f"""WITH <{plans}> DELETE {{ ?s ?p ?o }} WHERE {{
+      {{ ?s st:planName {name} }} UNION {{ ?s st:sampledBy/st:planName {name} }}
+      ?s ?p ?o }} ;
+    """

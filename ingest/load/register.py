@@ -1,0 +1,159 @@
+"""What is known of a host besides its newest probe, in a graph that outlives probes.
+
+People give it an alias, an address and a partition; and a sign that a probe with root
+saw is remembered when the next one comes without.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rdflib import Literal, URIRef
+
+from ingest.description import Description
+from ingest.errors import OtherMachineError
+from ingest.sign import Verdict, by_kind, judge, unseen
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+
+
+@dataclass(frozen=True)
+class Known:
+    """The signs and the digest of the twin that stands; none where there is none.
+
+    It is not `whole` where two wrote it at the same moment, so that it has two digests.
+    """
+
+    signs: tuple[str, ...] = ()
+    digest: str | None = None
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What people say of a host; what is empty leaves what stands."""
+
+    alias: str = ""
+    address: str = ""
+    partition: str = ""
+
+    def update(self, iris: Iris, host: str) -> str:
+        """One SPARQL Update: each fact given takes the place of the old one."""
+        given = {
+            ST.alias: self.alias,
+            ST.address: self.address,
+            ST["partition"]: self.partition,
+        }
+        return "".join(
+            _replaced(iris, host, link, [value])
+            for link, value in given.items()
+            if value
+        )
+
+
+def read_known(twin: Endpoint, node: URIRef) -> Known:
+    """What stands of a host."""
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT ?sign ?digest WHERE {{
+          {node.n3()} st:digest ?digest . OPTIONAL {{ {node.n3()} st:sign ?sign }}
+        }}"""
+    ).values()
+    signs = tuple(sorted({sign for sign, _ in rows if sign}))
+    digests = sorted({digest for _, digest in rows})
+    return Known(signs, digests[0] if digests else None, len(digests) < 2)
+
+
+def signs_of(description: Description) -> list[str]:
+    """The signs in a description, the strongest first."""
+    return [str(o) for _, p, o in description.twin if p == ST.sign]
+
+
+def check_signs(description: Description, known: Known) -> None:
+    """Raise OtherMachineError for another machine than the one that is known.
+
+    One with a sign is not replaced by what has none: a file of its topology would take
+    all that else is known of it away.
+    """
+    seen = signs_of(description)
+    if known.signs and not seen:
+        raise OtherMachineError(description.host, known.signs[0], "no sign")
+    judged = judge(known.signs, seen)
+    if judged.verdict is Verdict.OTHER:
+        kind = judged.differ[0]
+        raise OtherMachineError(
+            description.host,
+            _told(kind, known.signs),
+            _told(kind, seen),
+            " and ".join(judged.agree),
+        )
+
+
+def _told(kind: str, signs: Iterable[str]) -> str:
+    return f"{kind}:{' '.join(sorted(by_kind(signs)[kind]))}"
+
+
+Signs = dict[str, list[str]]
+
+
+def read_signs(twin: Endpoint, shared: Iterable[str] = ()) -> Signs:
+    """The signs of every host, or of those that have one of some signs, by its name."""
+    values = " ".join(Literal(sign).n3() for sign in shared)
+    among = f"VALUES ?shared {{ {values} }} ?node st:sign ?shared ." if values else ""
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT DISTINCT ?host ?sign WHERE {{
+          {among} ?node st:sign ?sign ; st:hostname ?host }}"""
+    ).values()
+    signs: Signs = {}
+    for host, sign in rows:
+        signs.setdefault(host, []).append(sign)
+    return signs
+
+
+def same_elsewhere(host: str, seen: Sequence[str], known: Signs) -> list[str]:
+    """A warning for every other name that a machine of these signs is known by.
+
+    It is no refusal: a machine may be renamed, and a container sees its host's board.
+    """
+    return [
+        warning
+        for other in sorted(known.keys() - {host})
+        if not set(seen).isdisjoint(known[other])
+        if (warning := _twice(host, other, known[other], seen))
+    ]
+
+
+def _twice(host: str, other: str, known: Sequence[str], seen: Sequence[str]) -> str:
+    judged = judge(known, seen)
+    if judged.verdict is not Verdict.SAME:
+        return ""
+    return (
+        f"warning: {host} is the machine that is known as {other} (the same "
+        f"{judged.agree[0]}): two twins of one machine, unless `supertwin remove` "
+        "ends one of them"
+    )
+
+
+def remembered(
+    iris: Iris, description: Description, known: Known, confirm: bool
+) -> str:
+    """One SPARQL Update: signs that this probe could not see; none once confirmed."""
+    signs = [] if confirm else unseen(known.signs, signs_of(description))
+    return _replaced(iris, description.host, ST.sign, signs)
+
+
+def forgotten(iris: Iris, host: str) -> str:
+    """One SPARQL Update: the host is in the twin no more."""
+    graphs = (iris.twin_graph(host), iris.plans_graph(host), iris.register_graph(host))
+    return " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
+
+
+def _replaced(iris: Iris, host: str, link: URIRef, values: list[str]) -> str:
+    graph, node = iris.register_graph(host), iris.host(host)
+    facts = Triples()
+    facts.link(node, {link: values})
+    old = f"DELETE WHERE {{ GRAPH <{graph}> {{ <{node}> <{link}> ?old }} }} ;\n"
+    new = f"INSERT DATA {{ GRAPH <{graph}> {{\n{facts.ntriples()}}} }} ;\n"
+    return old + (new if values else "")

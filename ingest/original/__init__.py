@@ -1,0 +1,1 @@
+"""The probe files of the original SuperTwin."""

@@ -1,0 +1,228 @@
+"""The original SuperTwin's probe files (sparcityeu/Digital-SuperTwin) as our own.
+
+Pure. Its events are libpfm4's, and its metrics are names: both stay in the document
+below ``original``, and our own catalogues describe what they name.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.errors import DocumentError
+from ingest.original.topology import topology
+from ingest.original.values import (
+    entries,
+    hertz,
+    malformed,
+    member,
+    size,
+    speed,
+    text,
+    whole,
+)
+
+_HERE = "the file"
+# What only the original's files have, all of them.
+MARKS = ("affinity", "PMUs", "metrics_avail")
+_TYPES = {"core PMU": "core", "uncore PMU": "uncore", "OS generic PMU": "os"}
+
+
+def parse_original(content: bytes) -> dict[str, Any]:
+    """The facts in a file, by source as in a probe of ours, and ``hostname``.
+
+    Sources: os, board, cpu, hwloc, clocks, disks, nics, lshw, pfm and original, which
+    holds what no other source would: its events and metrics by name, and, below
+    ``disagreements``, what the file says twice in two ways. Raises DocumentError.
+    """
+    file = _object(content)
+    threads = topology(file)
+    return {
+        "os": _system(file),
+        "board": _board(file),
+        "cpu": _cpu(file, threads),
+        "hwloc": threads,
+        "clocks": _clocks(file, threads),
+        "disks": list(_disks(file)),
+        "nics": list(_nics(file)),
+        "lshw": _lshw(file),
+        "pfm": {"pmus": list(_pmus(file))},
+        "original": {
+            "metrics": _metrics(file),
+            "events": {name: _events(pmu) for name, pmu in _models(file).items()},
+            "tlbs": member(file, _HERE, "cpu", "tlb") or [],
+            "gpus": member(file, _HERE, "gpus") or {},
+            "disagreements": list(disagreements(file, threads)),
+        },
+    }
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        file = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"it is no JSON: {error}") from None
+    if not isinstance(file, dict) or not all(mark in file for mark in MARKS):
+        raise malformed("it", "an object with affinity, PMUs and metrics_avail")
+    return file
+
+
+def _system(file: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "hostname": text(file, _HERE, "hostname"),
+        "os_name": text(file, _HERE, "os"),
+        "kernel": text(file, _HERE, "system", "kernel", "version"),
+        "architecture": text(file, _HERE, "arch"),
+    }
+
+
+def _board(file: dict[str, Any]) -> dict[str, Any]:
+    board = ("system", "motherboard")
+    bios = ("system", "bios")
+    return {
+        "board": {
+            "vendor": text(file, _HERE, *board, "vendor"),
+            "model": text(file, _HERE, *board, "name"),
+        },
+        "system": {"uuid": text(file, _HERE, "uuid")},
+        "bios": {key: text(file, _HERE, *bios, key) for key in _BIOS},
+    }
+
+
+_BIOS = ("vendor", "version", "date")
+
+
+def _cpu(file: dict[str, Any], threads: dict[str, Any]) -> dict[str, Any]:
+    """All sockets are taken to be alike, as the original takes them."""
+    model = {
+        "name": text(file, _HERE, "cpu", "specs", "model"),
+        "flags": (text(file, _HERE, "cpu", "specs", "flags") or "").split() or None,
+    }
+    return {"sockets": {str(s["os_index"]): model for s in threads["sockets"]}}
+
+
+def _clocks(file: dict[str, Any], threads: dict[str, Any]) -> dict[str, Any]:
+    specs = entries(file, _HERE, "cpu", "specs")
+    clock = {"min": hertz(specs.get("min_mhz")), "max": hertz(specs.get("max_mhz"))}
+    return {str(t["os_index"]): clock for t in threads["threads"]}
+
+
+def _disks(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Those with a size: the original also lists what lshw calls a disk's sensor."""
+    for name, disk in entries(file, _HERE, "disk").items():
+        if isinstance(disk, dict) and (bytes_ := size(disk.get("size"))):
+            model = text(disk, f"{_HERE}.disk.{name[:40]}", "model")
+            yield {"name": name, "size": bytes_, "model": model}
+
+
+def _nics(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A virtual interface has the word everywhere in place of facts."""
+    for name, nic in entries(file, _HERE, "network").items():
+        place = f"{_HERE}.network.{name[:40]}"
+        facts = {key: text(nic, place, key) for key in _NIC}
+        virtual = facts["virtual"] == "yes"
+        known = {k: None if v == "virtual" else v for k, v in facts.items()}
+        yield {
+            "name": name,
+            "mac": known["serial"],
+            "speed": speed(known["speed"] or ""),
+            "up": {"yes": True, "no": False}.get(known["link"] or ""),
+            "virtual": virtual,
+            "ipv4": known["ipv4"],
+            "businfo": known["businfo"],
+            "vendor": known["vendor"],
+            "model": known["model"],
+            "firmware": known["firmware"],
+        }
+
+
+_NIC = (
+    "serial",
+    "speed",
+    "link",
+    "virtual",
+    "ipv4",
+    "businfo",
+    "vendor",
+    "model",
+    "firmware",
+)
+
+
+def _lshw(file: dict[str, Any]) -> dict[str, Any]:
+    banks = entries(file, _HERE, "memory", "banks")
+    return {
+        "memory": size(member(file, _HERE, "memory", "total", "size")),
+        "memory_banks": [_bank(name, bank) for name, bank in banks.items()],
+        "disks": [],
+        "nics": [],
+    }
+
+
+def _bank(name: str, bank: Any) -> dict[str, Any]:
+    place = f"{_HERE}.memory.banks.{name[:40]}"
+    return {
+        "slot": text(bank, place, "slot") or name,
+        "size": size(member(bank, place, "size")),
+        "clock": whole(member(bank, place, "clock")) or None,
+        "description": text(bank, place, "description"),
+        "vendor": text(bank, place, "vendor"),
+        "model": text(bank, place, "model"),
+    }
+
+
+def _models(file: dict[str, Any]) -> dict[str, Any]:
+    return entries(file, _HERE, "PMUs")
+
+
+def _pmus(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, pmu in _models(file).items():
+        place = f"{_HERE}.PMUs.{name[:40]}"
+        features = entries(pmu, place, "features")
+        yield {
+            "name": name,
+            "description": text(features, place, "name"),
+            "type": _TYPES.get(text(features, place, "type") or ""),
+            "counters": whole(features.get("counters")),
+            "fixed_counters": None,
+            "max_encoding": whole(features.get("max_encoding")) or None,
+            "event_count": whole(features.get("no_events")),
+            "events": [],
+        }
+
+
+def _events(pmu: Any) -> list[list[str]]:
+    """Name and description of each, the units masks after a colon."""
+    found = pmu.get("events") if isinstance(pmu, dict) else None
+    return [
+        [str(word) for word in event[:2]]
+        for event in (found if isinstance(found, list) else [])
+        if isinstance(event, list) and len(event) == 2
+    ]
+
+
+def _metrics(file: dict[str, Any]) -> list[str]:
+    names = file["metrics_avail"]
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        raise malformed(f"{_HERE}.metrics_avail", "a list of names")
+    return names
+
+
+def disagreements(file: dict[str, Any], threads: dict[str, Any]) -> Iterator[str]:
+    """What the file counts and lists, where the list is not of that many."""
+    specs = entries(file, _HERE, "cpu", "specs")
+    disks = entries(file, _HERE, "disk")
+    sockets = [held for held in threads["sockets"] if held["threads"]]
+    first = sockets[0]["threads"]
+    cores = [c for c in threads["cores"] if c["threads"] and c["threads"][0] in first]
+    banks = entries(file, _HERE, "memory", "banks")
+    counts = (
+        ("sockets", specs.get("sockets"), len(sockets)),
+        ("cores of a socket", specs.get("cores"), len(cores)),
+        ("threads of a socket", specs.get("threads"), len(first)),
+        ("threads of a core", specs.get("threads_per_core"), len(cores[0]["threads"])),
+        ("disks", disks.get("no_disks"), len(disks.keys() - {"no_disks"})),
+        ("memory banks", member(file, _HERE, "memory", "total", "banks"), len(banks)),
+    )
+    for name, counted, found in counts:
+        if whole(counted) is not None and whole(counted) != found:
+            yield f"{name}: {counted} counted, {found} listed"

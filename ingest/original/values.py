@@ -1,0 +1,111 @@
+"""Texts of the original's probe files as numbers, and its parts as what they must be.
+
+Its tools' outputs were kept as they were printed: ``32 kB``, ``257867 MB``,
+``1Gbit/s``, ``2300.0``; what a tool did not say is an empty text.
+"""
+
+import re
+from typing import Any
+
+from ingest.errors import DocumentError
+from ingest.hwloc.xml import MAX_CPUS
+
+_QUANTITY = re.compile(r"([0-9]{1,12})(\.[0-9]{1,6})? ?([A-Za-z/]{1,8})")
+# likwid and numactl write kB and mean KiB.
+_BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_BITS = {"bit/s": 1, "Kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+_CURE = "give a file of the original SuperTwin as its probing wrote it"
+
+
+def malformed(place: str, expected: str) -> DocumentError:
+    """What to raise for a part that is not as the original writes it."""
+    return DocumentError(f"{place} is not {expected}: {_CURE}")
+
+
+def member(holder: Any, place: str, *names: str) -> Any:
+    """What stands below some names; None where it or a part of the way is missing.
+
+    Raises DocumentError where something on the way is no object.
+    """
+    for name in names:
+        if not isinstance(holder, dict):
+            raise malformed(place, "an object")
+        holder = holder.get(name)
+        place = f"{place}.{name}"
+        if holder is None:
+            return None
+    return holder
+
+
+def entries(holder: Any, place: str, *names: str) -> dict[str, Any]:
+    """An object below some names, empty where there is none; raises DocumentError."""
+    found = member(holder, place, *names)
+    # An empty list is what its tools write for nothing.
+    if found is None or found == []:
+        return {}
+    if not isinstance(found, dict):
+        raise malformed(".".join((place, *names)), "an object")
+    return found
+
+
+def text(holder: Any, place: str, *names: str) -> str | None:
+    """A text, stripped; None for an empty one. Raises DocumentError."""
+    found = member(holder, place, *names)
+    if found is None:
+        return None
+    if not isinstance(found, str):
+        raise malformed(".".join((place, *names)), "a text")
+    return found.strip() or None
+
+
+def whole(value: Any) -> int | None:
+    """A number that may be written as a text; None for all that is none."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,18}", value):
+        return int(value)
+    good = isinstance(value, int) and not isinstance(value, bool)
+    return value if good and 0 <= value < 1 << 63 else None
+
+
+def size(value: Any) -> int | None:
+    """Bytes, from ``32 kB`` or a number; None for all that is no size."""
+    return _quantity(value, _BYTES)
+
+
+def speed(value: Any) -> int | None:
+    """Bits per second, from ``1Gbit/s``; None for all that is no speed."""
+    return _quantity(value, _BITS)
+
+
+def hertz(value: Any) -> int | None:
+    """From a number of MHz; None for all that is none."""
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    return round(value * 1_000_000) if good and 0 < value < 1_000_000 else None
+
+
+def cpus(value: Any, place: str) -> list[int]:
+    """Numbers of threads, in order, each once; raises DocumentError."""
+    good = isinstance(value, list) and all(map(_is_cpu, value))
+    if not good or len(set(value)) != len(value):
+        raise malformed(place, "a list of different CPU numbers")
+    return sorted(value)
+
+
+def index(word: str, place: str) -> int:
+    """A number that is the name of something; raises DocumentError."""
+    if not re.fullmatch("[0-9]{1,5}", word) or int(word) >= MAX_CPUS:
+        raise malformed(f"{place}[{word[:40]!r}]", "named by a number")
+    return int(word)
+
+
+def _is_cpu(value: Any) -> bool:
+    whole_number = isinstance(value, int) and not isinstance(value, bool)
+    return whole_number and 0 <= value < MAX_CPUS
+
+
+def _quantity(value: Any, units: dict[str, int]) -> int | None:
+    if not isinstance(value, str):
+        return whole(value) or None
+    match = _QUANTITY.fullmatch(value.strip())
+    if not match or match[3] not in units:
+        return whole(value.strip()) or None
+    return round(float(match[1] + (match[2] or "")) * units[match[3]]) or None

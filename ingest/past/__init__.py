@@ -1,0 +1,1 @@
+"""What a host was like before, and what changed."""

@@ -1,0 +1,1 @@
+"""PMU models, their events and the roles made of them."""

@@ -1,0 +1,151 @@
+"""Generic roles: what can be asked of any processor, and each model's formula for it.
+
+The files of ``roles/`` hold them: `roles.yaml` says what a role is, `known.yaml` which
+events libpfm4 encodes on their own processors only, and every other file holds the
+formulas of some models, or the reason why those have none. Each model answers to each
+role, in one way or the other.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ingest.errors import RoleError
+from ingest.pmu.formula import Term, parse_formula
+
+FOLDER = Path(__file__).parent / "roles"
+SCOPES = ("thread", "cache", "socket")
+_DEFINITIONS, _KNOWN = "roles.yaml", "known.yaml"
+_KEYS = {"models", "source", "scope", "roles", "absent"}
+
+
+@dataclass(frozen=True)
+class Role:
+    """Something to measure; `thesis` is its row of table 2.2, `unit` QUDT's."""
+
+    name: str
+    definition: str
+    thesis: str | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How a model measures a role; without `terms` it cannot, and `reason` says why."""
+
+    role: str
+    model: str
+    scope: str
+    source: str
+    text: str | None
+    terms: tuple[Term, ...]
+    reason: str | None
+
+
+@cache
+def roles(folder: Path = FOLDER) -> dict[str, Role]:
+    """The roles by name, in the order of their file."""
+    return {
+        name: Role(name, entry["definition"], entry.get("thesis"), _unit(entry))
+        for name, entry in _read(folder / _DEFINITIONS).items()
+    }
+
+
+@cache
+def formulas(folder: Path = FOLDER) -> dict[tuple[str, str], Formula]:
+    """Every formula by role and model; raises RoleError where a file is wrong.
+
+    A role of a model that stands twice, or nowhere, is wrong, and so is an unknown
+    key, role or scope: nothing of these files is passed over.
+    """
+    found: dict[tuple[str, str], Formula] = {}
+    for path in _formula_files(folder):
+        for formula in _formulas(path, roles(folder)):
+            key = formula.role, formula.model
+            if key in found:
+                raise RoleError(
+                    f"{path}: {' of '.join(key)} stands in another file too"
+                )
+            found[key] = formula
+    models = {model for _, model in found}
+    for key in ((role, model) for role in roles(folder) for model in models):
+        if key not in found:
+            raise RoleError(
+                f"{folder}: {' of '.join(key)} has no formula and no reason"
+            )
+    return found
+
+
+@cache
+def known_codes(folder: Path = FOLDER) -> dict[tuple[str, str], str]:
+    """Codes of events by PMU and event, for what libpfm4 encodes elsewhere only."""
+    return {
+        (pmu, event): code
+        for pmu, entry in _read(folder / _KNOWN).items()
+        for event, code in entry["events"].items()
+    }
+
+
+@cache
+def role_events(folder: Path = FOLDER) -> dict[str, list[str]]:
+    """The events that roles name, by PMU, sorted."""
+    found: dict[str, set[str]] = {}
+    for formula in formulas(folder).values():
+        for term in formula.terms:
+            found.setdefault(term.pmu or formula.model, set()).add(term.event)
+    return {pmu: sorted(events) for pmu, events in found.items()}
+
+
+def roles_digest(folder: Path = FOLDER) -> str:
+    """SHA-256 (hex) of the files, which tells whether a store holds these roles."""
+    texts = [path.read_bytes() for path in sorted(folder.glob("*.yaml"))]
+    return sha256(b"\0".join([Path(__file__).read_bytes(), *texts])).hexdigest()
+
+
+def _formula_files(folder: Path) -> list[Path]:
+    found = sorted(folder.glob("*.yaml"))
+    paths = [path for path in found if path.name not in (_DEFINITIONS, _KNOWN)]
+    if not paths:
+        raise RoleError(f"{folder} holds no formulas: reinstall SuperTwin")
+    return paths
+
+
+def _formulas(path: Path, known: dict[str, Role]) -> Iterator[Formula]:
+    entry = _read(path)
+    if unknown := entry.keys() - _KEYS:
+        raise RoleError(f"{path}: no such key: {', '.join(sorted(unknown))}")
+    if (scope := entry.get("scope", "thread")) not in SCOPES:
+        raise RoleError(f"{path}: no such scope: {scope}; take {', '.join(SCOPES)}")
+    for role, text, terms, reason in _answers(entry):
+        if role not in known:
+            raise RoleError(f"{path}: no such role: {role}")
+        for model in entry["models"]:
+            source = entry["source"]
+            yield Formula(role, model, scope, source, text, terms, reason)
+
+
+def _answers(
+    entry: dict[str, Any],
+) -> Iterator[tuple[str, str | None, tuple[Term, ...], str | None]]:
+    for role, text in entry.get("roles", {}).items():
+        yield role, text, tuple(parse_formula(text)), None
+    for absent in entry.get("absent", []):
+        for role in absent["roles"]:
+            yield role, None, (), absent["reason"]
+
+
+def _unit(entry: dict[str, Any]) -> str:
+    return str(entry.get("unit", "NUM"))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506
+    if not isinstance(found, dict):
+        raise RoleError(f"{path} holds no mapping: reinstall SuperTwin")
+    return found

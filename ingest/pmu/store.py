@@ -1,0 +1,82 @@
+"""PMU models and roles in the store: what it holds, and how more gets there."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rdflib import DCTERMS, Graph, Literal
+
+from ingest.describe.pmu import describe_model
+from ingest.describe.roles import describe_roles
+from ingest.errors import NotConformingError
+from ingest.pmu.roles import roles_digest
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+from shapes.validate import validate
+
+
+def stored_models(twin: Endpoint) -> set[str]:
+    """The PMU models whose events the store holds, all of them."""
+    rows = twin.select(
+        f"""PREFIX st: <{ST}>
+        SELECT ?name (COUNT(?event) AS ?events) (SAMPLE(?all) AS ?count) WHERE {{
+          ?model a st:PmuModel ; st:pmuName ?name ; st:eventCount ?all .
+          # One that only a role names has no code.
+          ?event st:ofPmu ?model ; st:eventCode ?code .
+          FILTER NOT EXISTS {{ ?event st:umaskOf ?whole }}
+        }} GROUP BY ?name HAVING (BOUND(?name))"""
+    ).values()
+    return {str(name) for name, events, count in rows if events >= count}
+
+
+def publish_models(twin: Endpoint, iris: Iris, models: Iterable[dict[str, Any]]) -> int:
+    """Add PMU models with all their events; the answer is the number of triples.
+
+    An event that the store knows already is written anew, one that this libpfm4 does
+    not have stays. Raises NotConformingError; a model before the faulty one is kept.
+    """
+    written = 0
+    for model in models:
+        described = describe_model(iris, model)
+        _check(f"PMU {model['name']}", described.graph())
+        graph = iris.pmu_graph(model["name"])
+        twin.update(_merged(str(graph), described))
+        written += len(described)
+    return written
+
+
+def publish_roles(twin: Endpoint, iris: Iris) -> bool:
+    """Put the roles into the store, unless it holds these very ones.
+
+    The answer is whether anything was written. Raises NotConformingError.
+    """
+    digest, graph = Literal(roles_digest()), iris.roles_graph
+    held = twin.select(
+        f"""SELECT ?digest WHERE {{
+          GRAPH <{graph}> {{ <{graph}> <{DCTERMS.identifier}> ?digest }} }}"""
+    ).rows
+    if any(row[0] == digest for row in held):
+        return False
+    described = describe_roles(iris).graph()
+    _check("the roles", described)
+    described.add((graph, DCTERMS.identifier, digest))
+    twin.put_graph(graph, described)
+    return True
+
+
+def _merged(graph: str, described: Triples) -> str:
+    """One update: what is said anew of a subject takes the place of the old.
+
+    Not by SPARQL's ADD: Fuseki 5.6 loses triples when it adds to a graph that is there.
+    """
+    subjects = " ".join(dict.fromkeys(f"<{subject}>" for subject, _, _ in described))
+    return f"""DELETE {{ GRAPH <{graph}> {{ ?s ?p ?o }} }} WHERE {{
+      VALUES ?s {{ {subjects} }} GRAPH <{graph}> {{ ?s ?p ?o }} }} ;
+    INSERT DATA {{ GRAPH <{graph}> {{ {described.ntriples()} }} }}"""
+
+
+def _check(what: str, described: Graph) -> None:
+    report = validate(described)
+    if not report.conforms:
+        raise NotConformingError(what, report.lines)

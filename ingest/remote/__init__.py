@@ -1,0 +1,1 @@
+"""Machines over ssh, and copies of machines."""

@@ -1,0 +1,1 @@
+"""What this machine, or a copy of it, says: one file per source."""

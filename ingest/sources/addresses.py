@@ -1,0 +1,56 @@
+"""Addresses of network interfaces that find a machine, or tell it from another."""
+
+from collections import defaultdict
+from ipaddress import IPv6Address
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import SourceError
+from ingest.sources.files import read_number, read_text, read_value
+from ingest.sources.machine import Machine
+
+_TABLE = "proc/self/net/if_inet6"
+_EVERYWHERE = "00"  # the scope; others are of one link or of the machine itself
+_PERMANENT = 0  # NET_ADDR_PERM of the kernel's netdevice.h
+
+
+def read_addresses(machine: Machine, folder: Path) -> dict[str, Any]:
+    """``permanent_mac`` and ``ipv6`` of an interface's folder, as far as is known.
+
+    A ``permanent_mac`` of None says that the address was set, made up or taken from
+    another card, so that it tells no machine.
+    """
+    found: dict[str, Any] = {}
+    assigned = read_number(folder / "addr_assign_type")
+    own = read_value(folder / "bonding_slave" / "perm_hwaddr")
+    if own or assigned is not None:
+        mac = read_value(folder / "address") if assigned == _PERMANENT else None
+        found["permanent_mac"] = own or mac
+    if addresses := _ipv6(machine).get(folder.name):
+        found["ipv6"] = addresses
+    return found
+
+
+def _ipv6(machine: Machine) -> dict[str, list[str]]:
+    try:
+        return parse_ipv6(read_text(machine.root / _TABLE))
+    except SourceError:
+        return {}
+
+
+def parse_ipv6(text: str) -> dict[str, list[str]]:
+    """The kernel's table of IPv6 addresses by interface, in their shortest form.
+
+    Lines that are none are left out, and so are addresses of one link.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for line in text.splitlines():
+        words = line.split()
+        try:
+            address = IPv6Address(bytes.fromhex(words[0]))
+            scope, name = words[3], words[5]
+        except (ValueError, IndexError):
+            continue
+        if scope == _EVERYWHERE:
+            found[name].append(address.compressed)
+    return dict(found)

@@ -1,0 +1,55 @@
+"""The kernel's command line, without what should stay secret."""
+
+import re
+import shlex
+from pathlib import Path
+
+from ingest.sources.files import read_text
+from ingest.sources.machine import HERE, Machine
+
+_CMDLINE = Path("proc/cmdline")
+# Options whose values let others in: iSCSI and NFS passwords, tokens of installers,
+# credentials handed to systemd.
+_SECRET = re.compile(
+    r"pass(w|phrase|[._-]|$)|pwd|secret|token|credential|(^|[._-])(key|keys|auth|psk|pin)([._-]|$)",
+    re.IGNORECASE,
+)
+_USER_IN_URL = re.compile(r"(?<=//)[^/@\s]+@")
+# dracut's netroot=iscsi:USER:PASSWORD@…, rd.iscsi…: whatever stands before an @.
+_USER_IN_ROOT = re.compile(r"^((?:net)?root=[a-z]+:)[^@]+@")
+_HIDDEN = "***"
+
+
+def read_kernel_options(machine: Machine = HERE) -> list[str]:
+    """The options of the kernel's command line, in order; raises SourceError."""
+    return parse_kernel_options(read_text(machine.root / _CMDLINE))
+
+
+def parse_kernel_options(text: str) -> list[str]:
+    """Each option once; the values of passwords, keys and tokens become ``***``.
+
+    What follows ``--`` goes to init, not to the kernel, and is left out.
+    """
+    options = _split(text)
+    if "--" in options:
+        options = options[: options.index("--")]
+    return list(dict.fromkeys(map(_public, options)))
+
+
+def _split(text: str) -> list[str]:
+    """Only double quotes hold words together on this command line."""
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    lexer.quotes, lexer.escape = '"', ""
+    try:
+        return list(lexer)
+    except ValueError:  # a quote that is never closed
+        return text.split()
+
+
+def _public(option: str) -> str:
+    key, equals, value = option.partition("=")
+    if equals and value and _SECRET.search(key):
+        return f"{key}={_HIDDEN}"
+    option = _USER_IN_ROOT.sub(rf"\g<1>{_HIDDEN}@", option)
+    return _USER_IN_URL.sub(f"{_HIDDEN}@", option)

@@ -1,0 +1,198 @@
+"""Memory banks, network cards and disks as lshw describes them."""
+
+import json
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+from typing import Any
+
+from ingest.errors import MalformedSourceError
+from ingest.sources.dmi import real
+from ingest.sources.machine import HERE, Machine
+
+_DISK = re.compile(r"/dev/((?!ng[0-9])\S+)")
+
+_MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){3,31}")
+_BANK = ("slot", "size", "clock", "vendor", "model", "serial", "description")
+
+Node = dict[str, Any]
+
+
+def read_lshw(machine: Machine = HERE) -> dict[str, Any]:
+    """What lshw finds; raises SourceError."""
+    return parse_lshw(machine.tool("lshw"))
+
+
+def parse_lshw(output: bytes) -> dict[str, Any]:
+    """The facts in lshw's JSON: one tree, or a list of trees, as its version has it.
+
+    Sizes in bytes, clocks in Hz. Raises MalformedSourceError.
+    """
+    try:
+        # lshw passes on what firmware holds: bytes of any kind, control characters.
+        document = json.loads(output.decode(errors="replace"), strict=False)
+    except (ValueError, RecursionError) as error:
+        raise MalformedSourceError(
+            f"lshw printed no JSON ({error}): run `lshw -json` by hand"
+        ) from None
+    nodes = list(_walk(document if isinstance(document, list) else [document]))
+    return {
+        **_identity([node for node, _ in nodes]),
+        "cpus": [_cpu(node) for node, _ in nodes if _is_cpu(node)],
+        "memory_banks": [_bank(node) for node, _ in nodes if _is_bank(node)],
+        "nics": [nic for node, _ in nodes for nic in _nics(node)],
+        "disks": [disk for node, parent in nodes for disk in _disks(node, parent)],
+        "memory": _memory([node for node, _ in nodes]),
+    }
+
+
+def _walk(roots: list[Any]) -> Iterator[tuple[Node, Node]]:
+    """Every node with its parent, in the order of the file."""
+    stack: list[tuple[Any, Node]] = [(root, {}) for root in reversed(roots)]
+    while stack:
+        node, parent = stack.pop()
+        if not isinstance(node, dict):
+            raise MalformedSourceError(
+                "lshw's JSON is no tree of devices: run `lshw -json` by hand"
+            )
+        yield node, parent
+        children = node.get("children")
+        if isinstance(children, list):
+            stack.extend((child, node) for child in reversed(children))
+
+
+def _identity(nodes: list[Node]) -> dict[str, Any]:
+    """Board, system and BIOS under the names that `ingest.sources.dmi` gives them."""
+    system = next((n for n in nodes if n.get("class") == "system"), {})
+    board = next((n for n in nodes if n.get("id") == "core"), {})
+    bios = next((n for n in nodes if n.get("id") == "firmware"), {})
+    return {
+        "system": {**_part(system), "uuid": real(_setting(system, "uuid"))},
+        "board": _part(board),
+        "bios": {
+            "vendor": real(_text(bios, "vendor")),
+            "version": real(_text(bios, "version")),
+            "date": real(_text(bios, "date")),
+        },
+    }
+
+
+def _part(node: Node) -> dict[str, Any]:
+    # Some versions put the stock-keeping unit behind the name.
+    model = re.sub(r" \([^()]*\)$", "", _text(node, "product", ""))
+    return {
+        "vendor": real(_text(node, "vendor")),
+        "model": real(model),
+        "serial": real(_text(node, "serial")),
+    }
+
+
+def _is_cpu(node: Node) -> bool:
+    # An empty socket is a processor without a bus address.
+    return node.get("class") == "processor" and bool(_text(node, "businfo"))
+
+
+def _cpu(node: Node) -> dict[str, Any]:
+    return {
+        "model": real(_text(node, "product")),
+        "vendor": real(_text(node, "vendor")),
+        "microcode": _setting(node, "microcode"),
+    }
+
+
+def _is_bank(node: Node) -> bool:
+    return node.get("class") == "memory" and _text(node, "id", "").startswith("bank")
+
+
+def _bank(node: Node) -> dict[str, Any]:
+    slot, size = _text(node, "slot") or _text(node, "id"), _whole(node, "size")
+    if not size:
+        # Of an empty slot lshw makes up the rest: "[empty]", "NO DIMM".
+        return dict.fromkeys(_BANK) | {"slot": slot}
+    return {
+        "slot": slot,
+        "size": size,
+        "clock": _whole(node, "clock"),
+        "vendor": real(_text(node, "vendor")),
+        "model": real(_text(node, "product")),
+        "serial": real(_text(node, "serial")),
+        "description": _text(node, "description"),
+    }
+
+
+def _nics(node: Node) -> Iterator[dict[str, Any]]:
+    if node.get("class") == "network":
+        for name in _names(node):
+            yield {
+                "name": name,
+                "model": real(_text(node, "product")),
+                "vendor": real(_text(node, "vendor")),
+                "serial": _text(node, "serial"),
+                # What lshw calls the serial number of a card is its address.
+                "mac": _mac(_text(node, "serial")),
+                "speed": _whole(node, "size"),
+                "driver": _setting(node, "driver"),
+                "ipv4": _address(_setting(node, "ip")),
+                "firmware": _setting(node, "firmware"),
+                "businfo": _text(node, "businfo"),
+            }
+
+
+def _disks(node: Node, parent: Node) -> Iterator[dict[str, Any]]:
+    if node.get("class") != "disk":
+        return
+    # An NVMe namespace is described by its controller.
+    above = parent if parent.get("class") == "storage" else {}
+    if not _text(above, "logicalname", "").startswith("/dev/nvme"):
+        above = {}
+    for name in _names(node):
+        if disk := _DISK.fullmatch(name):
+            yield {
+                "name": disk[1],
+                "model": real(_text(node, "product") or _text(above, "product")),
+                "vendor": real(_text(node, "vendor") or _text(above, "vendor")),
+                "serial": real(_text(node, "serial") or _text(above, "serial")),
+                "firmware": _setting(node, "firmware")
+                or _text(node, "version")
+                or _text(above, "version"),
+            }
+
+
+def _memory(nodes: list[Node]) -> int | None:
+    """The size of the whole memory; None where lshw names none."""
+    for node in nodes:
+        whole = node.get("class") == "memory" and node.get("id") == "memory"
+        if whole and isinstance(node.get("size"), int):
+            return int(node["size"])
+    return None
+
+
+def _names(node: Node) -> list[str]:
+    names = node.get("logicalname", [])
+    return [str(name) for name in (names if isinstance(names, list) else [names])]
+
+
+def _text(node: Node, key: str, missing: str | None = None) -> Any:
+    value = node.get(key)
+    return value.strip() or missing if isinstance(value, str) else missing
+
+
+def _whole(node: Node, key: str) -> int | None:
+    value = node.get(key)
+    return value if type(value) is int and value > 0 else None
+
+
+def _address(text: str | None) -> str | None:
+    try:
+        return str(IPv4Address(text or ""))
+    except ValueError:
+        return None
+
+
+def _mac(text: str | None) -> str | None:
+    return text if text and _MAC.fullmatch(text) else None
+
+
+def _setting(node: Node, key: str) -> str | None:
+    settings = node.get("configuration")
+    return _text(settings, key) if isinstance(settings, dict) else None

@@ -1,0 +1,251 @@
+"""Metrics, their descriptors and instance domains, from a running PMCD."""
+
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ingest.errors import SourceMissingError, SourceRefusedError
+from ingest.sources.machine import HERE, Machine
+from pmapi import (
+    NO_INDOM,
+    NO_METRIC,
+    Context,
+    LibraryMissingError,
+    PmDesc,
+    PmError,
+    units_text,
+)
+
+LOCAL = "local:"
+MOST_INSTANCES = 4096
+# A PMCD may be far away, and a question is a round trip.
+_CONNECTIONS = 16
+Found = TypeVar("Found")
+
+_TYPES = {
+    0: "32",
+    1: "u32",
+    2: "64",
+    3: "u64",
+    4: "float",
+    5: "double",
+    6: "string",
+    7: "aggregate",
+    8: "aggregate",
+    9: "event",
+    10: "highres_event",
+}
+_SEMANTICS = {1: "counter", 3: "instant", 4: "discrete"}
+# Instances come and go with processes, cgroups and PMCD's own connections: they are
+# resolved at each fetch.
+_FLEETING_PMDA = "proc"
+_FLEETING_ROOTS = ("proc.", "hotproc.", "cgroup.", "acct.", "pmcd.client.")
+# A line of /proc/interrupts times a CPU, such as "NMI::cpu3".
+_LINE_AND_CPU = re.compile(r".+::cpu[0-9]+")
+_AGENTS = "pmcd.agent.status"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric as PMCD describes it; numbers are PCP's own."""
+
+    name: str
+    pmid: int
+    type: int
+    indom: int
+    semantics: int
+    units: str
+    help: str | None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that was asked of a PMCD; a domain that refused is absent."""
+
+    address: str
+    version: str | None
+    metrics: list[Metric]
+    instances: Mapping[int, list[tuple[str, int]]]
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, Any]:
+    """All metrics of a machine's PMCD; of the one that runs here without an address.
+
+    Raises SourceError.
+    """
+    if address is None and not machine.is_here:
+        raise SourceMissingError(
+            "no PMCD was reached there: start pmcd on it, let its sshd forward "
+            "sockets, and probe it over ssh"
+        )
+    address = address or LOCAL
+    try:
+        with ExitStack() as stack:
+            contexts = [stack.enter_context(_connect(address))]
+            # A PMCD may allow few connections.
+            with suppress(PmError):
+                while len(contexts) < _CONNECTIONS:
+                    contexts.append(stack.enter_context(Context(address)))
+            return parse_pcp(_ask(contexts, address))
+    except PmError as error:
+        raise SourceRefusedError(
+            f"the PMCD at {address} broke off ({error}): look into its pmcd.log"
+        ) from None
+
+
+def _connect(address: str) -> Context:
+    try:
+        return Context(address)
+    except LibraryMissingError as error:
+        raise SourceMissingError(str(error)) from None
+    except PmError as error:
+        raise SourceRefusedError(
+            f"no PMCD answers at {address} ({error}): start it with "
+            "`systemctl start pmcd`, or give another address"
+        ) from None
+
+
+def parse_pcp(answers: Answers) -> dict[str, Any]:
+    """The facts in what a PMCD answered."""
+    pmdas = {
+        str(number): name
+        for metric in answers.metrics
+        if metric.name == _AGENTS
+        for name, number in answers.instances.get(metric.indom, [])
+    }
+    fleeting = _fleeting(answers.metrics, pmdas)
+    return {
+        "address": answers.address,
+        "version": answers.version,
+        "metrics": [_metric(metric) for metric in answers.metrics],
+        "indoms": {
+            indom_id(indom): _indom(
+                answers.instances.get(indom), fleeting=indom in fleeting
+            )
+            for indom in sorted({metric.indom for metric in answers.metrics})
+            if indom != NO_INDOM
+        },
+        "pmdas": pmdas,
+        "errors": answers.errors,
+    }
+
+
+def pmid_id(pmid: int) -> str:
+    """PCP's way of writing a metric's number: ``60.0.20``."""
+    return f"{pmid >> 22 & 0x1FF}.{pmid >> 10 & 0xFFF}.{pmid & 0x3FF}"
+
+
+def indom_id(indom: int) -> str:
+    """PCP's way of writing an instance domain's number: ``60.0``."""
+    return f"{indom >> 22 & 0x1FF}.{indom & 0x3FFFFF}"
+
+
+def _ask(contexts: list[Context], address: str) -> Answers:
+    metrics, errors = _ask_metrics(contexts)
+    indoms = sorted({metric.indom for metric in metrics} - {NO_INDOM})
+    instances = {}
+    for indom, held in zip(indoms, _each(contexts, _instances, indoms), strict=True):
+        if isinstance(held, PmError):
+            reason = f"instances of {indom_id(indom)}: {held}"
+            errors |= {m.name: reason for m in metrics if m.indom == indom}
+        else:
+            instances[indom] = held
+    return Answers(address, contexts[0].version(), metrics, instances, errors)
+
+
+def _ask_metrics(contexts: list[Context]) -> tuple[list[Metric], dict[str, str]]:
+    context = contexts[0]
+    names = sorted(set(context.names()))
+    pmids = zip(names, context.identifiers(names), strict=True)
+    known = {name: pmid for name, pmid in pmids if pmid != NO_METRIC}
+    described = context.descriptors(list(known.values()))
+    answers = dict(zip(known, described, strict=True))
+    found = {name: desc for name, desc in answers.items() if isinstance(desc, PmDesc)}
+    asked = [desc.pmid for desc in found.values()]
+    help_lines = _each(contexts, Context.help_line, asked)
+    metrics = [
+        _described(name, desc, line)
+        for (name, desc), line in zip(found.items(), help_lines, strict=True)
+    ]
+    errors = {n: _refusal(context, n) for n in names if n not in known}
+    errors |= {n: str(why) for n, why in answers.items() if isinstance(why, PmError)}
+    return metrics, errors
+
+
+def _each(
+    contexts: list[Context], ask: Callable[[Context, int], Found], numbers: list[int]
+) -> list[Found]:
+    """What each number is answered with; every one is a round trip of its own."""
+    count = len(contexts)
+
+    def part(at: int) -> list[Found]:
+        return [ask(contexts[at], number) for number in numbers[at::count]]
+
+    with ThreadPoolExecutor(count) as pool:
+        parts = list(pool.map(part, range(count)))
+    return [parts[at % count][at // count] for at in range(len(numbers))]
+
+
+def _instances(context: Context, indom: int) -> list[tuple[str, int]] | PmError:
+    try:
+        return [(name, number) for number, name in context.instances(indom).items()]
+    except PmError as error:
+        return error
+
+
+def _refusal(context: Context, name: str) -> str:
+    """Why PMCD does not know a metric, in PCP's own words."""
+    try:
+        context.identifier(name)
+    except PmError as error:
+        return str(error)
+    return "its identifier is missing"
+
+
+def _described(name: str, desc: PmDesc, help_line: str | None) -> Metric:
+    return Metric(
+        name=name,
+        pmid=desc.pmid,
+        type=desc.type,
+        indom=desc.indom,
+        semantics=desc.semantics,
+        units=units_text(desc.units),
+        help=help_line,
+    )
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "pmid": pmid_id(metric.pmid),
+        "type": _TYPES.get(metric.type, "unknown"),
+        "semantics": _SEMANTICS.get(metric.semantics, "unknown"),
+        "units": metric.units,
+        "indom": None if metric.indom == NO_INDOM else indom_id(metric.indom),
+        "help": metric.help,
+    }
+
+
+def _fleeting(metrics: list[Metric], pmdas: Mapping[str, str]) -> set[int]:
+    return {
+        metric.indom
+        for metric in metrics
+        if metric.name.startswith(_FLEETING_ROOTS)
+        or pmdas.get(pmid_id(metric.pmid).partition(".")[0]) == _FLEETING_PMDA
+    }
+
+
+def _indom(instances: list[tuple[str, int]] | None, fleeting: bool) -> dict[str, Any]:
+    found = instances or []
+    stored = instances is not None and not fleeting and len(found) <= MOST_INSTANCES
+    if found and all(_LINE_AND_CPU.fullmatch(name) for name, _ in found):
+        stored = False
+    return {
+        "instances": [[name, number] for name, number in found] if stored else [],
+        "count": len(found),
+        "stored": stored,
+    }

@@ -1,0 +1,131 @@
+"""The operating system and the CPU models, from /proc and /etc."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import MalformedSourceError, SourceError
+from ingest.sources.files import read_text, read_value
+from ingest.sources.machine import HERE, Machine
+
+_MACHINE_ID = re.compile(r"[0-9a-f]{32}")
+_QUOTED = re.compile(r"""^(["'])(.*)\1$""")
+# Names on x86, then on Arm, where numbers stand for names.
+_CPU_KEYS = {
+    "vendor": ("vendor_id", "CPU implementer"),
+    "family": ("cpu family", "CPU architecture"),
+    "model": ("model", "CPU part"),
+    "stepping": ("stepping", "CPU revision"),
+    "name": ("model name", "cpu"),
+    "microcode": ("microcode",),
+}
+
+
+def read_os(machine: Machine = HERE) -> dict[str, Any]:
+    """The system that runs here; ``memory`` in bytes. Raises SourceError."""
+    root = machine.root
+    kernel = root / "proc/sys/kernel"
+    machine_id = read_value(root / "etc/machine-id") or ""
+    return {
+        "hostname": read_value(kernel / "hostname"),
+        "os_name": _os_name(root),
+        "kernel": read_value(kernel / "osrelease"),
+        "architecture": _architecture(machine),
+        "boot_id": read_value(kernel / "random/boot_id"),
+        "machine_id": parse_machine_id(machine_id),
+        "memory": parse_meminfo(read_text(root / "proc/meminfo")),
+    }
+
+
+def read_cpu(machine: Machine = HERE) -> dict[str, Any]:
+    """The CPU model of each socket; raises SourceError."""
+    return parse_cpuinfo(read_text(machine.root / "proc/cpuinfo"))
+
+
+def parse_os_release(text: str) -> str | None:
+    """The name of a distribution, from the text of an os-release file."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    values = {key.strip(): _unquote(value.strip()) for key, _, value in pairs}
+    return values.get("PRETTY_NAME") or values.get("NAME") or None
+
+
+def parse_machine_id(text: str) -> str | None:
+    """A machine-id; None where it is unset, as in many container images."""
+    text = text.strip()
+    return text if _MACHINE_ID.fullmatch(text) and text.strip("0") else None
+
+
+def parse_meminfo(text: str) -> int:
+    """The total of /proc/meminfo in bytes; raises MalformedSourceError."""
+    total = re.search(r"^MemTotal:\s+([0-9]+) kB$", text, re.MULTILINE)
+    if total is None:
+        raise MalformedSourceError("/proc/meminfo has no MemTotal: is /proc mounted?")
+    return int(total[1]) * 1024
+
+
+def parse_cpuinfo(text: str) -> dict[str, Any]:
+    """The first CPU of each socket, from the text of /proc/cpuinfo.
+
+    Its clock is a reading of the moment and is left out. ``microcode`` is the revision
+    that most threads of a socket run, ``other_microcode`` those of all other threads,
+    by os index. Raises MalformedSourceError.
+    """
+    sockets: dict[str, list[dict[str, str]]] = {}
+    for block in re.split(r"\n\s*\n", text.strip()):
+        values = _cpu_values(block)
+        if "processor" in values:
+            sockets.setdefault(values.get("physical id", "0"), []).append(values)
+    if not sockets:
+        raise MalformedSourceError("/proc/cpuinfo names no CPU: is /proc mounted?")
+    return {"sockets": {name: _socket(threads) for name, threads in sockets.items()}}
+
+
+def _architecture(machine: Machine) -> str | None:
+    try:
+        return machine.tool("architecture").decode(errors="replace") or None
+    except SourceError:
+        return None
+
+
+def _os_name(root: Path) -> str | None:
+    for name in ("etc/os-release", "usr/lib/os-release"):
+        if text := read_value(root / name):
+            return parse_os_release(text)
+    return None
+
+
+def _unquote(text: str) -> str:
+    quoted = _QUOTED.match(text)
+    return quoted[2] if quoted else text
+
+
+def _cpu_values(block: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in block.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _socket(threads: list[dict[str, str]]) -> dict[str, Any]:
+    facts = _cpu(threads[0])
+    revisions = {
+        thread["processor"]: revision
+        for thread in threads
+        if (revision := thread.get("microcode"))
+    }
+    if revisions:
+        facts["microcode"] = Counter(revisions.values()).most_common(1)[0][0]
+    others = {
+        index: revision
+        for index, revision in revisions.items()
+        if revision != facts["microcode"]
+    }
+    return {**facts, "other_microcode": others} if others else facts
+
+
+def _cpu(values: dict[str, str]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        fact: next((values[key] for key in keys if values.get(key)), None)
+        for fact, keys in _CPU_KEYS.items()
+    }
+    flags = values.get("flags") or values.get("Features") or ""
+    return {**facts, "flags": sorted(set(flags.split()))}

@@ -1,0 +1,156 @@
+"""What a disk says of itself (SMART), from the JSON of ``smartctl -j -a``.
+
+Temperatures, hours and error counts change all the time: they are telemetry and are
+left to PCP's ``smart`` and ``nvme`` metrics.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.describe.component_ids import device
+from ingest.errors import (
+    MalformedSourceError,
+    SourceError,
+    SourceMissingError,
+    SourceRefusedError,
+)
+from ingest.sources.dmi import real
+from ingest.sources.machine import HERE, Machine
+
+Node = dict[str, Any]
+
+# ATA attributes that count down from 100 as flash wears, by the makers' names as
+# smartmontools' drivedb.h has them; those of NVMe and SCSI disks are standard.
+_WEAR = {
+    177: "Wear_Leveling_Count",
+    202: "Percent_Lifetime_Remain",
+    231: "SSD_Life_Left",
+    233: "Media_Wearout_Indicator",
+}
+
+
+def read_smart(machine: Machine = HERE) -> list[dict[str, Any]]:
+    """What each disk says of itself; raises SourceError where none does."""
+    found, refused = [], []
+    for name, answer in machine.tool_each("smartctl").items():
+        try:
+            if isinstance(answer, SourceError):
+                raise answer
+            # The kernel's name: behind it smartctl may have found another device.
+            found.append({**parse_smart(answer), "device": device(name)})
+        except SourceError as error:
+            refused.append(error)
+    if found:
+        return found
+    raise refused[0] if refused else SourceMissingError("there is no disk to ask")
+
+
+def parse_smart(output: bytes) -> dict[str, Any]:
+    """The facts of one disk; ``wear`` in percent used up, ``size`` in bytes.
+
+    ``healthy`` is the disk's own verdict, None where it gives none. Raises
+    MalformedSourceError, and SourceRefusedError where smartctl could not ask it.
+    """
+    try:
+        document = json.loads(output.decode(errors="replace"), strict=False)
+    except (ValueError, RecursionError) as error:
+        raise MalformedSourceError(
+            f"smartctl printed no JSON ({error}): run `smartctl -j -a` by hand"
+        ) from None
+    if not isinstance(document, dict) or not isinstance(document.get("smartctl"), dict):
+        raise MalformedSourceError(
+            "smartctl's JSON is no report of a disk: run `smartctl -j -a` by hand"
+        )
+    if not isinstance(document.get("device"), dict) or not _models(document):
+        raise SourceRefusedError(f"smartctl could not ask the disk: {_why(document)}")
+    return _facts(document)
+
+
+def _facts(document: Node) -> dict[str, Any]:
+    rotation = _whole(document, "rotation_rate")
+    return {
+        "device": (_text(document, "device", "name") or "").removeprefix("/dev/"),
+        "protocol": _text(document, "device", "protocol"),
+        "model": real(next(iter(_models(document)), None)),
+        "vendor": real(_text(document, "vendor") or _text(document, "scsi_vendor")),
+        "family": real(_text(document, "model_family")),
+        "serial": real(_text(document, "serial_number")),
+        "firmware": real(
+            _text(document, "firmware_version")
+            or _text(document, "revision")
+            or _text(document, "scsi_revision")
+        ),
+        "size": _whole(document, "user_capacity", "bytes")
+        or _whole(document, "nvme_total_capacity"),
+        "rotation_rate": rotation or None,
+        "form_factor": _text(document, "form_factor", "name"),
+        "supported": _truth(document, "smart_support", "available"),
+        "healthy": _truth(document, "smart_status", "passed"),
+        "wear": _wear(document),
+        "self_test": _self_test(document),
+    }
+
+
+def _models(document: Node) -> list[str]:
+    keys = ("model_name", "scsi_model_name", "product", "scsi_product")
+    return [text for key in keys if (text := _text(document, key))]
+
+
+def _wear(document: Node) -> int | None:
+    """Percent used up, as the disk reckons; it may be over 100."""
+    for path in (
+        ("endurance_used", "current_percent"),  # smartctl 7.4, all protocols
+        ("nvme_smart_health_information_log", "percentage_used"),
+        ("scsi_percentage_used_endurance_indicator",),
+    ):
+        if (used := _whole(document, *path)) is not None:
+            return min(used, 255)  # as far as NVMe counts
+    table = _get(document, "ata_smart_attributes", "table")
+    for row in table if isinstance(table, list) else []:
+        known = isinstance(row, dict) and _WEAR.get(row.get("id", 0))
+        if known and row.get("name") == known:
+            left = _whole(row, "value")
+            return None if left is None else max(0, 100 - left)
+    return None
+
+
+def _self_test(document: Node) -> bool | None:
+    """Whether the disk can test itself; None where that is not said."""
+    for path in (
+        ("ata_smart_data", "capabilities", "self_tests_supported"),
+        ("nvme_optional_admin_commands", "self_test"),
+    ):
+        if (able := _truth(document, *path)) is not None:
+            return able
+    logs = ("ata_smart_self_test_log", "nvme_self_test_log", "scsi_self_test_0")
+    return True if any(log in document for log in logs) else None
+
+
+def _why(document: Node) -> str:
+    messages = _get(document, "smartctl", "messages")
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict) and (text := _text(message, "string")):
+            return " ".join(text.split())[:200]
+    return "it gives no reason; run `smartctl -a` by hand"
+
+
+def _get(node: Any, *path: str) -> Any:
+    for key in path:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node
+
+
+def _text(node: Node, *path: str) -> str | None:
+    value = _get(node, *path)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _whole(node: Node, *path: str) -> int | None:
+    value = _get(node, *path)
+    return value if type(value) is int and 0 <= value < 2**63 else None
+
+
+def _truth(node: Node, *path: str) -> bool | None:
+    value = _get(node, *path)
+    return value if isinstance(value, bool) else None
