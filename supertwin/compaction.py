@@ -33,7 +33,7 @@ _RESTART = 50.0
 _SLOWEST = 4e6  # bytes a second that any disk copies
 _AT_LEAST = 60.0
 # Below this a dataset is not worth the work.
-_FLOOR = 256 * 1024 * 1024
+_FLOOR = 64 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 

@@ -15,6 +15,7 @@ from ingest.description import Description
 from ingest.errors import NotConformingError
 from ingest.load.catalogues import Catalogues, elsewhere, read_catalogues
 from ingest.load.register import (
+    Known,
     Registration,
     check_signs,
     read_known,
@@ -23,11 +24,12 @@ from ingest.load.register import (
     same_elsewhere,
     signs_of,
 )
+from ingest.load.replace import Standing, read_standing, replace
 from ingest.load.untouched import graphs_of, mingled, pack, send, untouched
 from ingest.past.history import archive
-from ingest.triples import Triples, insertion
+from ingest.triples import Triples
 from ontology.iris import Iris
-from ontology.terms import PREFIXES, PROV, ST
+from ontology.terms import PROV, ST
 from queries.endpoint import Endpoint
 from shapes.validate import validate
 
@@ -36,7 +38,7 @@ from shapes.validate import validate
 class Published:
     """What publishing did: whether the twin changed, and what the shapes warn of.
 
-    `triples` were written: none of a twin that is as it was.
+    `triples` make it up, as far as they were new: none of a twin that is as it was.
     """
 
     changed: bool
@@ -77,15 +79,26 @@ def publish(
     known = read_known(store.twin, description.node)
     if not confirm:
         check_signs(description, known)
-    archive(store.twin, store.history, iris, description, known.digest)
+    same = known.whole and known.digest == description.digest
+    standing = None if same else _standing(description, store.twin, iris, known)
+    old = standing.twin if standing else None
+    archive(store.twin, store.history, iris, description, known.digest, old)
     said = remembered(iris, description, known, confirm)
     said += registration.update(iris, description.host) if registration else ""
-    same = known.whole and known.digest == description.digest
     if same and _plan_stands(description, iris, store.twin):
         store.twin.update(said + _same_seen_again(description, iris))
         return Published(False, lines)
-    store.twin.update(said + _replacement(description, iris, adds))
+    replace(description, store.twin, iris, adds, said, standing)
     return Published(True, lines, size)
+
+
+def _standing(
+    description: Description, twin: Endpoint, iris: Iris, known: Known
+) -> Standing | None:
+    """What stands, where it is one twin: not what two wrote at the same moment."""
+    if not known.whole or not known.digest:
+        return None
+    return read_standing(twin, iris, description.host, known.digest)
 
 
 def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
@@ -126,20 +139,6 @@ def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
     return bool(rows[0][0] == planned)
 
 
-def _replacement(
-    description: Description, iris: Iris, adds: dict[URIRef, Triples]
-) -> str:
-    """The one update: host and monitor plan replaced, catalogues merged."""
-    return "".join(
-        (
-            f"PREFIX st: <{PREFIXES['st']}>\n",
-            f"DROP SILENT GRAPH <{iris.twin_graph(description.host)}> ;\n",
-            _without_monitor(iris.plans_graph(description.host)),
-            insertion(graphs_of(description, iris) | adds),
-        )
-    )
-
-
 def _same_seen_again(description: Description, iris: Iris) -> str:
     """The one update for a machine that did not change: who saw it last, and when."""
     graph, node = iris.twin_graph(description.host), description.node
@@ -152,12 +151,3 @@ def _same_seen_again(description: Description, iris: Iris) -> str:
       OPTIONAL {{ ?claim st:claimedBy ?seen }} }} ;
     INSERT DATA {{ GRAPH <{graph}> {{
     {description.probe.ntriples()} }} }}"""
-
-
-def _without_monitor(plans: URIRef) -> str:
-    """Removes the monitor plan and its telemetry; other plans of the host stay."""
-    name = Literal(MONITOR).n3()
-    return f"""WITH <{plans}> DELETE {{ ?s ?p ?o }} WHERE {{
-      {{ ?s st:planName {name} }} UNION {{ ?s st:sampledBy/st:planName {name} }}
-      ?s ?p ?o }} ;
-    """

@@ -45,10 +45,12 @@ def archive(
     iris: Iris,
     description: Description,
     old_digest: str | None,
+    old: bytes | None = None,
 ) -> None:
     """Record what a probe saw, before the twin that stands is replaced by it.
 
-    `old_digest` is that of the twin that stands, None without one. May be called again
+    `old_digest` is that of the twin that stands, None without one; `old` are its
+    triples where the caller has read them. May be called again
     after a crash: the answer of the store is the same then.
     """
     host = description.host
@@ -61,7 +63,8 @@ def archive(
     if old_digest == description.digest or (not base and chain.new == chain.last > 0):
         number, delta = base or chain.last, _OPENING
     else:
-        number, delta = base, _delta(twin, history, iris, description, chain)
+        number = base
+        delta = _delta(twin, history, iris, description, chain, old)
     if number and not delta:
         text = seen_again(iris, host, number, chain.last, seen, description.digest)
         history.update(text)
@@ -153,10 +156,11 @@ def _delta(
     iris: Iris,
     description: Description,
     chain: _Chain,
+    old: bytes | None,
 ) -> Delta:
     host = description.host
     if chain.known:
-        old = _lines(twin, iris.twin_graph(host))
+        old = old or _lines(twin, iris.twin_graph(host))
     elif chain.whole:
         old = _lines(history, iris.state_graph(host, chain.whole, "whole"))
     else:

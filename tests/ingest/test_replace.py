@@ -1,0 +1,95 @@
+"""A host that stands, made another: on a real store."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ingest.description import Description, describe
+from ingest.load.publish import Store, publish
+from ingest.load.replace import read_standing, replace
+from ingest.load.untouched import graphs_of
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+from tests.ingest.documents import IRIS, PCP, document
+
+HOST = "n1"
+
+
+class Told(Endpoint):
+    """A store that remembers what it was told to change."""
+
+    updates: list[str]
+
+    def update(self, text: str) -> None:
+        self.updates = [*getattr(self, "updates", []), text]
+        super().update(text)
+
+
+@pytest.fixture
+def told(fuseki: str, store: Store) -> Iterator[Told]:
+    with Told(f"{fuseki}/twin") as twin:
+        yield twin
+
+
+def described(day: int, **facts: Any) -> Description:
+    stamp = f"2026-11-{day:02}T00:00:00Z"
+    own = {"os": {"kernel": f"6.{day}"}, "pcp": PCP, **facts}
+    stamps = {"started": stamp, "ended": stamp}
+    monitored = [metric["name"] for metric in PCP["metrics"]]
+    return describe(document(own, HOST) | stamps, IRIS, monitored)
+
+
+def assert_stands(store: Store, description: Description) -> None:
+    for graph, triples in graphs_of(description, IRIS).items():
+        assert set(store.twin.get_graph(graph)) == set(triples)
+
+
+def test_only_what_differs_is_written(store: Store, told: Told) -> None:
+    publish(described(1), store, IRIS)
+    changed = described(2)
+    publish(changed, Store(told, store.history), IRIS)
+    (update,) = told.updates
+    assert "DROP" not in update
+    assert '"6.1"' in update and '"6.2"' in update
+    assert str(ST.osIndex) not in update and str(ST.period) not in update
+    assert_stands(store, changed)
+
+
+def test_what_others_planned_stays(store: Store) -> None:
+    publish(described(1), store, IRIS)
+    plans = IRIS.plans_graph(HOST)
+    other = f'<urn:plan> <{ST.planName}> "own"'
+    store.twin.update(f"INSERT DATA {{ GRAPH <{plans}> {{ {other} }} }}")
+    publish(described(2, pcp=None), store, IRIS)
+    assert store.twin.ask(f"ASK {{ GRAPH <{plans}> {{ {other} }} }}")
+    assert len(store.twin.get_graph(plans)) == 1
+
+
+def test_another_machine_is_written_whole(store: Store, told: Told) -> None:
+    publish(described(1), store, IRIS)
+    small = describe(document({}, HOST), IRIS)
+    publish(small, Store(told, store.history), IRIS, confirm=True)
+    assert any("DROP" in update for update in told.updates)
+    assert_stands(store, small)
+
+
+@pytest.mark.parametrize("day", [2, 4])
+def test_another_was_faster(store: Store, told: Told, day: int) -> None:
+    publish(first := described(1), store, IRIS)
+    standing = read_standing(store.twin, IRIS, HOST, first.digest)
+    publish(described(day), store, IRIS)
+    last = described(3)
+    replace(last, told, IRIS, {}, "", standing)
+    assert len(told.updates) == 2
+    assert_stands(store, last)
+
+
+def test_what_was_read_was_cut_short(store: Store, told: Told) -> None:
+    publish(first := described(1), store, IRIS)
+    whole = read_standing(store.twin, IRIS, HOST, first.digest)
+    lines = [line for line in whole.twin.splitlines(True) if b'"6.1"' not in line]
+    short = type(whole)(whole.digest, b"".join(lines), whole.plans)
+    last = described(2)
+    replace(last, told, IRIS, {}, "", short)
+    assert_stands(store, last)
