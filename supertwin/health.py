@@ -23,12 +23,12 @@ def answers_http(
         status, _ = await request(port, "GET", path, account)
         return None if status in accept else f"{path} answered {status}"
 
-    return _bounded(check)
+    return bounded(check)
 
 
 def greets(socket: Path) -> Check:
     """Check that PMCD greets a client: it speaks first, so a hung one is found out."""
-    return _bounded(lambda: _greeting(socket))
+    return bounded(lambda: _greeting(socket))
 
 
 async def _greeting(socket: Path) -> str | None:
@@ -53,12 +53,15 @@ def is_fresh(path: Path, seconds: float) -> Check:
     return check
 
 
-def _bounded(check: Check) -> Check:
+def bounded(check: Check) -> Check:
     """Turn a refused, broken or late answer into a reason."""
 
     async def bounded() -> str | None:
         try:
-            return await asyncio.wait_for(check(), TIMEOUT)
+            # wait_for loses a cancellation that comes together with the answer, up to
+            # Python 3.11: whoever waits for the end of the task then waits for ever.
+            async with asyncio.timeout(TIMEOUT):
+                return await check()
         except TimeoutError:
             return f"no answer in {TIMEOUT:.0f} s"
         except _WRONG as error:

@@ -5,7 +5,6 @@
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -28,6 +27,7 @@ Chore = Callable[[], Coroutine[Any, Any, None]]
 
 _log = logging.getLogger(__name__)
 
+_CANCEL_AGAIN = 1.0
 _PUBLISH_AGAIN = 2.0  # seconds after a state that the disk did not take
 
 
@@ -95,9 +95,7 @@ class Supervisor:
         """Stop the children, the last started first."""
         self._enter("stopping")
         for child, task in reversed(self._running):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await _end(task)
             await child.stop()
             if child.ready.done() and not child.ready.cancelled():
                 child.ready.exception()
@@ -120,6 +118,13 @@ class Supervisor:
             _log.error("state not written: %s", error)
             loop = asyncio.get_running_loop()
             self._again = loop.call_later(_PUBLISH_AGAIN, self._publish)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended, whatever it awaits loses a cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_CANCEL_AGAIN)
 
 
 def _stop_signal() -> asyncio.Future[None]:
