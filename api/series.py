@@ -76,7 +76,9 @@ async def find(
         return Series(host, metric, instance, host_known=True)
     telemetry = iris.telemetry(host, metric, instance)
     found = await store.rows(
-        _instance_query(node, known, telemetry, _instance(iris, host, known, instance))
+        _instance_query(
+            node, known, telemetry, _instance(iris, host, known, instance), instance
+        )
     )
     return Series(
         host=host,
@@ -131,15 +133,18 @@ SELECT ?metric ?db ?semantics ?unit ?pcpUnits ?comment ?domain ?exposed ?atFetch
 
 
 def _instance_query(
-    host: URIRef, known: Metric, telemetry: URIRef, instance: str
+    host: URIRef, known: Metric, telemetry: URIRef, instance: str, name: str | None
 ) -> str:
     node, metric = iri_term(host), iri_term(known.iri)
     asked = iri_term(telemetry)
+    some = "?plan st:samplesInstance"
     parts = [
         f"{{ {asked} a ?type FILTER (?type IN (st:SWTelemetry, st:HWTelemetry)) }}",
         f"{{ {asked} st:ofComponent ?component }}",
         f"{{ ?plan st:ofHost {node} ; st:samples {metric} ; st:period ?period "
-        "OPTIONAL { ?plan st:planName ?name } }",
+        "OPTIONAL { ?plan st:planName ?name } "
+        f"FILTER (NOT EXISTS {{ {some} ?any }} "
+        f"|| EXISTS {{ {some} {text_term(name or '')} }}) }}",
     ]
     if instance:
         parts.append(f"{{ {iri_term(instance)} st:ofComponent ?component }}")

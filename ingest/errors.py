@@ -11,6 +11,7 @@ IngestError
 ├── OtherMachineError           another machine is known by that name
 ├── PmuError                    a PMU model that libpfm4 does not know
 ├── RoleError                   a role or formula that cannot be read
+├── PlanRequestError            what no host can be sampled for as it is asked
 ├── ProcessNameError            a name or expression that stands for no process
 ├── NoSuchStateError            a host was never in the state that is asked for
 └── SourceError                 a source gave no facts
@@ -91,6 +92,10 @@ class OtherMachineError(IngestError):
             "it another name, or replace it with --confirm (of `supertwin ingest` or "
             "`supertwin add`)"
         )
+
+
+class PlanRequestError(IngestError):
+    """A sampling plan that cannot be as it is asked for."""
 
 
 class ProcessNameError(IngestError):

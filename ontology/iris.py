@@ -122,7 +122,12 @@ class Iris:
         return self._iri("graph", "history", host, str(number), part)
 
     def plans_graph(self, host: str) -> URIRef:
+        """What every host is sampled for: the plan that comes with its twin."""
         return self._iri("graph", "plans", host)
+
+    def plan_graph(self, host: str, plan: str) -> URIRef:
+        """A plan that was added to a host, with its telemetry."""
+        return self._iri("graph", "plans", host, plan)
 
     def processes_graph(self, host: str) -> URIRef:
         """The named processes of a host, and what they were bound to."""

@@ -12,12 +12,13 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import QueriesError
 from sampler_bridge.errors import PlanError
+from sampler_bridge.nudge import Nudges, nudge
 from sampler_bridge.plan import Plan, load_plan, make_plan, save_plan
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
-_QUERY = "telemetry/plan"
+_QUERY = "telemetry/sampling"
 _DATASET = "twin"
 _TIMEOUT = 10.0
 READ_AGAIN_SECONDS = 3.0
@@ -47,6 +48,8 @@ class Reading:
 class PlanWatch(Worker):
     """Keeps ``reading`` as the graph has it; the last plan stands while it is away.
 
+    It is read every few seconds, and at once when somebody nudges.
+
     ``take`` is handed every plan that differs from the one before, the first one
     being what was kept at ``cache`` for a start without the graph.
     """
@@ -66,19 +69,22 @@ class PlanWatch(Worker):
         self._endpoint = Endpoint(dataset, _TIMEOUT, account=account)
         self._host = host
         self._cache = cache
+        self._nudges = Nudges(cache.parent)
         self._take = take
         self._stop = Event()
 
     def stop(self, seconds: float) -> None:
         """End, within ``seconds``."""
         self._stop.set()
+        nudge(self._cache.parent)
         self._thread.join(seconds)
 
     def _work(self) -> None:
         self._take(self.reading.plan)
         while not self._stop.is_set():
             self._read()
-            self._stop.wait(READ_AGAIN_SECONDS)
+            self._nudges.wait(READ_AGAIN_SECONDS)
+        self._nudges.close()
         self._endpoint.close()
 
     def _read(self) -> None:
@@ -99,7 +105,7 @@ class PlanWatch(Worker):
         self.reading = Reading(last.plan, last.read_at, last.source, reason)
 
     def _keep(self, plan: Plan) -> None:
-        _LOG.info("the graph plans %d metrics of %s", len(plan.metrics), self._host)
+        _LOG.info("the graph plans %d metrics of %s", len(plan.names), self._host)
         try:
             save_plan(self._cache, plan)
         except OSError as error:

@@ -4,12 +4,13 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from ontology.selectors import SERIES_NAME
+from sampler_bridge.choice import ALL, Choice, Wish, finest
 from sampler_bridge.errors import PlanError
 from sampler_bridge.files import read_json, write_whole
 
@@ -23,38 +24,58 @@ _NO_NAME = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Planned:
-    """One metric of the plan: PCP's name, the series' name, the period."""
+    """A metric at a period: PCP's name, the series' name, and which instances."""
 
     metric: str
     series: str
     period_ms: int
+    choice: Choice = ALL
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is fetched together: series names and instances by metric."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Plan:
     """What one host is sampled for; ``refused`` says which metrics cannot be, and why.
 
-    Of several plans for one metric the finest period holds.
+    Of several plans for one series the finest period holds, so that a metric may stand
+    at several periods, each instance of it at one.
     """
 
     metrics: tuple[Planned, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
-    def periods(self) -> dict[int, dict[str, str]]:
-        """Series name by metric, for each period in ms."""
-        groups: dict[int, dict[str, str]] = {}
-        for planned in self.metrics:
-            groups.setdefault(planned.period_ms, {})[planned.metric] = planned.series
-        return groups
+    @property
+    def names(self) -> set[str]:
+        """The metrics that are sampled."""
+        return {planned.metric for planned in self.metrics}
+
+    def groups(self) -> dict[int, Group]:
+        """What is fetched together, for each period in ms."""
+        names: dict[int, dict[str, str]] = {}
+        choices: dict[int, dict[str, Choice]] = {}
+        for one in self.metrics:
+            names.setdefault(one.period_ms, {})[one.metric] = one.series
+            if not one.choice.is_all:
+                choices.setdefault(one.period_ms, {})[one.metric] = one.choice
+        return {ms: Group(of, choices.get(ms, {})) for ms, of in names.items()}
 
 
 def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
     """A plan from rows with ``samplerName``, ``dbName`` and ``period`` (seconds).
 
-    A row that cannot be sampled is refused on its own; the others stand.
+    A plan of some instances has ``some`` and a row for each ``instname``. A row that
+    cannot be sampled is refused on its own; the others stand.
     """
     refused: dict[str, str] = {}
-    finest: dict[str, Planned] = {}
+    series: dict[str, str] = {}
+    wishes: dict[str, list[Wish]] = {}
     for row in rows:
         metric = str(row.get("samplerName") or "")
         try:
@@ -62,15 +83,15 @@ def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
         except PlanError as error:
             refused[metric] = str(error)
             continue
-        known = finest.get(metric)
-        if known is None or planned.period_ms < known.period_ms:
-            finest[metric] = planned
-    metrics = _without_collisions(sorted(finest.values(), key=_name), refused)
+        series[metric] = planned.series
+        some = frozenset([str(row["instname"])]) if row.get("some") else None
+        wishes.setdefault(metric, []).append(Wish(planned.period_ms, some))
+    metrics = [
+        Planned(metric, series[metric], period_ms, choice)
+        for metric in _without_collisions(series, refused)
+        for period_ms, choice in finest(wishes[metric])
+    ]
     return Plan(tuple(metrics), refused)
-
-
-def _name(planned: Planned) -> str:
-    return planned.metric
 
 
 def _planned(metric: str, row: Mapping[str, Any]) -> Planned:
@@ -96,27 +117,36 @@ def _period_ms(seconds: Any) -> int:
 
 
 def _without_collisions(
-    planned: Iterable[Planned], refused: dict[str, str]
-) -> list[Planned]:
-    by_series: dict[str, Planned] = {}
-    for one in planned:
-        other = by_series.setdefault(one.series, one)
-        if other is not one:
-            refused[one.metric] = (
-                f"its series name {one.series} is already that of {other.metric}"
+    series: Mapping[str, str], refused: dict[str, str]
+) -> list[str]:
+    """The metrics, sorted, of which each has a series name of its own."""
+    by_series: dict[str, str] = {}
+    for metric in sorted(series):
+        other = by_series.setdefault(series[metric], metric)
+        if other != metric:
+            refused[metric] = (
+                f"its series name {series[metric]} is already that of {other}"
             )
     return list(by_series.values())
 
 
 def save_plan(path: Path, plan: Plan) -> None:
     """Keep a plan for the next start; raises OSError."""
-    rows = [asdict(planned) for planned in plan.metrics]
+    rows = [_row(planned) for planned in plan.metrics]
     document = {
         "format": CACHE_FORMAT,
         "metrics": rows,
         "refused": dict(plan.refused),
     }
     write_whole(path, json.dumps(document, indent=1))
+
+
+def _row(planned: Planned) -> dict[str, Any]:
+    """What is sampled of a metric; without ``only`` all of it."""
+    row = {name: getattr(planned, name) for name in ("metric", "series", "period_ms")}
+    only, but = planned.choice
+    named = {} if only is None else {"only": sorted(only)}
+    return {**row, **named, **({"but": sorted(but)} if but else {})}
 
 
 def load_plan(path: Path) -> Plan | None:
@@ -142,17 +172,37 @@ def _read(document: object) -> Plan:
 
 def _read_planned(row: object) -> Planned:
     match row:
-        case {"metric": str(metric), "series": str(series), "period_ms": int(period)}:
+        case {
+            "metric": str(metric),
+            "series": str(series),
+            "period_ms": int(period),
+            **rest,
+        }:
             values = {"dbName": series, "period": Decimal(period) / 1000}
             try:
-                return _planned(metric, values)
+                planned = _planned(metric, values)
             except PlanError as error:
                 raise ValueError(str(error)) from None
+            return replace(planned, choice=_read_choice(rest))
     raise ValueError("a metric is not of its form")
 
 
+def _read_choice(row: Mapping[Any, Any]) -> Choice:
+    only = _read_names(row["only"]) if "only" in row else None
+    return Choice(only, _read_names(row.get("but", [])))
+
+
+def _read_names(names: object) -> frozenset[str]:
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return frozenset(names)
+    raise ValueError("the instances of a metric are not of their form")
+
+
 def _is_sound(plan: Plan) -> bool:
-    metrics = {one.metric for one in plan.metrics}
+    """Whether each series name is of one metric, and each metric at a period once."""
+    pairs = {(one.metric, one.series) for one in plan.metrics}
     series = {one.series for one in plan.metrics}
+    groups = {(one.metric, one.period_ms) for one in plan.metrics}
     texts = all(isinstance(reason, str) for reason in plan.refused.values())
-    return texts and len(metrics) == len(series) == len(plan.metrics)
+    distinct = len(plan.names) == len(series) == len(pairs)
+    return texts and distinct and len(groups) == len(plan.metrics)

@@ -4,16 +4,20 @@ One thread, source and period; another period or host is another sampler, which
 neither delays nor breaks this one.
 """
 
+import contextlib
 import logging
 import time
-from collections.abc import Mapping
-from threading import Condition
+from collections import deque
+from collections.abc import Mapping, Set
+from threading import Condition, Event
 
 from sampler_bridge.account import LATE, SLOW_SOURCE
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.lines import Lines
+from sampler_bridge.plan import Group
 from sampler_bridge.recorder import Recorder
 from sampler_bridge.source import Gap, Sample, Source
+from sampler_bridge.subset import Subset
 from sampler_bridge.ticks import first_tick, next_tick
 from sampler_bridge.worker import Worker
 
@@ -38,22 +42,39 @@ class Sampler(Worker):
         self.reason: str | None = _NOT_YET
         self.gaps: Mapping[str, Gap] = {}
         self._host = host
-        self._period_ms = period_ms
         self._source = source
+        self.period_ms = period_ms
+        self.ready = Event()
         self._recorder = recorder
         self._changed = Condition()
         self._stopping = False
-        self._wanted: Mapping[str, str] = {}
-        self._names: Mapping[str, str] = {}
+        self._next: deque[tuple[int, Group | None]] = deque()
+        self._group = Group()
         self._lines = Lines(host, {})
+        self._subset = Subset({})
         self._expected = 0
+        self._looked_up: Set[str] = frozenset()
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
 
-    def plan(self, names: Mapping[str, str]) -> None:
-        """Sample these metrics from the next tick on: series names by metric."""
-        with self._changed:
-            self._wanted = dict(names)
-            self._changed.notify()
+    def prepare(self, group: Group) -> None:
+        """Start, reach the source and look these metrics up; ``ready`` says when done.
+
+        The first tick is the first after the moment that `plan` names.
+        """
+        self._group = group
+        self.start()
+
+    def knows(self, group: Group) -> bool:
+        """Whether it has looked all metrics of a group up, so that it needs no time."""
+        return group.names.keys() <= self._looked_up
+
+    def plan(self, group: Group, moment_ms: int) -> None:
+        """Sample this at all ticks after a moment."""
+        self._hand(group, moment_ms)
+
+    def end(self, moment_ms: int) -> None:
+        """Sample up to a moment, and end without being waited for."""
+        self._hand(None, moment_ms)
 
     def stop(self, seconds: float) -> None:
         """Finish the tick that runs, within ``seconds``, and end."""
@@ -62,43 +83,79 @@ class Sampler(Worker):
             self._changed.notify()
         self._thread.join(seconds)
 
+    def _hand(self, group: Group | None, moment_ms: int) -> None:
+        with self._changed:
+            self._next.append((moment_ms, group))
+            self._changed.notify()
+
     def _work(self) -> None:
-        tick_ms = first_tick(_now_ms(), self._period_ms)
+        self._take_up(self._group)
+        self._connect_when_due()
+        self._try_out()
+        self.ready.set()
+        tick_ms = first_tick(self._first_moment(), self.period_ms)
         while self._wait_for(tick_ms):
-            if _now_ms() - tick_ms <= self._period_ms // 2:
+            if _now_ms() - tick_ms <= self.period_ms // 2:
                 self._tick(tick_ms)
             else:
                 self._recorder.skip(self._expected, self.reason or LATE)
-            tick_ms, skipped = next_tick(tick_ms, _now_ms(), self._period_ms)
+            tick_ms, skipped = next_tick(tick_ms, _now_ms(), self.period_ms)
             self._recorder.skip(skipped * self._expected, self.reason or LATE)
         self._source.close()
+
+    def _first_moment(self) -> int:
+        """Wait to be given a plan, and from when on, in ms."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next or self._stopping)
+            return self._next[0][0] if self._next else _now_ms()
+
+    def _try_out(self) -> None:
+        """Fetch once for nothing: what instances are called is known from then on."""
+        with contextlib.suppress(SourceDownError):
+            self._source.fetch()
 
     def _wait_for(self, tick_ms: int) -> bool:
         """Wait for a tick, ready for it; False when there is to be none."""
         while True:
-            self._prepare()
+            self._prepare(tick_ms)
             with self._changed:
                 if self._stopping:
                     return False
+                if self._is_due(tick_ms):
+                    continue
                 seconds = (tick_ms * 1_000_000 - time.time_ns()) / 1e9
                 if seconds <= 0:
                     return True
-                if self._wanted is self._names:
-                    self._changed.wait(min(seconds, self._patience()))
+                self._changed.wait(min(seconds, self._patience()))
+
+    def _is_due(self, tick_ms: int) -> bool:
+        """Whether another plan holds for a tick."""
+        return bool(self._next) and self._next[0][0] < tick_ms
 
     def _patience(self) -> float:
         if self._source.connected:
             return _LONGEST_WAIT
         return max(self._connect_at - time.monotonic(), 0.001)
 
-    def _prepare(self) -> None:
-        """Take up a changed plan, and a source that is back."""
-        wanted = self._wanted
-        if wanted is not self._names:
-            self._names = wanted
-            self._lines = Lines(self._host, wanted)
-            self._expected = len(wanted)
-            self._source.select(list(wanted))
+    def _prepare(self, tick_ms: int) -> None:
+        """Take up the plan that holds for a tick, and a source that is back."""
+        while self._is_due(tick_ms):
+            _, group = self._next.popleft()
+            if group is None:
+                self._stopping = True
+            elif group != self._group:
+                self._take_up(group)
+        self._connect_when_due()
+
+    def _take_up(self, group: Group) -> None:
+        self._group = group
+        self._lines = Lines(self._host, group.names)
+        self._subset = Subset(group.choices)
+        self._expected = self._subset.expected(group.names)
+        self._looked_up = group.names.keys()
+        self._source.select(list(group.names))
+
+    def _connect_when_due(self) -> None:
         if not self._source.connected and time.monotonic() >= self._connect_at:
             self._connect()
 
@@ -118,16 +175,17 @@ class Sampler(Worker):
             sample = self._fetch()
         except SourceDownError as error:
             self._away(error)
-            self.gaps = {name: Gap(str(error), 1) for name in self._names}
+            self.gaps = {name: Gap(str(error), 1) for name in self._group.names}
             self._recorder.skip(self._expected, str(error))
             return
         self.reason = None
         late_ms = _now_ms() - tick_ms
-        if late_ms > self._period_ms:  # these are values of another time
+        if late_ms > self.period_ms:  # these are values of another time
             reason = SLOW_SOURCE
-            self.gaps = {name: Gap(reason, 1) for name in self._names}
-            self._recorder.skip(sample.expected, reason)
+            self.gaps = {name: Gap(reason, 1) for name in self._group.names}
+            self._recorder.skip(self._subset.of(sample).expected, reason)
             return
+        sample = self._subset.of(sample)
         text = self._lines.text(sample, tick_ms)
         self._expected = sample.expected
         self.gaps = {**text.left_out, **sample.missing}

@@ -1,12 +1,16 @@
 """The samplers of one host: one for each period of its plan."""
 
+import time
 from collections.abc import Callable, Mapping
 from threading import Lock
 
-from sampler_bridge.plan import Plan
+from sampler_bridge.plan import Group, Plan
 from sampler_bridge.recorder import Recorder
 from sampler_bridge.sampler import Sampler
 from sampler_bridge.source import Gap, Source
+
+# How long a new sampler may take to look its metrics up before all others go on.
+_READY_SECONDS = 2.0
 
 
 class Samplers:
@@ -23,19 +27,48 @@ class Samplers:
         self._recorder = recorder
         self._lock = Lock()
         self._running: dict[int, Sampler] = {}
+        self._stopped = False
 
     def apply(self, plan: Plan) -> None:
-        """Sample this plan from the next tick on."""
-        periods = plan.periods()
+        """Sample this plan from one moment on, the same for all samplers.
+
+        A period that is new, or has new metrics, gets a new sampler, made ready before
+        that moment; one that ends works until it. So a series that goes from one to
+        another misses no tick and has none twice.
+        """
+        groups = plan.groups()
         with self._lock:
-            for period_ms in self._running.keys() - periods.keys():
-                self._running.pop(period_ms).stop(0.0)
-            for period_ms, names in periods.items():
-                self._sampler(period_ms).plan(names)
+            old = dict(self._running)
+        new = {
+            period_ms: self._new(period_ms)
+            for period_ms, group in groups.items()
+            if period_ms not in old or not old[period_ms].knows(group)
+        }
+        self._make_ready(new, groups)
+        moment_ms = time.time_ns() // 1_000_000
+        with self._lock:
+            if self._stopped:
+                return
+            self._running = {ms: new.get(ms) or old[ms] for ms in groups}
+            for period_ms, sampler in self._running.items():
+                sampler.plan(groups[period_ms], moment_ms)
+            for period_ms, sampler in old.items():
+                if self._running.get(period_ms) is not sampler:
+                    sampler.end(moment_ms)
+
+    def _make_ready(
+        self, new: Mapping[int, Sampler], groups: Mapping[int, Group]
+    ) -> None:
+        for period_ms, sampler in new.items():
+            sampler.prepare(groups[period_ms])
+        deadline = time.monotonic() + _READY_SECONDS
+        for sampler in new.values():
+            sampler.ready.wait(max(0.0, deadline - time.monotonic()))
 
     def stop(self, seconds: float) -> None:
         """Finish the running ticks, each within ``seconds``, and end."""
         with self._lock:
+            self._stopped = True
             for sampler in self._running.values():
                 sampler.stop(seconds)
 
@@ -64,11 +97,5 @@ class Samplers:
                 for metric, gap in sampler.gaps.items()
             }
 
-    def _sampler(self, period_ms: int) -> Sampler:
-        sampler = self._running.get(period_ms)
-        if sampler is None:
-            source = self._new_source()
-            sampler = Sampler(self._host, period_ms, source, self._recorder)
-            self._running[period_ms] = sampler
-            sampler.start()
-        return sampler
+    def _new(self, period_ms: int) -> Sampler:
+        return Sampler(self._host, period_ms, self._new_source(), self._recorder)

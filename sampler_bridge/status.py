@@ -46,7 +46,7 @@ def _plan(reading: Reading, graph: str) -> dict[str, Any]:
     return {
         "graph": graph,
         "read_at": None if reading.read_at is None else _iso(reading.read_at),
-        "metrics": len(reading.plan.metrics),
+        "metrics": len(reading.plan.names),
         "source": reading.source,
         "reason": reading.reason,
     }

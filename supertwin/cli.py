@@ -43,6 +43,7 @@ _LATER = {
     "diff": "supertwin.cli_fleet:diff_command",
     "open": "supertwin.cli_fleet:open_command",
     "remove": "supertwin.cli_fleet:remove_command",
+    "sample": "supertwin.cli_sample:sample_group",
     "compact": "supertwin.cli_services:compact_command",
 }
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.describe.plan import MONITOR
 from ingest.description import describe
 from ingest.hwloc.topology_file import keep_topology
 from ingest.load.catalogues import read_catalogues
@@ -144,7 +145,7 @@ def read_twin(settings: Settings, host: str) -> Twin | None:
         return Twin(
             host=host,
             **{name: hosts[0][name] for name in _COUNTS},
-            monitored=len(_rows(endpoint, "telemetry/plan", host=host)),
+            monitored=len(_rows(endpoint, "telemetry/plan", host=host, plan=MONITOR)),
             **_triples(Iris(settings.base), host, endpoint),
             gaps={row["source"]: row["reason"] for row in gaps},
         )

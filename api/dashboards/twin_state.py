@@ -15,12 +15,13 @@ class TwinState:
     """What changes whenever the twin of a host, or the list of hosts, is published.
 
     ``hosts``: for each name the probe that saw the host last, and the digest of what it
-    found. ``plans``: of one host, the metrics sampled and their periods in seconds.
+    found. ``plans``: of one host, the metrics sampled, their periods in seconds, and
+    whether of some instances only.
     ``sizes``: how much is sampled by them, and how many metrics are in the catalogue.
     """
 
     hosts: tuple[tuple[str, str, str], ...]
-    plans: frozenset[tuple[str, float]] = field(default=frozenset())
+    plans: frozenset[tuple[str, float, bool]] = field(default=frozenset())
     sizes: tuple[str, ...] = ()
 
     @property
@@ -29,11 +30,19 @@ class TwinState:
         return sorted({name for name, _, _ in self.hosts})
 
     def periods(self) -> dict[str, float]:
-        """Seconds between two samples of each metric, at the finest that is planned."""
-        found: dict[str, float] = {}
-        for metric, period in self.plans:
-            found[metric] = min(period, found.get(metric, period))
-        return found
+        """Seconds between two samples of each metric, which all its series have.
+
+        The finest that is planned for all instances; some may have it finer. Where all
+        plans are of some instances, the coarsest.
+        """
+        finest: dict[str, float] = {}
+        coarsest: dict[str, float] = {}
+        for metric, period, some in self.plans:
+            if some:
+                coarsest[metric] = max(period, coarsest.get(metric, period))
+            else:
+                finest[metric] = min(period, finest.get(metric, period))
+        return coarsest | finest
 
 
 async def read_state(graph: GraphStore, iris: Iris, host: str) -> TwinState:
@@ -45,13 +54,14 @@ async def read_state(graph: GraphStore, iris: Iris, host: str) -> TwinState:
     hosts = sorted({_host(row, host) for row in rows if "name" in row})
     return TwinState(
         hosts=tuple(hosts),
-        plans=frozenset(
-            (row["metric"].value, float(row["period"].value))
-            for row in rows
-            if "metric" in row
-        ),
+        plans=frozenset(_plan(row) for row in rows if "metric" in row),
         sizes=tuple(sorted(row["size"].value for row in rows if "size" in row)),
     )
+
+
+def _plan(row: Row) -> tuple[str, float, bool]:
+    metric, period, some = (row[key].value for key in ("metric", "period", "some"))
+    return metric, float(period), some == "true"
 
 
 def _host(row: Row, host: str) -> tuple[str, str, str]:
@@ -72,12 +82,13 @@ def _query(iris: Iris, host: str) -> str:
         node, plans = iri_term(iris.host(host)), iri_term(iris.plans_graph(host))
         parts += [
             f"{{ ?plan st:ofHost {node} ; st:samples/st:samplerName ?metric ; "
-            "st:period ?period }",
+            "st:period ?period "
+            "BIND (EXISTS { ?plan st:samplesInstance ?name0 } AS ?some) }",
             _size("sampled", f"GRAPH {plans} {{ ?series st:sampledBy ?plan }}"),
             _size("metrics", "?one a st:Metric"),
         ]
     return (
-        f"{_PREFIXES}SELECT ?name ?probe ?digest ?metric ?period ?size "
+        f"{_PREFIXES}SELECT ?name ?probe ?digest ?metric ?period ?some ?size "
         f"{{ {' UNION '.join(parts)} }}"
     )
 

@@ -1,4 +1,4 @@
-"""The monitor plan of a host, and the telemetry that it samples."""
+"""Plans of a host, and the telemetry that they sample; the monitor plan first."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -27,26 +27,65 @@ def describe_plan(
     domains = {
         metric["name"]: metric["indom"] for metric in (pcp or {}).get("metrics", [])
     }
+    node = iris.host(host)
     for name in monitored:
         if name in metrics:
-            plan = _plan(triples, iris, host, name, metrics[name])
-            for instance in _instances(pcp or {}, domains[name]):
-                _telemetry(
-                    triples, iris, host, name, instance, metrics[name], plan, components
-                )
+            instances = {
+                instance: component_of(instance or "", components, node)
+                for instance in _instances(pcp or {}, domains[name])
+            }
+            describe_sampling(
+                triples,
+                iris,
+                host,
+                MONITOR,
+                MONITOR_PERIOD,
+                name,
+                metrics[name],
+                instances,
+            )
 
 
-def _plan(triples: Triples, iris: Iris, host: str, name: str, metric: URIRef) -> URIRef:
-    return triples.node(
-        iris.component(host, "plan", f"{MONITOR}.{name}"),
+def describe_sampling(
+    triples: Triples,
+    iris: Iris,
+    host: str,
+    plan_name: str,
+    period: float,
+    name: str,
+    metric: URIRef,
+    instances: Mapping[Any, URIRef],
+) -> URIRef:
+    """One metric of a plan at a period (seconds), and its series; the plan's node.
+
+    `instances` are the components of those that the graph knows; the one of a metric
+    without instances is None.
+    """
+    plan = triples.node(
+        iris.component(host, "plan", f"{plan_name}.{name}"),
         ST.SamplingPlan,
         {
-            ST.planName: MONITOR,
+            ST.planName: plan_name,
             ST.ofHost: iris.host(host),
             ST.samples: metric,
-            ST.period: MONITOR_PERIOD,
+            ST.period: period,
         },
     )
+    for instance, component in instances.items():
+        triples.node(
+            iris.telemetry(host, name, instance),
+            ST.SWTelemetry,
+            {
+                ST.ofMetric: metric,
+                ST.samplerName: name,
+                ST.dbName: series_name(name),
+                ST.instname: instance,
+                ST.ofComponent: component,
+                ST.ofHost: iris.host(host),
+                ST.sampledBy: plan,
+            },
+        )
+    return plan
 
 
 def _instances(pcp: dict[str, Any], domain: str | None) -> list[str | None]:
@@ -55,29 +94,3 @@ def _instances(pcp: dict[str, Any], domain: str | None) -> list[str | None]:
         return [None]
     entry = pcp["indoms"].get(domain) or {"instances": []}
     return [name for name, _ in entry["instances"]]
-
-
-def _telemetry(
-    triples: Triples,
-    iris: Iris,
-    host: str,
-    name: str,
-    instance: str | None,
-    metric: URIRef,
-    plan: URIRef,
-    components: Mapping[str, URIRef],
-) -> None:
-    node = iris.host(host)
-    triples.node(
-        iris.telemetry(host, name, instance),
-        ST.SWTelemetry,
-        {
-            ST.ofMetric: metric,
-            ST.samplerName: name,
-            ST.dbName: series_name(name),
-            ST.instname: instance,
-            ST.ofComponent: component_of(instance or "", components, node),
-            ST.ofHost: node,
-            ST.sampledBy: plan,
-        },
-    )

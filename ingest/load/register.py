@@ -147,7 +147,15 @@ def remembered(
 def forgotten(iris: Iris, host: str) -> str:
     """One SPARQL Update: the host is in the twin no more."""
     graphs = (iris.twin_graph(host), iris.plans_graph(host), iris.register_graph(host))
-    return " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
+    drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
+    # Plans that were added have graphs of their own, below that of the host's plans.
+    added = Literal(f"{iris.plans_graph(host)}/").n3()
+    return f"""DELETE {{ GRAPH ?graph {{ ?s ?p ?o }} }} WHERE {{
+      {{ SELECT DISTINCT ?graph {{
+        GRAPH ?graph {{ ?plan <{ST.ofHost}> <{iris.host(host)}> ; <{ST.planName}> ?n }}
+        FILTER (STRSTARTS(STR(?graph), {added})) }} }}
+      GRAPH ?graph {{ ?s ?p ?o }} }} ;
+    {drops}"""
 
 
 def _replaced(iris: Iris, host: str, link: URIRef, values: list[str]) -> str:

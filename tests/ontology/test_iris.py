@@ -135,6 +135,7 @@ def test_iris_are_valid_and_keep_their_path(host: str, id_: str) -> None:
         (IRIS.pmu_event("spr", "A:B"), "/pmu/spr/A~3AB"),
         (IRIS.twin_graph("n1"), "/graph/twin/n1"),
         (IRIS.plans_graph("n1"), "/graph/plans/n1"),
+        (IRIS.plan_graph("n1", "fast"), "/graph/plans/n1/fast"),
         (IRIS.pmu_graph("spr"), "/graph/pmu/spr"),
         (IRIS.metrics_graph, "/graph/metrics"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sampler_bridge.errors import MonitorError
 from sampler_bridge.monitor import MONITOR_FILE, load_monitor, plan_names
-from sampler_bridge.plan import Plan, Planned, load_plan, make_plan, save_plan
+from sampler_bridge.plan import Group, Plan, Planned, load_plan, make_plan, save_plan
 from tests.servers import Pmcd
 
 
@@ -49,7 +49,7 @@ def test_a_bad_series_name_is_refused(series: str) -> None:
 
 def test_the_finest_of_several_plans_holds() -> None:
     plan = make_plan([row("a", 5), row("a", 1), row("a", 2), row("b", 5)])
-    assert plan.periods() == {1000: {"a": "a"}, 5000: {"b": "b"}}
+    assert plan.groups() == {1000: Group({"a": "a"}), 5000: Group({"b": "b"})}
 
 
 def test_two_metrics_of_one_series_name_are_not_mixed() -> None:
@@ -59,7 +59,10 @@ def test_two_metrics_of_one_series_name_are_not_mixed() -> None:
 
 
 def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
-    plan = make_plan([row("a"), row("b", 0)])
+    some = {**row("c", 5), "some": True, "instname": "x\ny"}
+    fine = {**row("c"), "some": True, "instname": "z"}
+    plan = make_plan([row("a"), row("b", 0), some, fine, row("c", 9)])
+    assert len(plan.metrics) == 4
     save_plan(tmp_path / "plan.json", plan)
     assert load_plan(tmp_path / "plan.json") == plan
 
@@ -93,6 +96,11 @@ def whole(*rows: object, **changed: object) -> str:
         whole({**ROW, "period_ms": 10**30}),
         whole({**ROW, "period_ms": 0.5}),
         whole({**ROW, "period_ms": "1000"}),
+        whole({**ROW, "only": 7}),
+        whole({**ROW, "only": [7]}),
+        whole({**ROW, "but": None}),
+        whole(ROW, {**ROW, "only": ["x"]}),
+        whole(ROW, {**ROW, "period_ms": 10, "series": "c"}),
     ],
     ids=lambda text: ascii(text[:30] + text[-30:]),
 )

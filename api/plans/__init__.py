@@ -1,0 +1,1 @@
+"""``/plans``: what is sampled, and how often."""

@@ -1,0 +1,84 @@
+"""``/plans``: the sampling plans of one host, or of all. The API only reads them."""
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+
+from api import formats, nodes
+from api.connection import while_connected
+from api.negotiation import negotiate
+from api.services import Services, Use
+from api.sparql import response
+from api.twin import unknown_host
+from api.web import pages
+from ontology.iris import IdError
+from queries.catalogue import saved_query
+from queries.endpoint import JSON_RESULTS
+from queries.results import read_rows
+
+router = APIRouter(tags=["Telemetry"])
+
+_WHAT = "plans are served as JSON and HTML"
+
+
+@router.get(
+    "/plans",
+    summary="What is sampled, and how often",
+    response_class=Response,
+    responses={404: {"description": "An unknown host"}},
+)
+async def plans(
+    request: Request,
+    services: Use,
+    host: Annotated[
+        str, Query(max_length=300, description="Host name; all without it")
+    ] = "",
+) -> Response:
+    """Each plan by name: period in seconds, metrics, and of which instances.
+
+    `instances` is null where all are sampled. `supertwin sample` changes them.
+    """
+    accept = request.headers.getlist("accept")
+    media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
+    found = await while_connected(request, _plans(services, host))
+    if media_type == formats.HTML:
+        return pages.page(
+            "plans.html",
+            request,
+            services.settings.base,
+            title=f"Plans of {host}" if host else "Plans",
+            plans=found,
+        )
+    return response(orjson.dumps(found), formats.JSON)
+
+
+async def _plans(services: Services, host: str) -> list[dict[str, Any]]:
+    if host:
+        await _check_known(services, host)
+    text = saved_query("telemetry/plans").bind({"host": host or None})
+    rows = read_rows(await services.graph.query(text, JSON_RESULTS))
+    return [
+        _plan(services, dict(zip(rows.columns, row, strict=True)))
+        for row in rows.values()
+    ]
+
+
+async def _check_known(services: Services, host: str) -> None:
+    known = await nodes.hosts(services.graph)
+    try:
+        node = services.iris.host(host)
+    except IdError:
+        raise unknown_host(host, known) from None
+    if (node, None, None) not in known:
+        raise unknown_host(host, known)
+
+
+def _plan(services: Services, row: dict[str, Any]) -> dict[str, Any]:
+    given = row["parameters"]
+    return {
+        **row,
+        "period": float(row["period"]),
+        "parameters": orjson.loads(given) if given else None,
+        "node": str(services.iris.host(row["host"])),
+    }

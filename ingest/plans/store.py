@@ -1,0 +1,153 @@
+"""Plans of a host in the graph store: add one, take one out.
+
+Each has a named graph of its own, so that it comes and goes in one transaction and
+outlives the next probe of its host.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from rdflib import Graph, Literal, URIRef
+from rdflib.term import Node
+
+from ingest.describe.plan import MONITOR, describe_sampling
+from ingest.errors import PlanRequestError
+from ingest.plans.instances import Sampled, sampled
+from ingest.plans.request import PlanRequest, check_plan_name, check_request
+from ingest.triples import Triples, insertion
+from ontology.iris import IdError, Iris
+from ontology.terms import ST
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from shapes.validate import Elsewhere, validate
+from shapes.wording import short
+
+
+def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
+    """Write a plan; the answer is what it samples.
+
+    Raises PlanRequestError where it cannot be; nothing is written then.
+    """
+    check_request(request)
+    check_host(request.host, twin, iris)
+    if request.name in plan_names(request.host, twin):
+        raise PlanRequestError(
+            f"{request.host} has a plan {request.name} already: give another name, or "
+            "remove it first"
+        )
+    metrics = sampled(request, iris.host(request.host), twin)
+    triples = _described(request, metrics, iris)
+    _check_shapes(request, triples, twin)
+    twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
+    return metrics
+
+
+def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
+    """Take a plan out, with its telemetry; raises PlanRequestError."""
+    check_host(host, twin, iris)
+    check_plan_name(name)
+    names = plan_names(host, twin)
+    if name not in names:
+        near = get_close_matches(name, names, n=3) or names
+        known = f"it has {', '.join(near)}" if near else "it has none"
+        raise PlanRequestError(f"{host} has no plan {name}; {known}")
+    twin.update(_removal(host, name, iris))
+
+
+def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
+    """Raise PlanRequestError for a host that has no twin."""
+    try:
+        node = iris.host(host)
+    except IdError as error:
+        raise PlanRequestError(f"no host {host!r}: {error}") from None
+    if not twin.ask(f"ASK {{ <{node}> a <{ST.ComputeNode}> }}"):
+        rows = twin.select(saved_query("inventory/hosts").bind({}))
+        known = [str(row[rows.columns.index("host")]) for row in rows.values()]
+        near = get_close_matches(host[:100], known, n=3) or known[:5]
+        hint = f"the twin has {', '.join(near)}" if near else "the twin has none"
+        raise PlanRequestError(f"no host {host[:100]!r}: {hint}")
+
+
+def plan_names(host: str, twin: Endpoint) -> list[str]:
+    """The names of all plans of a host, sorted."""
+    rows = twin.select(saved_query("telemetry/plans").bind({"host": host}))
+    place = rows.columns.index("plan")
+    return sorted({str(row[place]) for row in rows.values()})
+
+
+def free_name(names: Sequence[str]) -> str:
+    """The first of plan-1, plan-2 … that no plan has."""
+    taken = {*names, MONITOR}
+    return next(
+        name
+        for name in (f"plan-{number}" for number in range(1, len(taken) + 2))
+        if name not in taken
+    )
+
+
+def _described(request: PlanRequest, metrics: Sequence[Sampled], iris: Iris) -> Triples:
+    triples = Triples()
+    given = json.dumps(dict(sorted(request.parameters.items())), ensure_ascii=False)
+    for metric in metrics:
+        plan = describe_sampling(
+            triples,
+            iris,
+            request.host,
+            request.name,
+            request.period_ms / 1000,
+            metric.name,
+            metric.iri,
+            metric.known,
+        )
+        triples.link(
+            plan,
+            {
+                ST.samplesInstance: metric.instances,
+                ST.instancesFrom: request.query,
+                ST.queryParameters: given if request.query else None,
+            },
+        )
+    return triples
+
+
+def _check_shapes(request: PlanRequest, triples: Triples, twin: Endpoint) -> None:
+    """Raise PlanRequestError for what the shapes refuse.
+
+    Host, metrics and components stand in the store, validated before: of them their
+    classes are read, and nothing is said.
+    """
+    own = {subject for subject, _, _ in triples}
+    classes = _classes({o for _, _, o in triples if isinstance(o, URIRef)} - own, twin)
+    held: dict[Node, set[Node]] = defaultdict(set)
+    for node, _, class_ in classes:
+        held[class_].add(node)
+    report = validate(triples, Elsewhere(held, lambda: classes))
+    named = tuple(f"{short(subject)} " for subject in own)
+    faults = [line for line in report.lines if line.startswith(named)]
+    if faults:
+        raise PlanRequestError(
+            f"plan {request.name} cannot be written as it is: {faults[0]}"
+        )
+
+
+def _classes(nodes: Iterable[URIRef], twin: Endpoint) -> Graph:
+    values = " ".join(f"<{node}>" for node in nodes)
+    return twin.construct(
+        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
+    )
+
+
+def _removal(host: str, name: str, iris: Iris) -> str:
+    """Also of a plan that came with an imported twin, which shares one graph."""
+    shared, own = iris.plans_graph(host), iris.plan_graph(host, name)
+    is_it = f"?plan <{ST.planName}> {Literal(name).n3()}"
+    return f"""DROP SILENT GRAPH <{own}> ;
+    WITH <{shared}> DELETE {{ ?series ?p ?o }} WHERE {{
+      {is_it} . ?series <{ST.sampledBy}> ?plan ; ?p ?o
+      FILTER NOT EXISTS {{ ?series <{ST.sampledBy}> ?other FILTER (?other != ?plan) }}
+    }} ;
+    WITH <{shared}> DELETE {{ ?series <{ST.sampledBy}> ?plan }} WHERE {{
+      {is_it} . ?series <{ST.sampledBy}> ?plan }} ;
+    WITH <{shared}> DELETE {{ ?plan ?p ?o }} WHERE {{ {is_it} ; ?p ?o }}"""

@@ -1,0 +1,57 @@
+"""Which instances of a metric are sampled at which period."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ontology.texts import writable
+
+Some = frozenset[str]
+
+
+class Choice(NamedTuple):
+    """Instances of a metric: those in ``only`` (None: all), without those in ``but``.
+
+    Names are as the graph has them, without control characters.
+    """
+
+    only: Some | None = None
+    but: Some = frozenset()
+
+    @property
+    def is_all(self) -> bool:
+        """Whether no instance is left out."""
+        return self.only is None and not self.but
+
+    def has(self, instance: str | None) -> bool:
+        """Whether an instance, by PCP's name, is one of them."""
+        name = "" if instance is None else writable(instance)
+        return (self.only is None or name in self.only) and name not in self.but
+
+
+ALL = Choice()
+
+
+class Wish(NamedTuple):
+    """What one plan asks of a metric; ``instances`` is None for all of them."""
+
+    period_ms: int
+    instances: Some | None = None
+
+
+def finest(wishes: Iterable[Wish]) -> list[tuple[int, Choice]]:
+    """Each instance once, at the finest period that any plan asks for it, in ms."""
+    by_period: dict[int, list[Some | None]] = defaultdict(list)
+    for wish in wishes:
+        by_period[wish.period_ms].append(wish.instances)
+    found: list[tuple[int, Choice]] = []
+    taken: Some = frozenset()
+    for period_ms, asked in sorted(by_period.items()):
+        named = [some for some in asked if some is not None]
+        if len(named) < len(asked):
+            return [*found, (period_ms, Choice(None, taken))]
+        fresh = frozenset[str]().union(*named) - taken
+        if fresh:
+            found.append((period_ms, Choice(fresh)))
+            taken |= fresh
+    return found

@@ -1,0 +1,127 @@
+"""`supertwin sample add`, `remove` and `list`: what is sampled, and how often."""
+
+import click
+
+from ingest.errors import PlanRequestError
+from ingest.plans.request import PlanRequest, parse_period
+from supertwin import sampling
+from supertwin.cli_host import HOST
+from supertwin.cli_queries import as_csv, as_json, as_table
+from supertwin.settings import Settings
+
+_FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
+_HOST = click.option(
+    "--host", type=HOST, default=None, help="Name of the host; else this one."
+)
+
+
+@click.group("sample")
+def sample_group() -> None:
+    """Say what is sampled, and how often, while the bridge runs."""
+
+
+@sample_group.command("add")
+@click.argument("metrics", metavar="METRIC…", nargs=-1, required=True)
+@click.option(
+    "--period", required=True, help="Time between two samples: 1ms to 1h, such as 10ms."
+)
+@click.option(
+    "--query",
+    default="",
+    metavar="NAME",
+    help="Saved query whose components are sampled, such as topology/socket-threads.",
+)
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="K=V",
+    help="A parameter of the query; several times for several.",
+)
+@click.option(
+    "--instance",
+    "instances",
+    multiple=True,
+    metavar="NAME",
+    help="Instance that is sampled; several times for several.",
+)
+@click.option(
+    "--plan", "name", default=None, metavar="NAME", help="Its name; else plan-1, …"
+)
+@_HOST
+def add_command(
+    metrics: tuple[str, ...],
+    period: str,
+    query: str,
+    params: tuple[str, ...],
+    instances: tuple[str, ...],
+    name: str | None,
+    host: str | None,
+) -> None:
+    """Sample metrics, named as in PCP, under a new plan.
+
+    Without --query or --instance all instances are sampled. Where two plans name one
+    series it is sampled at the finer period. No other plan loses a tick.
+    """
+    settings = Settings()
+    if name == "":
+        raise click.UsageError("--plan is empty: give a name, or leave it out")
+    request = PlanRequest(
+        host or settings.host,
+        name or "",
+        metrics,
+        parse_period(period),
+        query,
+        _parameters(params),
+        instances,
+    )
+    added = sampling.add(settings, request, _progress)
+    noun = "metric" if len(added.metrics) == 1 else "metrics"
+    some = max((len(metric.instances) for metric in added.metrics), default=0)
+    of = f", {some} instances of each" if some else ""
+    click.echo(f"{added.name}: {len(added.metrics)} {noun} every {period}{of}")
+    if not added.noticed:
+        _progress("no bridge runs here: it is sampled when one does")
+
+
+@sample_group.command("remove")
+@click.argument("name", metavar="PLAN")
+@_HOST
+def remove_command(name: str, host: str | None) -> None:
+    """Take a plan out; what another plan names goes on at that one's period."""
+    settings = Settings()
+    asked = host or settings.host
+    sampling.remove(settings, asked, name, _progress)
+    click.echo(f"{name} is removed from {asked}")
+
+
+@sample_group.command("list")
+@_HOST
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice([*_FORMATS]),
+    default="table",
+    help="How to print the answer.",
+)
+def list_command(host: str | None, output: str) -> None:
+    """The plans of a host with periods (seconds) and how much they sample."""
+    settings = Settings()
+    rows = sampling.listed(settings, host or settings.host)
+    click.echo(_FORMATS[output](rows), nl=False)
+
+
+def _parameters(pairs: tuple[str, ...]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise PlanRequestError(f"--param {pair!r} is no K=V: write socket=0")
+        if key in given:
+            raise PlanRequestError(f"--param {key} is given twice: give it once")
+        given[key] = value
+    return given
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,60 @@
+"""Plans of a host, added and taken out while the bridge samples: CLI and API."""
+
+from dataclasses import dataclass, replace
+
+from ingest.plans.instances import Sampled
+from ingest.plans.request import PlanRequest
+from ingest.plans.store import add_plan, check_host, free_name, plan_names, remove_plan
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from queries.results import Rows
+from sampler_bridge.nudge import nudge
+from supertwin.loading import Progress, dataset, writing
+from supertwin.settings import Settings
+
+
+@dataclass(frozen=True)
+class Added:
+    """A plan that was written; ``noticed`` tells whether a bridge was told."""
+
+    name: str
+    metrics: list[Sampled]
+    noticed: bool
+
+
+def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
+    """Write a plan, under the first free name where it has none, and tell the bridge.
+
+    Raises PlanRequestError where it cannot be; nothing is changed then.
+    """
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(request.host, twin, iris)
+        with writing(settings, request.host, progress):
+            if not request.name:
+                name = free_name(plan_names(request.host, twin))
+                request = replace(request, name=name)
+            metrics = add_plan(request, twin, iris)
+    return Added(request.name, metrics, _nudge(settings))
+
+
+def remove(settings: Settings, host: str, name: str, progress: Progress) -> None:
+    """Take a plan out and tell the bridge; raises PlanRequestError."""
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, iris)
+        with writing(settings, host, progress):
+            remove_plan(host, name, twin, iris)
+    _nudge(settings)
+
+
+def listed(settings: Settings, host: str) -> Rows:
+    """The plans of a host; raises PlanRequestError."""
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, iris)
+        return twin.select(saved_query("telemetry/plans").bind({"host": host}))
+
+
+def _nudge(settings: Settings) -> bool:
+    return nudge(settings.home / "bridge")

@@ -1,0 +1,60 @@
+"""Samples of some instances, and what is said of those that are not there."""
+
+import numpy as np
+
+from sampler_bridge.choice import Choice
+from sampler_bridge.source import Column, Gap, Sample, Series
+from sampler_bridge.subset import ABSENT, Subset
+
+CPUS = tuple(Series("cpu", f"cpu{number}") for number in range(4))
+BOTH = (*CPUS, Series("load", None))
+
+
+def sample(series: tuple[Series, ...] = BOTH, **missing: Gap) -> Sample:
+    values = np.arange(len(series), dtype=np.uint64)
+    return Sample((Column(series, values),), missing)
+
+
+def kept(found: Sample) -> dict[Series, int]:
+    return {
+        series: int(value)
+        for column in found.columns
+        for series, value in zip(column.series, column.values, strict=True)
+    }
+
+
+def test_without_choices_a_sample_is_left_as_it_is() -> None:
+    whole = sample()
+    assert Subset({}).of(whole) is whole
+
+
+def test_only_and_but_part_a_metric_and_leave_the_others() -> None:
+    names = frozenset({"cpu1", "cpu3"})
+    fine, coarse = Subset({"cpu": Choice(names)}), Subset({"cpu": Choice(None, names)})
+    assert kept(fine.of(sample(CPUS))) == {CPUS[1]: 1, CPUS[3]: 3}
+    assert kept(coarse.of(sample())) == {CPUS[0]: 0, CPUS[2]: 2, BOTH[4]: 4}
+
+
+def test_the_series_of_a_column_stay_the_same_object() -> None:
+    subset = Subset({"cpu": Choice(frozenset({"cpu0"}))})
+    first, second = subset.of(sample()), subset.of(sample())
+    assert first.columns[0].series is second.columns[0].series
+    other = subset.of(sample(CPUS[2:]))
+    assert kept(other) == {}
+
+
+def test_a_named_instance_that_is_not_there_is_a_gap() -> None:
+    subset = Subset({"cpu": Choice(frozenset({"cpu0", "cpu8", "cpu9"}))})
+    assert subset.expected(["cpu", "load"]) == 4
+    found = subset.of(sample())
+    assert found.missing == {"cpu": Gap(ABSENT, 2)}
+    assert found.expected == 4
+
+
+def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
+    down = Gap("no permission", 4)
+    only = Subset({"cpu": Choice(frozenset({"cpu0"}))})
+    assert only.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 1)}
+    but = Subset({"cpu": Choice(None, frozenset({"cpu0"}))})
+    but.of(sample())
+    assert but.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 3)}
