@@ -135,6 +135,7 @@ class Bridge:
             stopped=stopped,
             reading=self._plan.reading,
             samplers=self._samplers,
+            own=self._own,
             figures=counts,
             log=self._log,
             store=self._writer.state,

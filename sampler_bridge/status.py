@@ -12,6 +12,7 @@ from sampler_bridge.cost import Cost
 from sampler_bridge.graph_plan import Reading
 from sampler_bridge.log import Log
 from sampler_bridge.samplers import Samplers
+from sampler_bridge.source import Gap
 from sampler_bridge.writer import StoreState
 
 
@@ -24,6 +25,7 @@ def status_document(
     stopped: float | None,
     reading: Reading,
     samplers: Samplers,
+    own: Samplers,
     figures: Mapping[str, Any],
     log: Log,
     store: StoreState,
@@ -40,7 +42,7 @@ def status_document(
         **figures,
         "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
         "store": store._asdict(),
-        "metrics": _without_values(reading, samplers),
+        "metrics": _without_values(reading, {**samplers.gaps, **own.gaps}),
     }
 
 
@@ -81,8 +83,10 @@ def _plan(reading: Reading, graph: str) -> dict[str, Any]:
     }
 
 
-def _without_values(reading: Reading, samplers: Samplers) -> dict[str, dict[str, str]]:
-    reasons = {metric: gap.reason for metric, gap in samplers.gaps.items()}
+def _without_values(
+    reading: Reading, gaps: Mapping[str, Gap]
+) -> dict[str, dict[str, str]]:
+    reasons = {metric: gap.reason for metric, gap in gaps.items()}
     reasons |= reading.plan.refused
     return {metric: {"reason": reasons[metric]} for metric in sorted(reasons)}
 
