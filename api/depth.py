@@ -4,6 +4,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+from anyio import to_thread
+
 from api.services import Services
 from api.store import StoreError
 from api.verdict import Counter, Evidence
@@ -57,7 +59,11 @@ async def _near(services: Services, found: Evidence) -> tuple[str, ...]:
     rows = await _rows(services, "why/metric-names", host=found.host)
     names = [str(name) for (name,) in rows]
     below = [name for name in names if name.startswith(f"{found.metric}.")]
-    return tuple(below[:_MOST_NAMES] or get_close_matches(found.metric, names))
+    if below:
+        return tuple(below[:_MOST_NAMES])
+    # Thousands of names take a while, in which the API answers others.
+    like = await to_thread.run_sync(get_close_matches, found.metric, names, _MOST_NAMES)
+    return tuple(like)
 
 
 async def _rows(services: Services, query: str, **params: str) -> list[list[Any]]:

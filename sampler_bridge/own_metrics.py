@@ -1,6 +1,6 @@
 """What the bridge can be sampled for: its own account and cost, described as PCP's are.
 
-An agent of our own in all but the protocol: a plan in the graph names these metrics as
+No agent of PCP is behind them, and yet a plan in the graph names these metrics as
 it names PCP's, and so do queries, dashboards and the account itself.
 """
 
@@ -10,8 +10,8 @@ from sampler_bridge.cost import QUANTILES
 from sampler_bridge.reasons import WORDS
 
 PREFIX = "supertwin.bridge."
-AGENT = "sampler_bridge"
-REASONS, SHARES = "supertwin.reason", "supertwin.quantile"
+# Of no agent of PCP, whose numbers end at 511.
+REASONS, SHARES = "512.0", "512.1"
 DOMAINS = {REASONS: WORDS, SHARES: tuple(QUANTILES)}
 
 
@@ -82,10 +82,9 @@ def with_own(pcp: dict[str, Any]) -> dict[str, Any]:
         **pcp,
         "metrics": [*pcp["metrics"], *map(_fact, OWN_METRICS)],
         "indoms": {**pcp["indoms"], **domains},
-        "pmdas": {**(pcp.get("pmdas") or {}), AGENT: AGENT},
     }
 
 
 def _fact(metric: OwnMetric) -> dict[str, Any]:
     found = metric._asdict()
-    return {**found, "indom": found.pop("domain"), "pmid": AGENT}
+    return {**found, "indom": found.pop("domain"), "pmid": "512"}

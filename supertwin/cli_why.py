@@ -48,7 +48,8 @@ async def _ask(settings: Settings, host: str, metric: str, instance: str | None)
 
 
 def _lines(found: Why) -> list[str]:
-    series = " ".join(filter(None, (found.host, found.metric, found.instance)))
+    names = filter(None, (found.host, found.metric, found.instance))
+    series = " ".join(name if name.isprintable() else repr(name) for name in names)
     lines = [f"{series}: {found.verdict}", f"  {found.reason}"]
     if found.plan:
         lines.append(f"  plan        {', '.join(found.plan)}, every {found.period:g} s")

@@ -120,8 +120,8 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     assert absence["reason"] == DIED
     assert 2 <= absence["seconds"] <= time.time() - dead + 2
     values = store.values()
-    each_tick = before["expected"] / (len(values["kernel_all_pswitch"]) or 1)
-    assert absence["points"] > 0.3 * each_tick
+    due = absence["seconds"] / PERIOD * len(values)
+    assert 0.4 * due < absence["points"] < 1.3 * due
     assert (
         values[f"{NAME}uncounted"][max(values[f"{NAME}uncounted"])]
         == (absence["seconds"])

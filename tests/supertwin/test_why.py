@@ -110,7 +110,7 @@ def test_as_json_it_is_what_the_api_answers(why: Why) -> None:
         (["", CPU], "name"),
         (["n1", ""], "METRIC is empty"),
         (["n1", CPU, ""], "INSTANCE is empty"),
-        (["n1", "a\x01b"], "a control character"),
+        (["n1", "\udcff"], "expected a text"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(
