@@ -29,6 +29,17 @@ class Bridge:
         """The host that it samples, empty when unknown."""
         return str(self.status.get("host") or "")
 
+    def samples(self, host: str) -> bool:
+        """Whether it samples a host, as far as it says."""
+        return self.host in ("", host)
+
+    @property
+    def waiting(self) -> int:
+        """Points in its log that the store has not taken yet."""
+        queue = self.status.get("queue")
+        points = queue.get("points") if isinstance(queue, dict) else None
+        return points if isinstance(points, int) else 0
+
     @property
     def pcp_reason(self) -> str:
         """Why PMCD gives nothing, empty when it is connected."""

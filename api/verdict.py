@@ -5,15 +5,39 @@ from dataclasses import dataclass
 from api.bridge import Bridge
 from api.store import Sample
 from queries.findings import Finding, Known, failed, finding
+from sampler_bridge import reasons
 
 # A value is fresh for some periods, so that one late tick is no alarm.
 _FRESH_PERIODS = 3.0
 _FRESH_S = 5.0
+_OF_REASON = {
+    reasons.AGENT: "agent down",
+    reasons.DENIED: "no permission",
+    reasons.LATE: "bridge behind",
+    reasons.SLOW: "bridge behind",
+}
+
+
+@dataclass(frozen=True)
+class Counter:
+    """An event of a PMU model: whether the host has such a PMU, and may use it.
+
+    ``usable`` is None where nobody knows.
+    """
+
+    pmu: str
+    event: str
+    present: bool
+    usable: bool | None
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything a verdict rests on."""
+    """Everything a verdict rests on.
+
+    ``near`` are names like one that is not known; ``counters`` are the events that a
+    metric may be named for; ``duty`` is the share of time in which a counter counted.
+    """
 
     host: str
     metric: str
@@ -22,6 +46,9 @@ class Evidence:
     bridge: Bridge
     sample: Sample | None = None
     store_reason: str = ""
+    near: tuple[str, ...] = ()
+    counters: tuple[Counter, ...] = ()
+    duty: float | None = None
 
     @property
     def of_many(self) -> bool:
@@ -32,11 +59,21 @@ class Evidence:
 def judge(evidence: Evidence) -> Finding:
     """The first thing, from the graph to the store, that explains the series."""
     return (
-        _of_data(evidence)
+        _of_duty(evidence)
+        or _of_data(evidence)
+        or _of_counters(evidence)
         or _of_graph(evidence)
         or _of_bridge(evidence)
         or _of_store(evidence)
     )
+
+
+def _of_duty(evidence: Evidence) -> Finding | None:
+    """A counter that shares its place on the PMU with others, and got none of it."""
+    if evidence.duty != 0:
+        return None
+    reason = f"{evidence.metric!r} never had a counter: its duty cycle is 0"
+    return Finding("multiplexed", f"{reason}; take events out of the plan")
 
 
 def _of_data(evidence: Evidence) -> Finding | None:
@@ -47,7 +84,26 @@ def _of_data(evidence: Evidence) -> Finding | None:
     if evidence.of_many:
         reason = f"the newest of its instances is {sample.age:g} s old; name one"
         return Finding("data", reason)
-    return Finding("data", f"the last value is {sample.age:g} s old")
+    shared = evidence.duty is not None and evidence.duty < 1
+    often = f"; it counted {evidence.duty:.0%} of the time" if shared else ""
+    return Finding("data", f"the last value is {sample.age:g} s old{often}")
+
+
+def _of_counters(evidence: Evidence) -> Finding | None:
+    """An event that this host's processor, or its kernel, does not count."""
+    found = evidence.counters
+    if evidence.known.exposed or not found:
+        return None
+    here = [counter for counter in found if counter.present]
+    event = found[0].event
+    if not here:
+        models = ", ".join(sorted({counter.pmu for counter in found}))
+        reason = f"{event!r} is an event of {models}: {evidence.host!r} has no such PMU"
+        return Finding("counter not on this PMU", reason)
+    if all(counter.usable is False for counter in here):
+        reason = f"the kernel of {evidence.host!r} offers no counter of {here[0].pmu}"
+        return Finding("counter not on this PMU", f"{reason} for {event!r}")
+    return None
 
 
 def _of_graph(evidence: Evidence) -> Finding | None:
@@ -55,31 +111,40 @@ def _of_graph(evidence: Evidence) -> Finding | None:
     found = finding(known, host, [metric], evidence.instance)
     seen = evidence.sample
     if found and seen and found.verdict == "not planned":
-        reason = f"{found.reason}; its last value is {seen.age:g} s old"
-        return Finding(found.verdict, reason)
+        reason = f"{found.reason} any more; its last value is {seen.age:g} s old"
+        return Finding("plan removed", reason)
+    if found and evidence.near:
+        names = " or ".join(map(repr, evidence.near))
+        return Finding(found.verdict, f"{found.reason}; is it {names}?")
     return found
 
 
 def _of_bridge(evidence: Evidence) -> Finding | None:
     bridge = evidence.bridge
-    if bridge.host not in ("", evidence.host):
-        return None
+    if not bridge.samples(evidence.host):
+        reason = (
+            f"the bridge here samples {bridge.host!r}, and nobody {evidence.host!r}"
+        )
+        return Finding("host not sampled", reason)
     if not bridge.up:
         return Finding("bridge down", f"the bridge does not run: {bridge.reason}")
     if bridge.pcp_reason:
         return Finding("PMCD down", f"PMCD gives nothing: {bridge.pcp_reason}")
     said = bridge.metric_reason(evidence.metric)
-    if said:
-        return failed(f"PCP is asked for {evidence.metric!r}, and answers: {said}")
-    return None
+    if not said:
+        return None
+    reason = f"PCP is asked for {evidence.metric!r}, and answers: {said}"
+    verdict = _OF_REASON.get(reasons.word(said))
+    return Finding(verdict, reason) if verdict else failed(reason)
 
 
 def _of_store(evidence: Evidence) -> Finding:
-    away = evidence.store_reason or (
-        "" if evidence.sample else evidence.bridge.store_reason
-    )
+    away = evidence.store_reason or evidence.bridge.store_reason
     if away:
         return Finding("store down", f"the series store is away: {away}")
+    if waiting := evidence.bridge.waiting:
+        reason = f"{waiting} points wait in the bridge's log for the store"
+        return Finding("bridge behind", reason)
     if evidence.sample is None:
         plans = ", ".join(evidence.known.plans)
         reason = f"plan {plans} samples it, but the store has no value yet"

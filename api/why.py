@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from api.bridge import read_bridge
 from api.connection import while_connected
+from api.depth import in_depth
 from api.problems import ApiError
 from api.services import Services, Use
 from api.store import Sample, StoreError
@@ -34,8 +35,9 @@ class Why(BaseModel):
     instance: str | None
     verdict: str = Field(
         description="data, stale, unknown host, unknown metric, not exposed by host, "
-        "unknown instance, not planned, no permission, PCP error, bridge down, "
-        "PMCD down, store down or not yet sampled"
+        "counter not on this PMU, unknown instance, not planned, plan removed, "
+        "host not sampled, bridge down, PMCD down, agent down, no permission, "
+        "PCP error, multiplexed, bridge behind, store down or not yet sampled"
     )
     reason: str = Field(description="One sentence")
     plan: list[str] = Field(description="Names of the plans that sample it")
@@ -47,6 +49,9 @@ class Why(BaseModel):
     last_timestamp_ms: int | None
     age_s: float | None = Field(description="Seconds since the last value")
     store_reason: str | None = Field(description="Why the store cannot be read")
+    duty_cycle: float | None = Field(
+        description="Share of the time in which a counter of perfevent counted"
+    )
 
 
 @router.get("/why", summary="Why a series has no data")
@@ -60,10 +65,17 @@ async def why(
     ] = None,
 ) -> Why:
     """Names the first thing that explains it, from the catalogue to the store."""
-    found = await while_connected(
-        request, evidence(services, host, metric, instance or None)
+    return await while_connected(
+        request, explain(services, host, metric, instance or None)
     )
-    return _answer(found)
+
+
+async def explain(
+    services: Services, host: str, metric: str, instance: str | None
+) -> Why:
+    """Why a series has data or not, for the API and the command line; ApiError."""
+    found = await evidence(services, host, metric, instance)
+    return _answer(await in_depth(services, found))
 
 
 async def evidence(
@@ -105,6 +117,7 @@ def _answer(found: Evidence) -> Why:
         "last_value": sample.number if sample and not found.of_many else None,
         "last_timestamp_ms": sample.timestamp_ms if sample else None,
         "age_s": sample.age if sample else None,
+        "duty_cycle": found.duty,
     }
     return Why(
         host=found.host,

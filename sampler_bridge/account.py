@@ -1,10 +1,12 @@
 """Every point's whereabouts: expected = written + missing + still queued."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from threading import Lock
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
+from sampler_bridge.reasons import by_word
 from sampler_bridge.source import Gap
 
 LATE = "the bridge was late"
@@ -21,7 +23,7 @@ class Account:
     """
 
     def __init__(self, queued: int) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._expected = queued
         self._carried = queued
         self._fetched = 0
@@ -29,6 +31,15 @@ class Account:
         self._resent = 0
         self._last_tick_ms: int | None = None
         self._missing: Counter[str] = Counter()
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """Let nothing be counted meanwhile, so that what belongs together is seen so.
+
+        Points go into the log, and out of it, within one: the sum closes at any time.
+        """
+        with self._lock:
+            yield
 
     def ticked(self, tick_ms: int, fetched: int, gaps: Iterable[Gap]) -> None:
         """A tick gave this many points for the log, and these gaps."""
@@ -75,6 +86,7 @@ class Account:
                 "written": self._written,
                 "late": self._missing[LATE],
                 "missing": {k: n for k, n in sorted(self._missing.items()) if n},
+                "reasons": by_word(self._missing),
                 "dropped": self._missing[LOG_FULL],
                 "resent": self._resent,
             }

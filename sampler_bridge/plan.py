@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -128,6 +128,13 @@ def _without_collisions(
                 f"its series name {series[metric]} is already that of {other}"
             )
     return list(by_series.values())
+
+
+def parted(plan: Plan, is_first: Callable[[str], bool]) -> tuple[Plan, Plan]:
+    """A plan as two: the metrics that ``is_first`` is true of, and all others."""
+    first = tuple(one for one in plan.metrics if is_first(one.metric))
+    others = tuple(one for one in plan.metrics if not is_first(one.metric))
+    return Plan(first), Plan(others, plan.refused)
 
 
 def save_plan(path: Path, plan: Plan) -> None:

@@ -26,9 +26,12 @@ class Recorder:
 
     def record(self, tick_ms: int, text: Text, gaps: Iterable[Gap]) -> None:
         """Log a tick's lines; a full log or disk costs points, never the next tick."""
-        self._account.ticked(tick_ms, text.points, gaps)
-        if not text.points:
-            return
+        with self._account.moment():
+            self._account.ticked(tick_ms, text.points, gaps)
+            if text.points:
+                self._append(tick_ms, text)
+
+    def _append(self, tick_ms: int, text: Text) -> None:
         try:
             dropped = self._log.append(tick_ms, text.points, text.payload, self._pack())
         except OSError as error:

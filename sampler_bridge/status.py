@@ -1,14 +1,18 @@
 """What the bridge says about itself: the document of its status file."""
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from ontology.iris import Iris
+from sampler_bridge.absence import Absence
 from sampler_bridge.account import Account
+from sampler_bridge.cost import Cost
 from sampler_bridge.graph_plan import Reading
 from sampler_bridge.log import Log
 from sampler_bridge.samplers import Samplers
+from sampler_bridge.source import Gap
 from sampler_bridge.writer import StoreState
 
 
@@ -21,7 +25,8 @@ def status_document(
     stopped: float | None,
     reading: Reading,
     samplers: Samplers,
-    account: Account,
+    own: Samplers,
+    figures: Mapping[str, Any],
     log: Log,
     store: StoreState,
 ) -> dict[str, Any]:
@@ -34,11 +39,37 @@ def status_document(
         "host": host,
         "pcp": {"address": pcp, "connected": reason is None, "reason": reason},
         "plan": _plan(reading, Iris(base).plans_graph(host)),
-        **account.figures(),
-        "queue": {"points": log.waiting, "bytes": log.size_bytes},
+        **figures,
         "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
         "store": store._asdict(),
-        "metrics": _without_values(reading, samplers),
+        "metrics": _without_values(reading, {**samplers.gaps, **own.gaps}),
+    }
+
+
+def figures(
+    account: Account, log: Log, cost: Cost, absence: Absence | None
+) -> dict[str, Any]:
+    """What is counted, of one moment: expected = written + missing + queue."""
+    with account.moment():
+        counted = account.figures()
+        queue = {"points": log.waiting, "bytes": log.size_bytes}
+    return {
+        **counted,
+        "queue": queue,
+        **cost.figures(),
+        "uncounted": _uncounted(absence),
+    }
+
+
+def _uncounted(absence: Absence | None) -> dict[str, Any] | None:
+    if absence is None:
+        return None
+    return {
+        "since": _iso(absence.since),
+        "until": _iso(absence.until),
+        "seconds": absence.seconds,
+        "points": absence.points,
+        "reason": absence.reason,
     }
 
 
@@ -52,8 +83,10 @@ def _plan(reading: Reading, graph: str) -> dict[str, Any]:
     }
 
 
-def _without_values(reading: Reading, samplers: Samplers) -> dict[str, dict[str, str]]:
-    reasons = {metric: gap.reason for metric, gap in samplers.gaps.items()}
+def _without_values(
+    reading: Reading, gaps: Mapping[str, Gap]
+) -> dict[str, dict[str, str]]:
+    reasons = {metric: gap.reason for metric, gap in gaps.items()}
     reasons |= reading.plan.refused
     return {metric: {"reason": reasons[metric]} for metric in sorted(reasons)}
 

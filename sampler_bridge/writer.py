@@ -128,14 +128,17 @@ class Writer(Worker):
 
     def _settle(self, batch: Batch, refusal: Refusal | None) -> None:
         """Account for a batch that the store took, or will never take."""
-        taken = self._log.take(batch)
-        self._account.lost(taken.lost, UNREADABLE)
+        with self._account.moment():
+            taken = self._log.take(batch)
+            self._account.lost(taken.lost, UNREADABLE)
+            if refusal:
+                self._account.lost(taken.fresh, REFUSED)
+            elif batch.entries:
+                self._account.sent(taken.fresh, taken.again)
+                self._account.arrived(taken.gone, LOG_FULL)
         if refusal:
             _LOG.warning("store %s refused points: %s", self._store.url, refusal.reason)
-            self._account.lost(taken.fresh, REFUSED)
         elif batch.entries:
-            self._account.sent(taken.fresh, taken.again)
-            self._account.arrived(taken.gone, LOG_FULL)
             self.state = self.state._replace(last_ack_ms=time.time_ns() // 1_000_000)
             self._unseen = True
         self._sent.add(self._next, time.monotonic())

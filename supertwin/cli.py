@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from supertwin import report, stack, summary
+from supertwin.account_lines import account_lines, account_of
 from supertwin.errors import SuperTwinError
 from supertwin.settings import Settings
 from supertwin.state import StackState, read_json, write_json
@@ -45,6 +46,7 @@ _LATER = {
     "remove": "supertwin.cli_fleet:remove_command",
     "sample": "supertwin.cli_sample:sample_group",
     "compact": "supertwin.cli_services:compact_command",
+    "why": "supertwin.cli_why:why_command",
 }
 
 
@@ -125,13 +127,16 @@ def down() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the state as JSON.")
 @click.pass_context
 def status(ctx: click.Context, as_json: bool) -> None:
-    """What runs, since when, restarted how often; exit 0 when all is healthy."""
-    state = stack.status(Settings())
+    """What runs, since when, and the account of all points; exit 0 when all is well."""
+    settings = Settings()
+    state = stack.status(settings)
+    account = account_of(read_json(settings.home / "bridge" / "status.json") or {})
     if as_json:
-        click.echo(json.dumps(asdict(state) if state else None, indent=1))
+        found = {**asdict(state), "account": account} if state else None
+        click.echo(json.dumps(found, indent=1))
     else:
         lines = summary.status_lines(state) if state else ["nothing is running"]
-        click.echo("\n".join(lines))
+        click.echo("\n".join([*lines, *(account_lines(account) if state else [])]))
     ctx.exit(0 if state and state.healthy else 1)
 
 

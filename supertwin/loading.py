@@ -8,6 +8,7 @@ from typing import Any
 
 from ingest.describe.plan import MONITOR
 from ingest.description import describe
+from ingest.form.check import check_document
 from ingest.hwloc.topology_file import keep_topology
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import Store, publish
@@ -18,6 +19,7 @@ from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.own_metrics import PREFIX, with_own
 from supertwin.accounts import fuseki_account
 from supertwin.lock import turn
 from supertwin.settings import Settings
@@ -68,10 +70,24 @@ def load_document(
 ) -> None:
     """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
+    if document["host"] == settings.host:
+        document = with_bridge(document)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
     if problem := keep_topology(settings.home, document):
         progress(problem)
+
+
+def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
+    """The facts of the bridge's own host: beside PCP's metrics stand the bridge's.
+
+    Raises DocumentError for facts of another form than a probe's.
+    """
+    check_document(document)
+    facts = document["facts"]
+    if not facts.get("pcp"):
+        return document
+    return {**document, "facts": {**facts, "pcp": with_own(facts["pcp"])}}
 
 
 @contextmanager
@@ -126,13 +142,16 @@ def _load(
 
 
 def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
-    """The part of the monitor set that the host exposes; the rest is named."""
+    """The part of the monitor set that the host exposes; the rest is named.
+
+    What a bridge counts of itself is sampled wherever a bridge is.
+    """
     metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
     exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
     absent = [name for name in monitor if not plan_names([name], exposed)]
     if exposed and absent:
         progress(f"of the monitor set, not on this host: {', '.join(absent)}")
-    return plan_names(monitor, exposed)
+    return plan_names([*monitor, f"{PREFIX}*"], exposed)
 
 
 def read_twin(settings: Settings, host: str) -> Twin | None:

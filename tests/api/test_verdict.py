@@ -11,8 +11,9 @@ import pytest
 
 from api.bridge import Bridge, read_bridge
 from api.store import Sample
-from api.verdict import Evidence, judge
+from api.verdict import Counter, Evidence, judge
 from queries.findings import Known
+from sampler_bridge.account import SLOW_SOURCE
 
 STATUS: dict[str, Any] = {
     "host": "n1",
@@ -44,6 +45,12 @@ def known(**changes: Any) -> Known:
     return replace(KNOWN, **changes)
 
 
+ABSENT = known(exposed=False)
+AWAY = Counter("skx", "L1D:REPLACEMENT", present=False, usable=None)
+HERE = Counter("icl", "L1D:REPLACEMENT", present=True, usable=None)
+REFUSED = replace(HERE, usable=False)
+NO_AGENT = "No PMCD agent for domain of request"
+
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("data", {"age": 1}),
     ("data", {"age": 20, "known": known(period=10.0)}),
@@ -71,7 +78,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     ("not planned", {"known": known(plans=())}),
-    ("not planned", {"known": known(plans=()), "age": 99}),
+    ("plan removed", {"known": known(plans=()), "age": 99}),
     ("bridge down", {"bridge": Bridge({}, "no status")}),
     ("bridge down", {"bridge": Bridge(STATUS, "old"), "age": 99}),
     ("PMCD down", {"bridge": bridge(pcp={"connected": False, "reason": "refused"})}),
@@ -84,7 +91,22 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
     ("not yet sampled", {}),
     ("not yet sampled", {"bridge": bridge(metrics={"other": {"reason": "x"}})}),
-    ("not yet sampled", {"bridge": Bridge(STATUS | {"host": "n9"}, "old")}),
+    ("host not sampled", {"bridge": Bridge(STATUS | {"host": "n9"}, "old")}),
+    ("host not sampled", {"bridge": bridge(host="n9"), "age": 99}),
+    ("data", {"bridge": bridge(host="n9"), "age": 1}),
+    (
+        "agent down",
+        {"bridge": bridge(metrics={"a.b": {"reason": NO_AGENT}}), "age": 99},
+    ),
+    ("bridge behind", {"bridge": bridge(metrics={"a.b": {"reason": SLOW_SOURCE}})}),
+    ("bridge behind", {"bridge": bridge(queue={"points": 7}), "age": 99}),
+    ("stale", {"bridge": bridge(queue={"points": 0}), "age": 99}),
+    ("multiplexed", {"duty": 0.0, "age": 1}),
+    ("data", {"duty": 0.4, "age": 1}),
+    ("counter not on this PMU", {"known": ABSENT, "counters": (AWAY,)}),
+    ("counter not on this PMU", {"known": ABSENT, "counters": (AWAY, REFUSED)}),
+    ("not exposed by host", {"known": ABSENT, "counters": (AWAY, HERE)}),
+    ("data", {"counters": (AWAY,), "age": 1}),
 ]
 
 
@@ -95,6 +117,16 @@ def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
     judged = judge(replace(GOOD, **others, **last))
     assert judged.verdict == verdict
     assert judged.reason and "\n" not in judged.reason
+
+
+def test_a_name_that_nobody_knows_has_near_ones() -> None:
+    lost = replace(GOOD, known=known(metric=False, exposed=False), near=("a.c", "a.d"))
+    assert judge(lost).reason == "no host has a metric 'a.b'; is it 'a.c' or 'a.d'?"
+
+
+def test_a_counter_that_shares_its_place_says_how_often_it_counted() -> None:
+    reason = judge(replace(GOOD, sample=sample(1), duty=0.4)).reason
+    assert reason.endswith("it counted 40% of the time")
 
 
 def test_what_pcp_lacks_is_said_once() -> None:

@@ -55,6 +55,9 @@ CPU = "kernel.percpu.cpu.user"
         ("denied.metric", {}, "no permission"),
         ("broken.metric", {}, "PCP error"),
         ("kernel.all.load", {}, "not yet sampled"),
+        ("mem.util.free", {}, "plan removed"),
+        ("perfevent.hwcounters.INST_RETIRED_ANY.value", {}, "counter not on this PMU"),
+        ("INST_RETIRED:ANY", {}, "counter not on this PMU"),
         ('a" } #', {"host": 'b" } #', "instance": "\\"}, "unknown host"),
     ],
 )
@@ -88,6 +91,49 @@ def test_fresh_data(api: httpx.Client, store: str) -> None:
         assert found["verdict"] == "data"
         assert "name one" in found["reason"]
         assert found["last_value"] is None
+
+
+@pytest.mark.usefixtures("bridge")
+@pytest.mark.parametrize(
+    ("metric", "near"),
+    [
+        ("kernel.percpu.cpu.usr", "'kernel.percpu.cpu.user'"),
+        ("kernel.percpu", "'kernel.percpu.cpu.user'"),
+        ("mem.util.fre", "'mem.util.free'"),
+    ],
+)
+def test_a_name_that_nobody_knows(api: httpx.Client, metric: str, near: str) -> None:
+    found = why(api, metric)
+    assert found["verdict"] == "unknown metric"
+    assert f"is it {near}" in found["reason"]
+
+
+@pytest.mark.usefixtures("bridge")
+def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -> None:
+    name = "perfevent_hwcounters_CYCLES"
+    for duty, verdict in (("0.25", "data"), ("0", "multiplexed")):
+        points = "".join(
+            f'{name}_{part}{{hostname="n1",instname="cpu0"}} {value} {_now()}\n'
+            for part, value in (("value", "9"), ("dutycycle", duty))
+        )
+        url = f"{store}/api/v1/import/prometheus"
+        httpx.post(url, content=points).raise_for_status()
+        httpx.get(f"{store}/internal/force_flush").raise_for_status()
+        metric = "perfevent.hwcounters.CYCLES.value"
+        found = why(api, metric, instance="cpu0")
+        assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))
+
+
+def test_a_host_that_nobody_samples(api: httpx.Client, bridge: Path) -> None:
+    bridge.write_text(json.dumps(STATUS | {"host": "n9"}))
+    assert why(api, "kernel.all.load")["verdict"] == "host not sampled"
+
+
+def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
+    bridge.write_text(json.dumps(STATUS | {"queue": {"points": 12_000}}))
+    found = why(api, "kernel.all.load")
+    assert found["verdict"] == "bridge behind"
+    assert "12000 points wait" in found["reason"]
 
 
 def _now() -> int:

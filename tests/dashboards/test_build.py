@@ -363,7 +363,7 @@ def test_equal_titles_get_ids_apart(graph: Endpoint, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "host", "error", "message"),
     [
-        ("x", "big", UnknownDashboardError, "no dashboard 'x'; there are: inventory"),
+        ("x", "big", UnknownDashboardError, "no dashboard 'x'; there are: bridge"),
         ("monitor", "", UnknownHostError, "dashboard monitor is about one host: name"),
         ("monitor", "n9", UnknownHostError, "no host 'n9'; it knows: big, dark, idle"),
         ("inventory", "n9", UnknownHostError, "no host 'n9'; it knows: big, dark"),

@@ -9,12 +9,13 @@ from dashboards.errors import UnknownDashboardError
 from dashboards.header import PanelHeader
 from queries.errors import CatalogueError
 from sampler_bridge.monitor import load_monitor
+from sampler_bridge.own_metrics import OWN_METRICS
 from tests.dashboards.saved import SERIES, TABLE, query_text, save
 
 
 def test_ours() -> None:
     monitor, inventory = definition("monitor"), definition("inventory")
-    assert list(load_dashboards()) == ["inventory", "monitor"]
+    assert list(load_dashboards()) == ["bridge", "inventory", "monitor"]
     assert (monitor.title, monitor.about_one_host) == ("Monitor", True)
     assert (inventory.title, inventory.about_one_host) == ("Inventory and drift", False)
 
@@ -28,6 +29,12 @@ def test_no_header_is_wrong(name: str) -> None:
 def test_positions_tell_panels_apart(name: str) -> None:
     positions = [panel.position for panel in definition(name).panels]
     assert positions == sorted(set(positions))
+
+
+@pytest.mark.parametrize("panel", definition("bridge").panels, ids=lambda p: p.title)
+def test_what_bridge_needs_is_the_bridges_own(panel: PanelHeader) -> None:
+    assert panel.metrics
+    assert set(panel.metrics) <= {metric.name for metric in OWN_METRICS}
 
 
 @pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)
@@ -52,7 +59,9 @@ def test_a_header_alone_makes_a_dashboard(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(UnknownDashboardError, match="'x'; there are: inventory, mon"):
+    with pytest.raises(
+        UnknownDashboardError, match="'x'; there are: bridge, inventory, mon"
+    ):
         definition("x")
 
 

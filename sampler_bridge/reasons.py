@@ -1,0 +1,64 @@
+"""Why points are missing, in a few stable words: what series and scripts tell apart.
+
+Reasons as people read them hold addresses, names and errors of the system; as the
+instances of a series they would be without end.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+LATE = "late"
+SLOW = "slow source"
+DOWN = "source down"
+AGENT = "agent down"
+DENIED = "no permission"
+UNKNOWN = "unknown metric"
+ABSENT = "no value"
+NOT_STORED = "not a number"
+NAMELESS = "no instance name"
+UNSUPPORTED = "not supported"
+LOG_FULL = "log full"
+LOG_FAILED = "log not written"
+LOG_DAMAGED = "log damaged"
+REFUSED = "store refused"
+OTHER = "other"
+
+# The first that stands in a reason decides; PCP's own texts are those of pmErrStr(3).
+_SIGNS = {
+    "the bridge was late": LATE,
+    "the source answered too late": SLOW,
+    "does not answer": DOWN,
+    "was not reached yet": DOWN,
+    "the log was full": LOG_FULL,
+    "the log cannot be written": LOG_FAILED,
+    "the log was damaged": LOG_DAMAGED,
+    "the store refused it": REFUSED,
+    "no value at present": ABSENT,
+    "Missing metric value": ABSENT,
+    "Try again": ABSENT,
+    "an instance without a name": NAMELESS,
+    "is not a number": NOT_STORED,
+    "are not stored": NOT_STORED,
+    "ermission": DENIED,
+    "not permitted": DENIED,
+    "Unknown metric name": UNKNOWN,
+    "Unknown or illegal metric identifier": UNKNOWN,
+    "No PMCD agent": AGENT,
+    "PMDA is": AGENT,
+    "IPC": AGENT,
+    "ot supported": UNSUPPORTED,
+}
+WORDS = (*dict.fromkeys(_SIGNS.values()), OTHER)
+
+
+def word(reason: str) -> str:
+    """The word for a reason, one of WORDS."""
+    return next((one for sign, one in _SIGNS.items() if sign in reason), OTHER)
+
+
+def by_word(missing: Mapping[str, int]) -> dict[str, int]:
+    """Points by word, those of no point too, out of points by reason."""
+    found: Counter[str] = Counter(dict.fromkeys(WORDS, 0))
+    for reason, points in missing.items():
+        found[word(reason)] += points
+    return dict(found)

@@ -1,0 +1,113 @@
+"""The account of a whole stack: in its status, its series, its pages; and `why`."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sampler_bridge.own_metrics import OWN_METRICS
+from sampler_bridge.reasons import WORDS
+from tests.servers import wait_until
+from tests.stack import HOST, Stack, running_stack
+
+pytestmark = pytest.mark.e2e
+
+EXPECTED = "supertwin.bridge.points.expected"
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack that loses a plan: not the one of the other tests."""
+    with running_stack(tmp_path_factory.mktemp("accounted")) as stack:
+        wait_until(lambda: last(stack, EXPECTED) > 0, 30, "the account")
+        yield stack
+
+
+def last(stack: Stack, metric: str) -> float:
+    """The last value of a series, 0 where there is none."""
+    name = metric.replace(".", "_")
+    query = f'sum(last_over_time({name}{{hostname="{HOST}"}}[10s]))'
+    answer = httpx.get(f"{stack.store}/api/v1/query", params={"query": query})
+    result = answer.json()["data"]["result"]
+    return float(result[0]["value"][1]) if result else 0.0
+
+
+def why(stack: Stack, *words: str) -> tuple[int, dict[str, Any]]:
+    done = stack.run("why", HOST, *words, "--json", check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_the_account_closes_in_the_status(stack: Stack) -> None:
+    found = json.loads(stack.run("status", "--json").stdout)["account"]
+    missing = sum(found["missing"].values())
+    assert found["expected"] == found["written"] + missing + found["queue"]["points"]
+    assert found["expected"] > 0
+    assert found["rss_bytes"] > 0 and found["fetch_seconds"]["p50"] > 0
+    printed = stack.run("status").stdout
+    assert "expected = " in printed and " waiting" in printed
+
+
+def test_the_graph_knows_what_the_bridge_says_of_itself(stack: Stack) -> None:
+    for metric in OWN_METRICS:
+        code, found = why(stack, metric.name)
+        assert (code, found["verdict"]) == (0, "data"), found
+        assert found["plan"] == ["monitor"]
+        instance = "~" if metric.domain is None else None
+        if instance:
+            path = f"/twin/{HOST}/telemetry/{metric.name}/{instance}"
+            assert stack.get(path, "text/turtle").status_code == 200
+    rows = stack.run("query", "monitor/bridge", "--host", HOST).stdout
+    assert all(word in rows for word in WORDS)
+
+
+def test_its_dashboard_draws_all_of_it(stack: Stack) -> None:
+    page = stack.get("/dashboards/bridge", "text/html", host=HOST)
+    assert page.status_code == 200 and "Points missing" in page.text
+    spec = stack.get("/dashboards/bridge", "application/json", host=HOST).json()
+    panels = [panel for section in spec["sections"] for panel in section["panels"]]
+    assert len(panels) == 10
+    assert all(panel["series"] and not panel["why"] for panel in panels)
+
+
+def test_why_of_a_stack_that_runs(stack: Stack) -> None:
+    assert why(stack, "kernel.all.pswitch")[0] == 0
+    for words, verdict in (
+        (("kernel.all.pswich",), "unknown metric"),
+        (("kernel.percpu.cpu.user", "cpu99999"), "unknown instance"),
+        (("hinv.ncpu",), "not planned"),
+    ):
+        code, found = why(stack, *words)
+        assert (code, found["verdict"]) == (1, verdict)
+    assert "'kernel.all.pswitch'" in why(stack, "kernel.all.pswich")[1]["reason"]
+
+
+def test_a_plan_that_was_removed_has_a_history(stack: Stack) -> None:
+    metric = "kernel.all.nprocs"
+    wait_until(lambda: last(stack, metric) > 0, 30, "its values")
+    plan = f"{stack.base}/twin/{HOST}/plan/monitor.{metric}"
+    graph = f"{stack.base}/graph/plans/{HOST}"
+    update = f"DELETE WHERE {{ GRAPH <{graph}> {{ <{plan}> ?p ?o }} }}"
+    url = f"{stack.fuseki}/twin/update"
+    httpx.post(url, data={"update": update}).raise_for_status()
+    wait_until(lambda: why(stack, metric)[1]["verdict"] == "plan removed", 30)
+    code, found = why(stack, metric)
+    assert code == 1
+    assert found["plan"] == [] and found["age_s"] > 5
+    api = stack.get("/why", host=HOST, metric=metric).json()
+    assert (api["verdict"], api["selector"]) == (found["verdict"], found["selector"])
+
+
+def test_up_says_that_nobody_counted_while_it_was_down(tmp_path: Path) -> None:
+    with running_stack(tmp_path) as stack:
+        wait_until(lambda: last(stack, EXPECTED) > 0, 30, "the account")
+        stack.run("down")
+        down = time.time()
+        stack.run("up")
+        away = stack.bridge()["uncounted"]
+        assert away["reason"] == "the bridge was stopped"
+        assert 0 < away["seconds"] < time.time() - down + 5
+        assert "nobody counted for" in stack.run("status").stdout

@@ -1,0 +1,159 @@
+"""What the bridge publishes of itself: the account closes, whatever is killed."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sampler_bridge.absence import DIED, STOPPED
+from sampler_bridge.own_metrics import OWN_METRICS
+from sampler_bridge.reasons import DOWN, WORDS
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics
+
+NewBridge = Callable[..., BridgeProcess]
+Values = Mapping[str, Mapping[int, float]]
+
+OWN = [metric.name for metric in OWN_METRICS]
+PLANNED = ["kernel.all.pswitch", "kernel.percpu.cpu.user", "sample.milliseconds", *OWN]
+PERIOD = 0.2
+NAME = "supertwin_bridge_"
+
+
+def balance(values: Values) -> dict[int, float]:
+    """Expected less written, missing and waiting, at every tick that has them all."""
+    expected = values[f"{NAME}points_expected"]
+    others = [
+        values[f"{NAME}points_written"],
+        values[f"{NAME}queue_points"],
+        *(values[f"{NAME}points_missing{{{word}}}"] for word in WORDS),
+    ]
+    ticks = set(expected).intersection(*others)
+    return {ms: expected[ms] - sum(one[ms] for one in others) for ms in ticks}
+
+
+def watch(bridge: BridgeProcess, until: Callable[[dict[str, Any]], Any]) -> None:
+    """Wait until its status is as it should be; it closes all the while."""
+
+    def check(status: dict[str, Any]) -> Any:
+        assert closes(status), status
+        return until(status)
+
+    bridge.wait_for(check)
+
+
+def test_the_account_closes_to_the_point_though_store_and_pmcd_are_killed(
+    tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    pmcd = Pmcd(tmp_path / "own", sample=True)
+    try:
+        pmcd.start()
+        bridge = new_bridge(pmcd.address, store.url)
+        bridge.plan(PLANNED, PERIOD)
+        bridge.start()
+        watch(bridge, lambda status: status["written"] > 500)
+        store.end(9)
+        watch(bridge, lambda status: status["queue"]["points"] > 200)
+        pmcd.end(9)
+        watch(bridge, lambda status: status["reasons"][DOWN] > 10)
+        store.start()
+        watch(bridge, lambda status: status["resent"] and status["store"]["up"])
+        pmcd.start()
+        watch(bridge, lambda status: status["pcp"]["connected"])
+        written = bridge.status()["written"]
+        watch(bridge, lambda status: status["written"] > written + 200)
+        assert bridge.end() == 0
+    finally:
+        pmcd.clean()
+    status, values = bridge.status(), store.values()
+    assert closes(status)
+    assert status["queue"]["points"] == 0
+    assert status["written"] == sum(len(points) for points in values.values())
+    assert sum(status["reasons"].values()) == sum(status["missing"].values())
+    balances = balance(values)
+    assert len(balances) > 20
+    assert set(balances.values()) == {0}
+    waited = values[f"{NAME}queue_points"].values()
+    assert max(waited) > 200
+    assert values[f"{NAME}points_missing{{{DOWN}}}"][max(balances)] > 10
+
+
+def test_what_it_costs_is_in_its_series(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(PLANNED, PERIOD)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 500)
+    assert bridge.end() == 0
+    values, status = store.values(), bridge.status()
+    last = {name: points[max(points)] for name, points in values.items()}
+    assert {name.split("{")[0] for name in last} >= {
+        metric.replace(".", "_") for metric in OWN
+    }
+    for kind in ("fetch", "write"):
+        times = [last[f"{NAME}{kind}_seconds{{{q}}}"] for q in ("p50", "p99", "max")]
+        assert 0 < times[0] <= times[1] <= times[2] < 10
+    assert 20 << 20 < last[f"{NAME}rss"] < 300 << 20
+    assert 0 < last[f"{NAME}cpu"] / 1000 <= status["cpu_seconds"] < 60
+    assert 0 < last[f"{NAME}sent_bytes"] <= status["sent_bytes"]
+    assert last[f"{NAME}points_fetched"] <= status["fetched"]
+    assert last[f"{NAME}uncounted"] == 0
+
+
+def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(PLANNED, PERIOD)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 1000)
+    before = bridge.status()
+    assert before["uncounted"] is None
+    bridge.end(9)
+    dead = time.time()
+    time.sleep(2)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > status["carried"] + 500)
+    absence = bridge.status()["uncounted"]
+    assert bridge.end() == 0
+    assert absence["reason"] == DIED
+    assert 2 <= absence["seconds"] <= time.time() - dead + 2
+    values = store.values()
+    due = absence["seconds"] / PERIOD * len(values)
+    assert 0.4 * due < absence["points"] < 1.3 * due
+    assert (
+        values[f"{NAME}uncounted"][max(values[f"{NAME}uncounted"])]
+        == (absence["seconds"])
+    )
+    assert set(balance(values).values()) == {0}
+    assert closes(bridge.status())
+
+
+def test_a_stop_is_told_from_a_death(pmcd: Pmcd, new_bridge: NewBridge) -> None:
+    bridge = new_bridge(pmcd.address, NOWHERE)
+    bridge.plan(PLANNED, PERIOD)
+    bridge.start()
+    bridge.wait_for(lambda status: status["expected"] > 100)
+    assert bridge.end() == 0
+    bridge.start()
+    absence = bridge.status()["uncounted"]
+    assert bridge.end() == 0
+    assert absence["reason"] == STOPPED
+    assert 0 <= absence["seconds"] < 10
+
+
+def test_a_name_that_is_none_of_its_own_is_a_gap(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan(["supertwin.bridge.no.such", "supertwin.bridge.rss"], PERIOD)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 5)
+    assert bridge.end() == 0
+    status = bridge.status()
+    assert set(status["missing"]) <= {"Unknown metric name", "the bridge was late"}
+    assert status["metrics"] == {
+        "supertwin.bridge.no.such": {"reason": "Unknown metric name"}
+    }
+    assert set(store.values()) == {f"{NAME}rss"}

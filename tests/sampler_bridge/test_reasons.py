@@ -1,0 +1,56 @@
+"""The words for reasons: few, stable, and right for what the bridge says."""
+
+import pytest
+
+import pmapi
+from sampler_bridge import account, reasons
+
+PCP = {
+    -12351: reasons.ABSENT,
+    -12389: reasons.ABSENT,
+    -12350: reasons.UNSUPPORTED,
+    -12357: reasons.UNKNOWN,
+    -12358: reasons.UNKNOWN,
+    -12366: reasons.AGENT,
+    -12386: reasons.AGENT,
+    -12387: reasons.DENIED,
+    -12411: reasons.AGENT,
+    -13394: reasons.AGENT,
+    -13: reasons.DENIED,
+    -12362: reasons.OTHER,
+}
+OURS = {
+    account.LATE: reasons.LATE,
+    account.SLOW_SOURCE: reasons.SLOW,
+    account.LOG_FULL: reasons.LOG_FULL,
+    account.REFUSED: reasons.REFUSED,
+    account.UNREADABLE: reasons.LOG_DAMAGED,
+    "the source was not reached yet": reasons.DOWN,
+    "PMCD at x does not answer (Permission denied): is it running?": reasons.DOWN,
+    "the log cannot be written (No space left on device)": reasons.LOG_FAILED,
+    "no value at present": reasons.ABSENT,
+    "texts are not stored": reasons.NOT_STORED,
+    "the value is not a number": reasons.NOT_STORED,
+    "an instance without a name": reasons.NAMELESS,
+    "what nobody foresaw": reasons.OTHER,
+}
+
+
+@pytest.mark.parametrize(("code", "word"), PCP.items())
+def test_errors_of_pcp(code: int, word: str) -> None:
+    assert reasons.word(pmapi.error_text(code)) == word
+
+
+@pytest.mark.parametrize(("reason", "word"), OURS.items())
+def test_our_own(reason: str, word: str) -> None:
+    assert reasons.word(reason) == word
+
+
+def test_the_words_are_few_and_every_one_is_counted() -> None:
+    found = reasons.by_word({"no value at present": 2, "Try again. Later": 3, "?": 1})
+    assert tuple(found) == reasons.WORDS
+    assert len(reasons.WORDS) <= 16
+    assert {word: n for word, n in found.items() if n} == {
+        reasons.ABSENT: 5,
+        reasons.OTHER: 1,
+    }

@@ -1,0 +1,135 @@
+"""`supertwin why` before real servers: its words, its JSON, its exit status."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.graph import TWIN
+from tests.servers import free_port
+from tests.supertwin.conftest import Servers, run
+
+CPU = "kernel.percpu.cpu.user"
+STATUS: dict[str, Any] = {"host": "n1", "pcp": {"connected": True}, "metrics": {}}
+
+Why = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def why(servers: Servers, tmp_path: Path) -> Why:
+    """Asks before a small twin, a store with a series, and a status of the bridge."""
+    url, store = f"{servers.fuseki}/twin/update", servers.url("STORE")
+    httpx.post(url, data={"update": TWIN}).raise_for_status()
+    now = int(time.time() * 1000)
+    points = (
+        f'kernel_percpu_cpu_user{{hostname="n1",instname="cpu0"}} 7 {now}\n'
+        f'mem_util_free{{hostname="n1"}} 1 {now - 60_000}\n'
+    )
+    httpx.post(f"{store}/api/v1/import/prometheus", content=points).raise_for_status()
+    httpx.get(f"{store}/internal/force_flush").raise_for_status()
+    status = servers.home / "bridge" / "status.json"
+    status.parent.mkdir(exist_ok=True)
+
+    def ask(*words: str, bridge: dict[str, Any] = STATUS, **env: str) -> Any:
+        status.write_text(json.dumps(bridge))
+        given = {f"SUPERTWIN_{name.upper()}": value for name, value in env.items()}
+        base = {"SUPERTWIN_BASE": "http://twin.example:8000"}
+        return run(servers.env | base | given, "why", *words)
+
+    return ask
+
+
+def test_a_series_that_is_sampled(why: Why) -> None:
+    done = why("n1", CPU, "cpu0")
+    assert done.returncode == 0, done.stderr
+    first, _, plan, value, series = done.stdout.splitlines()
+    assert first == f"n1 {CPU} cpu0: data"
+    assert plan.split() == ["plan", "monitor,", "every", "1", "s"]
+    assert value.split()[:3] == ["last", "value", "7,"]
+    assert series.endswith('kernel_percpu_cpu_user{hostname="n1",instname="cpu0"}')
+
+
+@pytest.mark.parametrize(
+    ("words", "bridge", "verdict", "said"),
+    [
+        (["n1", "kernel.percpu.cpu.usr"], {}, "unknown metric", f"is it '{CPU}'"),
+        (["n9", CPU], {}, "unknown host", "n9"),
+        (["n2", CPU], {}, "not exposed by host", "n2"),
+        (["n1", CPU, "cpu7"], {}, "unknown instance", "cpu7"),
+        (["n1", "mem.util.free"], {}, "plan removed", "any more; its last value is"),
+        (["n1", "INST_RETIRED:ANY"], {}, "counter not on this PMU", "spr"),
+        (["n1", "kernel.all.load"], {"host": "n7"}, "host not sampled", "n7"),
+        (
+            ["n1", "kernel.all.load"],
+            {"queue": {"points": 5}},
+            "bridge behind",
+            "5 points wait",
+        ),
+        (
+            ["n1", "denied.metric"],
+            {"metrics": {"denied.metric": {"reason": "No permission to perform"}}},
+            "no permission",
+            "No permission",
+        ),
+        (
+            ["n1", "broken.metric"],
+            {"metrics": {"broken.metric": {"reason": "No PMCD agent for domain"}}},
+            "agent down",
+            "No PMCD agent",
+        ),
+    ],
+)
+def test_what_is_not_sampled_has_a_reason(
+    why: Why, words: list[str], bridge: dict[str, Any], verdict: str, said: str
+) -> None:
+    done = why(*words, bridge=STATUS | bridge)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[0] == f"{' '.join(words)}: {verdict}"
+    assert said in done.stdout
+    assert done.stderr == ""
+
+
+def test_as_json_it_is_what_the_api_answers(why: Why) -> None:
+    done = why("n1", "kernel.all.load", "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "not yet sampled"
+    assert found["plan"] == ["monitor"]
+    assert found["selector"] == 'kernel_all_load{hostname="n1"}'
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["n1"], "Missing argument 'METRIC'"),
+        (["", CPU], "name"),
+        (["n1", ""], "METRIC is empty"),
+        (["n1", CPU, ""], "INSTANCE is empty"),
+        (["n1", "\udcff"], "expected a text"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(
+    why: Why, words: list[str], said: str
+) -> None:
+    done = why(*words)
+    assert done.returncode == 2, done.stdout
+    assert len(done.stderr.splitlines()) == 1
+    assert said in done.stderr
+
+
+def test_a_graph_that_is_away_leaves_the_question_open(why: Why) -> None:
+    done = why("n1", CPU, fuseki_url=f"http://127.0.0.1:{free_port()}")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "does not answer" in done.stderr
+
+
+def test_a_store_that_is_away_is_a_reason(why: Why) -> None:
+    done = why("n1", CPU, store_read_url=f"http://127.0.0.1:{free_port()}")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == f"n1 {CPU}: store down"
