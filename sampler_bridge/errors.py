@@ -2,6 +2,7 @@
 
 BridgeError
 ├── MonitorError     the monitor set cannot be read
+├── PerfeventError   what is asked of PMUs cannot be counted, or not on this host
 ├── PlanError        the plan cannot be read
 ├── SourceError      a source cannot be used at all (library missing)
 ├── SourceDownError       a source does not answer now; another try may succeed
@@ -16,6 +17,10 @@ class BridgeError(Exception):
 
 class MonitorError(BridgeError):
     """The monitor set is not what it should be."""
+
+
+class PerfeventError(BridgeError):
+    """What is asked of a host's PMUs cannot be counted."""
 
 
 class PlanError(BridgeError):

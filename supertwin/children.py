@@ -19,7 +19,7 @@ from supertwin.accounts import (
 )
 from supertwin.compaction import drop_old
 from supertwin.health import Check, answers_http, greets, is_fresh
-from supertwin.pmcd import own_socket, write_config
+from supertwin.pmcd import own_socket, write_config, write_names
 from supertwin.ports import free_port
 from supertwin.settings import LOOPBACK, Settings
 
@@ -140,7 +140,8 @@ def pmcd(settings: Settings) -> ChildSpec:
     command = (
         *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
-        *("-c", str(write_config(home)), "-U", getpass.getuser()),
+        *("-c", str(write_config(home)), "-n", str(write_names(home))),
+        *("-U", getpass.getuser()),
     )
     # The agents write their logs where PMCD stands.
     return ChildSpec("pmcd", command, greets(socket), home / "log", env, (socket,))

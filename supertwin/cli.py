@@ -43,6 +43,7 @@ _LATER = {
     "add": "supertwin.cli_fleet:add_command",
     "diff": "supertwin.cli_fleet:diff_command",
     "open": "supertwin.cli_fleet:open_command",
+    "perfevent": "supertwin.cli_perfevent:perfevent_command",
     "remove": "supertwin.cli_fleet:remove_command",
     "sample": "supertwin.cli_sample:sample_group",
     "compact": "supertwin.cli_services:compact_command",

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from zlib import crc32
 
 from ingest.errors import SourceMissingError, SourceRefusedError
 from ingest.sources.machine import HERE, Machine
@@ -46,6 +47,9 @@ _FLEETING_ROOTS = ("proc.", "hotproc.", "cgroup.", "acct.", "pmcd.client.")
 # A line of /proc/interrupts times a CPU, such as "NMI::cpu3".
 _LINE_AND_CPU = re.compile(r".+::cpu[0-9]+")
 _AGENTS = "pmcd.agent.status"
+# perfevent numbers a domain by the place of its event in a configuration; with another
+# one the event would be in another domain, and so another metric.
+_PMU_EVENTS = "perfevent.hwcounters."
 
 
 @dataclass(frozen=True)
@@ -117,16 +121,15 @@ def parse_pcp(answers: Answers) -> dict[str, Any]:
         if metric.name == _AGENTS
         for name, number in answers.instances.get(metric.indom, [])
     }
-    fleeting = _fleeting(answers.metrics, pmdas)
+    metrics = [metric for metric in answers.metrics if _is_there(metric, answers)]
+    fleeting = _fleeting(metrics, pmdas)
     return {
         "address": answers.address,
         "version": answers.version,
-        "metrics": [_metric(metric) for metric in answers.metrics],
+        "metrics": [_metric(metric) for metric in metrics],
         "indoms": {
-            indom_id(indom): _indom(
-                answers.instances.get(indom), fleeting=indom in fleeting
-            )
-            for indom in sorted({metric.indom for metric in answers.metrics})
+            name: _indom(answers.instances.get(indom), fleeting=indom in fleeting)
+            for indom, name in sorted({(m.indom, domain_id(m)) for m in metrics})
             if indom != NO_INDOM
         },
         "pmdas": pmdas,
@@ -142,6 +145,20 @@ def pmid_id(pmid: int) -> str:
 def indom_id(indom: int) -> str:
     """PCP's way of writing an instance domain's number: ``60.0``."""
     return f"{indom >> 22 & 0x1FF}.{indom & 0x3FFFFF}"
+
+
+def _is_there(metric: Metric, answers: Answers) -> bool:
+    """Whether a metric counts: perfevent also names what it was not asked to count."""
+    counts = answers.instances.get(metric.indom) != []
+    return counts or not metric.name.startswith(_PMU_EVENTS)
+
+
+def domain_id(metric: Metric) -> str:
+    """The number of a metric's instance domain; that of a PMU event stays with it."""
+    if not metric.name.startswith(_PMU_EVENTS):
+        return indom_id(metric.indom)
+    event = metric.name.rpartition(".")[0]
+    return f"{metric.indom >> 22 & 0x1FF}.{crc32(event.encode()) & 0x3FFFFF}"
 
 
 def _ask(contexts: list[Context], address: str) -> Answers:
@@ -225,7 +242,7 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "type": _TYPES.get(metric.type, "unknown"),
         "semantics": _SEMANTICS.get(metric.semantics, "unknown"),
         "units": metric.units,
-        "indom": None if metric.indom == NO_INDOM else indom_id(metric.indom),
+        "indom": None if metric.indom == NO_INDOM else domain_id(metric),
         "help": metric.help,
     }
 

@@ -1,4 +1,4 @@
-"""The PMUs that the kernel offers to perf_event, as /sys lists them."""
+"""The PMUs that the kernel offers to perf_event, and the events that it names."""
 
 from pathlib import Path
 
@@ -6,6 +6,8 @@ from ingest.errors import SourceMissingError
 from ingest.sources.machine import HERE, Machine
 
 _DEVICES = Path("sys/bus/event_source/devices")
+_PARANOID = Path("proc/sys/kernel/perf_event_paranoid")
+_WATCHDOG = Path("proc/sys/kernel/nmi_watchdog")
 
 
 def read_event_sources(machine: Machine = HERE) -> list[str]:
@@ -19,3 +21,40 @@ def read_event_sources(machine: Machine = HERE) -> list[str]:
             f"{folder} does not exist: this kernel was built without perf_event"
         )
     return sorted(path.name for path in folder.iterdir())
+
+
+def read_kernel_events(machine: Machine = HERE) -> dict[str, list[str]]:
+    """The events that the kernel names itself, by event source: ``tsc`` of ``msr``.
+
+    Beside an event stand files with its unit and scale, which are none. Raises
+    SourceMissingError.
+    """
+    folder = machine.root / _DEVICES
+    return {
+        name: sorted(
+            path.name for path in (folder / name).glob("events/*") if not path.suffix
+        )
+        for name in read_event_sources(machine)
+    }
+
+
+def read_paranoid(machine: Machine = HERE) -> int:
+    """The level of kernel.perf_event_paranoid; above 0 only root counts whole CPUs.
+
+    Raises SourceMissingError where the kernel has no perf_event.
+    """
+    try:
+        return int((machine.root / _PARANOID).read_text("ascii"))
+    except (OSError, ValueError):
+        raise SourceMissingError(
+            f"{machine.root / _PARANOID} cannot be read: this kernel was built "
+            "without perf_event"
+        ) from None
+
+
+def read_watchdog(machine: Machine = HERE) -> bool:
+    """Whether the NMI watchdog holds a counter of each thread."""
+    try:
+        return (machine.root / _WATCHDOG).read_text("ascii").strip() == "1"
+    except OSError:
+        return False

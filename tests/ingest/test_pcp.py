@@ -162,6 +162,48 @@ def test_agents_name_the_pmdas_and_proc_is_known_by_its_own() -> None:
     assert facts["errors"]["kernel.all.load"].startswith("instances of 60.2")
 
 
+def test_the_domain_of_a_pmu_event_stays_with_it() -> None:
+    """perfevent numbers them by their place in a configuration, which changes."""
+    event, root = "perfevent.hwcounters.skx__INST_RETIRED_ANY_P", 127 << 22
+    domains = []
+    for place in (0, 5):
+        names = [f"{event}.value", f"{event}.dutycycle", f"{event}_2.value"]
+        places = [place, place, place + 1]
+        metrics = [
+            metric(name, root | at << 10, root | at)
+            for name, at in zip(names, places, strict=True)
+        ]
+        instances = {root | at: [("cpu0", 0)] for at in places}
+        facts = parse_pcp(Answers("local:", None, metrics, instances))
+        domains.append([found["indom"] for found in facts["metrics"]])
+        assert facts["indoms"].keys() == set(domains[-1])
+        assert all(domain["count"] == 1 for domain in facts["indoms"].values())
+    assert domains[0] == domains[1]
+    value, duty, other = domains[0]
+    assert value == duty != other
+    assert value.startswith("127.")
+
+
+def test_what_perfevent_names_and_does_not_count_is_left_out() -> None:
+    root, event = 127 << 22, "perfevent.hwcounters.software"
+    metrics = [
+        metric(f"{event}.page_faults.value", root | 1 << 10, root),
+        metric(f"{event}.cpu_clock.value", root | 2 << 10, root | 1),
+        metric("disk.dev.read", LINUX, LINUX | 1),
+    ]
+    instances: dict[int, list[tuple[str, int]]] = {
+        root: [("cpu0", 0)],
+        root | 1: [],
+        LINUX | 1: [],
+    }
+    facts = parse_pcp(Answers("local:", None, metrics, instances))
+    assert [found["name"] for found in facts["metrics"]] == [
+        f"{event}.page_faults.value",
+        "disk.dev.read",
+    ]
+    assert len(facts["indoms"]) == 2
+
+
 def test_types_that_pcp_may_add_are_unknown_not_fatal() -> None:
     odd = Metric("a.b", LINUX, 99, NO_INDOM, 7, "", None)
     (found,) = parse_pcp(Answers("local:", None, [odd], {}))["metrics"]

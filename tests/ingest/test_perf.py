@@ -3,8 +3,14 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SourceMissingError
-from ingest.sources.perf import read_event_sources
-from tests.ingest.tree import copied
+from ingest.sources.machine import Machine
+from ingest.sources.perf import (
+    read_event_sources,
+    read_kernel_events,
+    read_paranoid,
+    read_watchdog,
+)
+from tests.ingest.tree import copied, plant
 
 
 def test_this_machine_counts_software_events() -> None:
@@ -14,3 +20,29 @@ def test_this_machine_counts_software_events() -> None:
 def test_a_kernel_without_perf_event(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="without perf_event"):
         read_event_sources(copied(tmp_path))
+
+
+def test_the_kernel_names_events(tmp_path: Path) -> None:
+    folder = "sys/bus/event_source/devices"
+    names = ("msr/events/tsc", "power/events/energy-pkg", "software/type")
+    files = {f"{folder}/{name}": "event=0x00\n" for name in names}
+    for end in ("scale", "unit"):
+        files[f"{folder}/power/events/energy-pkg.{end}"] = "Joules\n"
+    assert read_kernel_events(Machine(plant(tmp_path, files))) == {
+        "msr": ["tsc"],
+        "power": ["energy-pkg"],
+        "software": [],
+    }
+
+
+def test_the_level_that_forbids(tmp_path: Path) -> None:
+    assert read_paranoid() >= -1
+    with pytest.raises(SourceMissingError, match="without perf_event"):
+        read_paranoid(Machine(tmp_path))
+
+
+def test_whether_a_watchdog_counts(tmp_path: Path) -> None:
+    path = "proc/sys/kernel/nmi_watchdog"
+    for text, held in (("0\n", False), ("1\n", True)):
+        assert read_watchdog(Machine(plant(tmp_path, {path: text}))) is held
+    assert not read_watchdog(Machine(tmp_path / "none"))

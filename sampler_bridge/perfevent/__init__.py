@@ -1,0 +1,1 @@
+"""PMU events and roles: what configures PCP's perfevent agent, and their values."""

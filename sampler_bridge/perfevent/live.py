@@ -1,0 +1,29 @@
+"""What a running PMCD has of the perfevent agent."""
+
+from collections.abc import Iterable
+
+import pmapi
+from sampler_bridge.errors import PerfeventError
+
+
+def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
+    """Those of the metrics of which PMCD gives no instance; raises PerfeventError.
+
+    The agent also names what the kernel could count and nobody asked for, without any.
+    """
+    try:
+        with pmapi.Context(address) as context:
+            return [name for name in metrics if not _has_instances(context, name)]
+    except pmapi.PmapiError as error:
+        raise PerfeventError(
+            f"PMCD at {address} does not answer ({error}): is it running?"
+        ) from error
+
+
+def _has_instances(context: pmapi.Context, name: str) -> bool:
+    """Whether there is something to fetch; an agent that is away has nothing."""
+    try:
+        return bool(context.instances(context.describe(name).indom))
+    except pmapi.PmError:
+        context.check()
+        return False

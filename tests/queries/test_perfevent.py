@@ -1,0 +1,83 @@
+"""Configurations from the graph, of machines that are not here."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc, read_file
+from ingest.pmu.pfm import read_events
+from ingest.pmu.store import publish_roles, stored_models
+from ingest.probe import hwloc_document
+from ontology.iris import Iris
+from queries.endpoint import Endpoint
+from sampler_bridge.errors import PerfeventError
+from sampler_bridge.perfevent.choice import Choice, choose
+from sampler_bridge.perfevent.conf import configuration
+from sampler_bridge.perfevent.counters import check_counters
+from sampler_bridge.perfevent.expression import role_expression
+from sampler_bridge.perfevent.host import HostPmus, read_host, read_role
+
+MACHINES = Path(__file__).parents[3] / "shared" / "machines" / "hwloc"
+IRIS = Iris("http://localhost:8000")
+FILES = {"zen": "AMD-19h-Zen4-2xEpyc-9654.xml", "sky": "Intel-Skylake-2xXeon6140.xml"}
+
+
+@pytest.fixture
+def machines(endpoint: Endpoint) -> Endpoint:
+    """The store with the roles, a Zen 4 and a Skylake-X."""
+    if not MACHINES.is_dir():
+        pytest.skip(f"{MACHINES} is not there: no machine to describe")
+    assert publish_roles(endpoint, IRIS)
+    for host, file in FILES.items():
+        document = hwloc_document(host, parse_hwloc(read_file(MACHINES / file)))
+        described = describe(document, IRIS, known_pmus=stored_models(endpoint))
+        graphs = {IRIS.twin_graph(host): described.twin, **described.pmus}
+        for graph, triples in graphs.items():
+            endpoint.put_graph(str(graph), triples.graph())
+    return endpoint
+
+
+def encode(pmu: str, event: str) -> list[str]:
+    found = read_events({pmu: [event]}).get(pmu)
+    return found[0]["encoding"] if found else []
+
+
+def chosen(endpoint: Endpoint, host: str, *roles: str) -> tuple[HostPmus, Choice]:
+    known = read_host(endpoint, host)
+    terms = {role: read_role(endpoint, host, role) for role in roles}
+    return known, choose(known, terms, [], encode)
+
+
+def test_machines_that_are_not_here(machines: Endpoint) -> None:
+    """One Fuseki, one load, all that is asked of it."""
+    host, choice = chosen(machines, "sky", "FLOPsDouble", "DramTraffic", "Cycles")
+    # Its firmware made one NUMA domain of both sockets.
+    assert [(place.cpu, place.counted) for place in host.places["socket"]] == [
+        (0, True),
+        (1, False),
+    ]
+    assert choice.refused.keys() == {"DramTraffic"}
+    assert choice.refused["DramTraffic"].endswith("would leave out socket-1")
+    assert check_counters(host, choice, multiplex=False) == []
+    lines = configuration(host, choice).splitlines()
+    assert lines[1] == "[skx perf]"
+    assert "skx::FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE" in lines
+    events = [line.split("::") for line in lines if "::" in line]
+    assert len(events) == 5
+    assert all(encode(pmu, name) for pmu, name in events)
+    flops = role_expression(host, choice.roles[0])
+    assert flops.count("(rate(") == 4
+    assert "8 * (rate(perfevent_hwcounters_skx__FP_ARITH_INST_RETIRED_512B" in flops
+
+    host, choice = chosen(machines, "zen", "FLOPs", "L1Stalls", "Nope")
+    assert configuration(host, choice).splitlines()[1:] == [
+        "[amd64_fam19h_zen4 perf]",
+        "amd64_fam19h_zen4::RETIRED_SSE_AVX_FLOPS:"
+        "ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS",
+    ]
+    assert "ask for MemoryStalls" in choice.refused["L1Stalls"]
+    assert choice.refused["Nope"].startswith("no such role: Nope")
+
+    with pytest.raises(PerfeventError, match="the graph knows no PMU of nowhere"):
+        read_host(machines, "nowhere")
