@@ -33,9 +33,10 @@ def never_zero(address: str, metrics: Sequence[str], pids: Sequence[int]) -> lis
         wide = np.array([desc.type in (2, 3) for desc in descs])
         with context.fetch(_pmids(context, metrics)) as (result, _):
             raw = decode(result, wide)
-    ends = np.cumsum(raw.counts)
+    counts = np.maximum(raw.counts, 0)
+    ends = np.cumsum(counts)
     sound = []
-    for name, end, count in zip(metrics, ends, raw.counts, strict=True):
+    for name, end, count in zip(metrics, ends, counts, strict=True):
         there = slice(end - count, end)
         above = raw.instances[there][raw.bits[there] > 0]
         if np.isin(pids, above).all():

@@ -103,7 +103,8 @@ class Race:
         seen = self._ticks_since(match, began_ms)
         folder, pmcd = self.ground.folder / "peer", self.ground.pmcd
         with Peer(folder, pmcd, self.ground.store, metrics, period_ms) as peer:
-            wait_until(lambda: peer.ended() is not None or seen(), 60, peer.output())
+            wait_until(lambda: peer.ended() is not None or seen(), 60, "pcp2influxdb")
+            assert peer.ended() is None, peer.output()[-2000:]
             time.sleep(_WARM_UP)
             warm_ms = _now_ms()
             usage = self._watch({"pcp2influxdb": peer.pid}, period_ms)
