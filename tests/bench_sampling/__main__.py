@@ -30,7 +30,7 @@ from tests.bench_sampling.throughput import Cell, Race
 from tests.bench_sampling.ticks import Ticks, measure_ticks
 from tests.servers import ROOT
 
-PROCESSES = 1_100
+PROCESSES = 1_000
 _ALL = [(hertz, number) for hertz in thesis.FREQUENCIES for number in thesis.METRICS]
 
 

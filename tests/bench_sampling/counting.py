@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from tests.bench_sampling.idle import INSTANCES, SLEEP
+from tests.bench_sampling.idle import INSTANCES, NAME
 from tests.bench_sampling.peer import DATABASE
 from tests.servers import VictoriaMetrics
 
 OURS = f'{{__name__=~"proc_.+",instname=~"{INSTANCES}"}}'
-PEERS = f'{{__name__=~"proc_.+_sleep_{SLEEP}",db="{DATABASE}"}}'
+PEERS = f'{{__name__=~"proc_.+__[0-9]+_{NAME}",db="{DATABASE}"}}'
 
 
 @dataclass

@@ -55,7 +55,7 @@ def running_bridge(
     period_ms: int,
     store: VictoriaMetrics | None = None,
 ) -> Iterator[BridgeProcess]:
-    """A bridge on a plan in the graph, past its first points; its state goes with it.
+    """A bridge on a plan in the graph, past its first tick; its state goes with it.
 
     It writes into a store of its caller's, else into the one that all share.
     """
@@ -72,7 +72,7 @@ def running_bridge(
     )
     try:
         with bridge:
-            bridge.wait_for(lambda status: status["written"] > 0)
+            bridge.wait_for(lambda status: status["expected"] > 0)
             assert bridge.status()["plan"]["metrics"] == len(metrics)
             yield bridge
     finally:

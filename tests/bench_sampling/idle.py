@@ -7,10 +7,11 @@ from pathlib import Path
 
 from tests.servers import wait_until
 
-# An hour that nobody else sleeps for: the name by which their series are found.
-SLEEP = "86399"
-INSTANCES = f"[0-9]+ sleep {SLEEP}"
-_TAKES = ["setpriv", "--pdeathsig", "KILL", "sleep", SLEEP]
+# By this name their series are found; pcp2influxdb drops what follows the first word.
+NAME = "twinidle"
+INSTANCES = f"[0-9]+ {NAME} .*"
+_SLEEPS = ["bash", "-c", f"exec -a {NAME} sleep 86399"]
+_TAKES = ["setpriv", "--pdeathsig", "KILL", *_SLEEPS]
 
 
 @contextmanager
@@ -33,6 +34,6 @@ def idle_processes(count: int) -> Iterator[list[int]]:
 
 
 def _sleeps(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it is past setpriv, so that its name holds from now on."""
+    """Whether it is past setpriv and bash, so that its name holds from now on."""
     assert process.poll() is None, "an idle process ended: is there a limit on them?"
-    return Path(f"/proc/{process.pid}/cmdline").read_text() == f"sleep\0{SLEEP}\0"
+    return Path(f"/proc/{process.pid}/cmdline").read_text().startswith(f"{NAME}\0")

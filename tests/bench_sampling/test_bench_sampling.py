@@ -13,7 +13,7 @@ import pytest
 from tests.bench_sampling import thesis
 from tests.bench_sampling.counting import OURS, PEERS, count, ticks
 from tests.bench_sampling.ground import period_of
-from tests.bench_sampling.idle import SLEEP, idle_processes
+from tests.bench_sampling.idle import NAME, idle_processes
 from tests.bench_sampling.limit import never_zero
 from tests.bench_sampling.throughput import METRICS
 from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
@@ -59,7 +59,7 @@ def test_idle_processes_end_when_who_started_them_is_killed() -> None:
 
 def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> None:
     now = time.time_ns() // 1_000_000 - 10_000
-    ours = f'{{hostname="n1",instname="000042 sleep {SLEEP}"}}'
+    ours = f'{{hostname="n1",instname="000042 {NAME} 86399"}}'
     lines = [f"proc_psinfo_rss{ours} {ms % 3} {now + ms}" for ms in range(0, 90, 10)]
     lines += [f"proc_psinfo_utime{ours} 0 {now}"]
     lines += [f'proc_psinfo_rss{{instname="000043 sleep 1"}} 0 {now}']
@@ -74,7 +74,7 @@ def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> No
 
 def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
     now = time.time_ns() // 1_000_000 - 10_000
-    fields = f"_000042_sleep_{SLEEP}=5,_000043_sleep_{SLEEP}=0,_000044_sleep_1=1"
+    fields = f"_000042_{NAME}=5,_000043_{NAME}=0,_000044_sleep_1=1"
     _write(store, "/write?db=peer", [f"proc_psinfo_rss {fields} {now}000000"])
     found = count(store, PEERS, now, now + 1, ["proc.psinfo.rss"])
     assert (found.inserted, found.above_zero, found.zeros) == (2, 2, 1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tests.bench_sampling.counting import OURS, PEERS, Counted, count, ticks
 from tests.bench_sampling.ground import Ground, period_of, running_bridge, stop_bridge
-from tests.bench_sampling.idle import SLEEP
+from tests.bench_sampling.idle import NAME
 from tests.bench_sampling.limit import fetches_a_second, never_zero
 from tests.bench_sampling.peer import DATABASE, Peer
 from tests.bench_sampling.usage import Meter, Usage
@@ -98,7 +98,7 @@ class Race:
         return self._side(OURS, metrics, period_ms, start_ms, usage, missing)
 
     def _peers(self, metrics: Sequence[str], period_ms: int) -> Side:
-        one = f"{METRICS[0].replace('.', '_')}__{self.pids[0]:06}_sleep_{SLEEP}"
+        one = f"{METRICS[0].replace('.', '_')}__{self.pids[0]:06}_{NAME}"
         match, began_ms = f'{one}{{db="{DATABASE}"}}', _now_ms()
         seen = self._ticks_since(match, began_ms)
         folder, pmcd = self.ground.folder / "peer", self.ground.pmcd
