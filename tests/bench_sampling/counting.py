@@ -14,7 +14,7 @@ from tests.bench_sampling.peer import DATABASE
 from tests.servers import VictoriaMetrics
 
 OURS = f'{{__name__=~"proc_.+",instname=~"{INSTANCES}"}}'
-PEERS = f'{{__name__=~"proc_.+__[0-9]+_{NAME}",db="{DATABASE}"}}'
+PEERS = f'{{__name__=~"proc_.+__[0-9]+_{NAME}(_.*)?",db="{DATABASE}"}}'
 
 
 @dataclass

@@ -31,7 +31,7 @@ class Ground:
 
     def parts(self) -> dict[str, int]:
         """Pids of what both competitors use."""
-        found = agents(self.pmcd.pid)
+        found = agents(self.pmcd)
         own = {"pmcd": self.pmcd.pid, "store": self.store.pid}
         return own | {name: found[name] for name in ("pmdaproc", "pmdalinux")}
 

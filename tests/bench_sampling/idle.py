@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.servers import wait_until
 
-# By this name their series are found; pcp2influxdb drops what follows the first word.
+# By this name their series are found; whether arguments follow is up to PCP's version.
 NAME = "twinidle"
-INSTANCES = f"[0-9]+ {NAME} .*"
+INSTANCES = f"[0-9]+ {NAME}( .*)?"
 _SLEEPS = ["bash", "-c", f"exec -a {NAME} sleep 86399"]
 _TAKES = ["setpriv", "--pdeathsig", "KILL", *_SLEEPS]
 

@@ -1,5 +1,6 @@
 """The measuring itself: what it starts ends, what it counts is so."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -10,10 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pmapi import Context
 from tests.bench_sampling import thesis
 from tests.bench_sampling.counting import OURS, PEERS, count, ticks
 from tests.bench_sampling.ground import period_of
-from tests.bench_sampling.idle import NAME, idle_processes
+from tests.bench_sampling.idle import INSTANCES, NAME, idle_processes
 from tests.bench_sampling.limit import never_zero
 from tests.bench_sampling.throughput import METRICS
 from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
@@ -59,7 +61,7 @@ def test_idle_processes_end_when_who_started_them_is_killed() -> None:
 
 def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> None:
     now = time.time_ns() // 1_000_000 - 10_000
-    ours = f'{{hostname="n1",instname="000042 {NAME} 86399"}}'
+    ours = f'{{hostname="n1",instname="000042 {NAME}"}}'
     lines = [f"proc_psinfo_rss{ours} {ms % 3} {now + ms}" for ms in range(0, 90, 10)]
     lines += [f"proc_psinfo_utime{ours} 0 {now}"]
     lines += [f'proc_psinfo_rss{{instname="000043 sleep 1"}} 0 {now}']
@@ -83,6 +85,10 @@ def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
 
 def test_some_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> None:
     with Pmcd(tmp_path / "pmcd", sample=True) as pmcd, idle_processes(3) as pids:
+        with Context(pmcd.address) as context:
+            indom = context.describe(METRICS[0]).indom
+            names = context.instances(indom)
+        assert all(re.fullmatch(INSTANCES, names[pid]) for pid in pids)
         sound = never_zero(pmcd.address, METRICS, pids)
         assert {"proc.psinfo.rss", "proc.io.rchar"} <= set(sound)
         assert "proc.psinfo.utime" not in sound

@@ -47,8 +47,8 @@ class Side:
 
     @property
     def lost(self) -> float:
-        """Lost points in % of the expected ones."""
-        return 100 * (1 - self.counted.inserted / self.expected)
+        """Lost points in % of the expected ones; who catches up may have more."""
+        return max(100 * (1 - self.counted.inserted / self.expected), 0.0)
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class Race:
         return self._side(OURS, metrics, period_ms, start_ms, usage, missing)
 
     def _peers(self, metrics: Sequence[str], period_ms: int) -> Side:
-        one = f"{METRICS[0].replace('.', '_')}__{self.pids[0]:06}_{NAME}"
-        match, began_ms = f'{one}{{db="{DATABASE}"}}', _now_ms()
+        one = f"{METRICS[0].replace('.', '_')}__{self.pids[0]:06}_{NAME}(_.*)?"
+        match, began_ms = f'{{__name__=~"{one}",db="{DATABASE}"}}', _now_ms()
         seen = self._ticks_since(match, began_ms)
         folder, pmcd = self.ground.folder / "peer", self.ground.pmcd
         with Peer(folder, pmcd, self.ground.store, metrics, period_ms) as peer:

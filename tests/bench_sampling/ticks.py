@@ -62,7 +62,7 @@ class Ticks:
 def measure_ticks(ground: Ground, title: str, seconds: int, who: str) -> Ticks:
     """One run; ``who`` is under SCHED_FIFO: nobody, bridge, or all with PMCD."""
     with running_bridge(ground, METRICS, 1) as bridge:
-        found = agents(ground.pmcd.pid)
+        found = agents(ground.pmcd)
         pids = {
             "nobody": [],
             "bridge": [bridge.pid],

@@ -1,11 +1,14 @@
 """CPU and memory of processes, as the kernel counts them."""
 
 import os
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.servers import Pmcd
 
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -31,20 +34,15 @@ def rss_mb(pid: int) -> float:
     raise AssertionError(f"no VmRSS of {pid}")
 
 
-def agents(pmcd: int) -> dict[str, int]:
-    """The agents of a PMCD, by the name of their program."""
-    found: dict[str, int] = {}
-    parents = {pmcd}
-    for pid in sorted(int(path.name) for path in Path("/proc").glob("[0-9]*")):
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:  # it ended meanwhile
-            continue
-        name, _, rest = stat.partition("(")[2].rpartition(")")
-        if int(rest.split()[1]) in parents:
-            parents.add(pid)
-            found[name] = pid
-    return found
+def agents(pmcd: Pmcd) -> dict[str, int]:
+    """The agents that a PMCD started, as its log has them: pmdaproc, pmdalinux, ….
+
+    Who their parent is says nothing: it may be another agent, or have ended.
+    """
+    log = (pmcd.folder / "log/pmcd.log").read_text()
+    table = log.rpartition("active agent dom")[2]
+    rows = re.findall(r"^(\w+) +\d+ +(\d+) .* bin pipe", table, re.MULTILINE)
+    return {f"pmda{name}": int(pid) for name, pid in rows}
 
 
 @dataclass
