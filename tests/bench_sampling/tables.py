@@ -112,7 +112,7 @@ def table_goals(
         Figure("bridge: memory at the end over that at the start", cost.growth, ""),
         Figure("bytes a point on disk, monitor set", disk.a_point, "B", 0.8,
                0.4, "the best ever reported"),
-        Figure("  of which labels and index, all points alike",
+        Figure("  and for labels and index",
                disk.bytes_of_index / disk.points, "B"),
     ]  # fmt: skip
     goals = {"bridge": 99.0, "nobody": 98.0}
