@@ -1,11 +1,11 @@
 # `make up` and `make test` are all a newcomer needs; each installs what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help install install-test up down status test check bench dtdl lock docs clean
+.PHONY: help install install-test up down status test check bench bench-sampling dtdl lock docs clean
 
 PYTHON := .venv/bin/python
 
 help:  ## this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
 
 install:
 	@./install.sh --quiet
@@ -33,6 +33,9 @@ check: install  ## format, lint and types
 
 bench: install-test  ## measure speed and size, print a table
 	@$(PYTHON) -m tests.bench
+
+bench-sampling: install-test  ## sampling beside pcp2influxdb; FORM=--full takes hours
+	@$(PYTHON) -m tests.bench_sampling $(FORM)
 
 dtdl: install-test  ## the official DTDL parser's verdict on every machine
 	@$(PYTHON) -m tests.dtdl $(FILES)

@@ -39,12 +39,19 @@ HEADER = ("what", "measured", "unit", "goal", "beside", "ratio", "set against")
 
 def print_table(figures: list[Figure]) -> None:
     """A Markdown table, aligned."""
+    for line in rows_of(figures):
+        print(line)
+
+
+def rows_of(figures: list[Figure]) -> list[str]:
+    """The lines of the table."""
     rows = [HEADER, *(figure.row() for figure in figures)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, tuple("-" * width for width in widths))
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(f"| {' | '.join(cells)} |")
+    return [
+        "| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
 
 
 def _number(value: float) -> str:

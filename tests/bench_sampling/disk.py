@@ -1,0 +1,76 @@
+"""Bytes a point on disk of the monitor set, in a store of its own."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from sampler_bridge.monitor import load_monitor, plan_names
+from tests.bench_sampling.counting import blocks
+from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
+from tests.servers import VictoriaMetrics, wait_until
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """Points of how many series and ticks, and the bytes of points and of labels."""
+
+    points: int
+    series: int
+    period_ms: int
+    seconds: float
+    bytes_of_points: int
+    bytes_of_index: int
+
+    @property
+    def a_point(self) -> float:
+        """Bytes a point, labels left out: they are paid once a series."""
+        return self.bytes_of_points / self.points
+
+
+def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
+    """The monitor set for so long; measured when the store has merged its parts."""
+    metrics = plan_names(load_monitor(), ground.pmcd.names())
+    store = VictoriaMetrics(ground.folder / "disk")
+    with store:
+        with running_bridge(ground, metrics, period_ms, store) as bridge:
+            time.sleep(seconds)
+            stop_bridge(bridge)
+        stamps = [
+            block.stamps
+            for block in blocks(store, f'{{hostname="{HOST}"}}', 0, _later())
+        ]
+        _merge(store)
+    data = store.folder / "data/data"
+    return OnDisk(
+        points=sum(map(len, stamps)),
+        series=len(stamps),
+        period_ms=period_ms,
+        seconds=seconds,
+        bytes_of_points=_size(data / "small") + _size(data / "big"),
+        bytes_of_index=_size(data / "indexdb") + _size(store.folder / "data/indexdb"),
+    )
+
+
+def _merge(store: VictoriaMetrics) -> None:
+    """What happens in the background in time: what is in memory becomes one part."""
+    store.end()
+    store.start()
+    httpx.get(f"{store.url}/internal/force_merge", timeout=60).raise_for_status()
+    time.sleep(1.0)  # until it has begun
+    wait_until(lambda: _is_merged(store), 60, "the merge of the store's parts")
+    store.end()
+
+
+def _is_merged(store: VictoriaMetrics) -> bool:
+    text = httpx.get(f"{store.url}/metrics").text
+    return "vm_active_force_merges 0" in text
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _later() -> int:
+    return time.time_ns() // 1_000_000 + 60_000

@@ -1,0 +1,116 @@
+"""The servers that all parts share, and bridges as they run in the field."""
+
+import math
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+
+from tests.bench_sampling.usage import agents
+from tests.sampler_bridge.servers import BridgeProcess
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics
+
+HOST = "bench"
+BASE = "http://localhost:8000"
+LOG_MAX_BYTES = str(1 << 30)  # what SUPERTWIN_LOG_MAX_BYTES is by default
+_ST = "https://w3id.org/supertwin/ns#"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One PMCD, one store, one graph store, and a folder for all else."""
+
+    folder: Path
+    pmcd: Pmcd
+    store: VictoriaMetrics
+    fuseki: Fuseki
+
+    def parts(self) -> dict[str, int]:
+        """Pids of what both competitors use."""
+        found = agents(self.pmcd)
+        own = {"pmcd": self.pmcd.pid, "store": self.store.pid}
+        return own | {name: found[name] for name in ("pmdaproc", "pmdalinux")}
+
+
+@contextmanager
+def open_ground(folder: Path) -> Iterator[Ground]:
+    """Start everything; it ends with the block."""
+    with ExitStack() as stack:
+        yield Ground(
+            folder,
+            stack.enter_context(Pmcd(folder / "pmcd", sample=True)),
+            stack.enter_context(VictoriaMetrics(folder / "store")),
+            stack.enter_context(Fuseki(folder / "fuseki")),
+        )
+
+
+@contextmanager
+def running_bridge(
+    ground: Ground,
+    metrics: Sequence[str],
+    period_ms: int,
+    store: VictoriaMetrics | None = None,
+) -> Iterator[BridgeProcess]:
+    """A bridge on a plan in the graph, past its first tick; its state goes with it.
+
+    It writes into a store of its caller's, else into the one that all share.
+    """
+    put_plan(ground.fuseki, metrics, period_ms)
+    folder = ground.folder / "bridge"
+    bridge = BridgeProcess(
+        folder,
+        ground.pmcd.address,
+        (store or ground.store).url,
+        host=HOST,
+        fuseki=ground.fuseki.url,
+        base=BASE,
+        log_max_bytes=LOG_MAX_BYTES,
+    )
+    try:
+        with bridge:
+            bridge.wait_for(lambda status: status["expected"] > 0)
+            assert bridge.status()["plan"]["metrics"] == len(metrics)
+            yield bridge
+    finally:
+        shutil.rmtree(folder)
+
+
+def stop_bridge(bridge: BridgeProcess) -> dict[str, int]:
+    """End a bridge in order; points missing by reason, since it was started."""
+    assert bridge.end() == 0, bridge.output()[-2000:]
+    status = bridge.status()
+    missing: dict[str, int] = status["missing"]
+    return missing | {"still in the log": status["queue"]["points"]}
+
+
+def put_plan(fuseki: Fuseki, metrics: Sequence[str], period_ms: int) -> None:
+    """Make this, and nothing else, the plan of the host."""
+    name = f"<{BASE}/graph/plans/{HOST}>"
+    triples = "".join(_planned(metric, period_ms) for metric in metrics)
+    insert = f"INSERT DATA {{ GRAPH {name} {{ {triples} }} }}"
+    update = f"PREFIX st: <{_ST}> DROP SILENT GRAPH {name} ; {insert}"
+    httpx.post(f"{fuseki.url}/twin/update", data={"update": update}).raise_for_status()
+
+
+def _planned(metric: str, period_ms: int) -> str:
+    host, period = f"<{BASE}/twin/{HOST}>", Decimal(period_ms) / 1000
+    return f"""
+      {host} a st:ComputeNode ; st:hostname "{HOST}" .
+      <{BASE}/metric/{metric}> a st:Metric ; st:samplerName "{metric}" ;
+        st:dbName "{metric.replace(".", "_")}" ; st:semantics st:Counter ;
+        st:valueType "u64" .
+      <{BASE}/twin/{HOST}/plan/bench.{metric}> a st:SamplingPlan ;
+        st:planName "bench" ; st:ofHost {host} ;
+        st:samples <{BASE}/metric/{metric}> ; st:period {period:.3f} ."""
+
+
+def period_of(hertz: int) -> int:
+    """The longest whole period in ms that is no slower than a frequency.
+
+    Plans know whole milliseconds: 16, 32 and 64 Hz become 62, 31 and 15 ms.
+    """
+    return math.floor(1000 / hertz)

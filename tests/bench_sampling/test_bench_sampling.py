@@ -1,0 +1,117 @@
+"""The measuring itself: what it starts ends, what it counts is so."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pmapi import Context
+from tests.bench_sampling import thesis
+from tests.bench_sampling.counting import OURS, PEERS, count, ticks
+from tests.bench_sampling.ground import period_of
+from tests.bench_sampling.idle import INSTANCES, NAME, idle_processes
+from tests.bench_sampling.limit import never_zero
+from tests.bench_sampling.throughput import METRICS
+from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
+
+_HOLD = """
+import time
+from tests.bench_sampling.idle import idle_processes
+with idle_processes(5) as pids:
+    print(*pids, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[VictoriaMetrics]:
+    with VictoriaMetrics(tmp_path / "store") as server:
+        yield server
+
+
+def _runs(pid: int) -> bool:
+    path = Path(f"/proc/{pid}/stat")
+    return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_idle_processes_end_with_the_block() -> None:
+    with idle_processes(3) as pids:
+        assert all(map(_runs, pids))
+    assert not any(map(_runs, pids))
+
+
+def test_idle_processes_end_when_who_started_them_is_killed() -> None:
+    starter = subprocess.Popen(
+        [sys.executable, "-c", _HOLD], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert starter.stdout
+    with starter.stdout as said:
+        pids = [int(pid) for pid in said.readline().split()]
+        assert len(pids) == 5 and all(map(_runs, pids))
+        starter.send_signal(signal.SIGKILL)
+        starter.wait()
+    wait_until(lambda: not any(map(_runs, pids)), 5, "the end of the processes")
+
+
+def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> None:
+    now = time.time_ns() // 1_000_000 - 10_000
+    ours = f'{{hostname="n1",instname="000042 {NAME}"}}'
+    lines = [f"proc_psinfo_rss{ours} {ms % 3} {now + ms}" for ms in range(0, 90, 10)]
+    lines += [f"proc_psinfo_utime{ours} 0 {now}"]
+    lines += [f'proc_psinfo_rss{{instname="000043 sleep 1"}} 0 {now}']
+    lines += [f"proc_psinfo_rss{ours} 3 {now + 30}"]  # the same point again
+    _write(store, "/api/v1/import/prometheus", lines)
+    found = count(store, OURS, now, now + 60, ["proc.psinfo.rss"])
+    assert (found.inserted, found.above_zero) == (7, 6)
+    assert found.zeros == 1  # 0: ms % 3 of 0; that of 30 was written again as 3
+    assert ticks(store, OURS, now + 10, now + 30) == [now + 10, now + 20]
+    assert count(store, PEERS, now, now + 60).inserted == 0
+
+
+def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
+    now = time.time_ns() // 1_000_000 - 10_000
+    fields = f"_000042_{NAME}=5,_000043_{NAME}=0,_000044_sleep_1=1"
+    _write(store, "/write?db=peer", [f"proc_psinfo_rss {fields} {now}000000"])
+    found = count(store, PEERS, now, now + 1, ["proc.psinfo.rss"])
+    assert (found.inserted, found.above_zero, found.zeros) == (2, 2, 1)
+    assert count(store, OURS, now, now + 1).inserted == 0
+
+
+def test_some_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> None:
+    with Pmcd(tmp_path / "pmcd", sample=True) as pmcd, idle_processes(3) as pids:
+        with Context(pmcd.address) as context:
+            indom = context.describe(METRICS[0]).indom
+            names = context.instances(indom)
+        assert all(re.fullmatch(INSTANCES, names[pid]) for pid in pids)
+        sound = never_zero(pmcd.address, METRICS, pids)
+        assert {"proc.psinfo.rss", "proc.io.rchar"} <= set(sound)
+        assert "proc.psinfo.utime" not in sound
+
+
+def test_periods_are_whole_milliseconds_and_never_slower() -> None:
+    assert [period_of(hertz) for hertz in thesis.FREQUENCIES] == [
+        *(500, 250, 125, 62, 31, 15)
+    ]
+
+
+@pytest.mark.parametrize("table", [thesis.TABLE_5_2, thesis.TABLE_5_3])
+def test_the_thesis_is_quoted_without_a_slip(
+    table: dict[tuple[int, int], thesis.Row],
+) -> None:
+    """Its three columns say the same thing twice."""
+    assert sorted(table) == sorted(
+        (hertz, number) for hertz in thesis.FREQUENCIES for number in thesis.METRICS
+    )
+    for row in table.values():
+        assert 100 * (1 - row.inserted / row.expected) == pytest.approx(row.loss, abs=1)
+
+
+def _write(store: VictoriaMetrics, path: str, lines: list[str]) -> None:
+    body = "\n".join(lines)
+    httpx.post(f"{store.url}{path}", content=body).raise_for_status()

@@ -1,0 +1,149 @@
+"""Tables 5.2 and 5.3: what arrives of what was asked for, by frequency and metrics.
+
+The bridge and pcp2influxdb take turns, each alone, from the same PMCD into the same
+store; the bare pmFetch loop follows them. Counted are the points of our own idle
+processes, whose number is known exactly; all others are load.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.bench_sampling.counting import OURS, PEERS, Counted, count, ticks
+from tests.bench_sampling.ground import Ground, period_of, running_bridge, stop_bridge
+from tests.bench_sampling.idle import NAME
+from tests.bench_sampling.limit import fetches_a_second, never_zero
+from tests.bench_sampling.peer import DATABASE, Peer
+from tests.bench_sampling.usage import Meter, Usage
+from tests.servers import wait_until
+
+# The thesis' appendix B has the first five; the first, the second and the last are
+# above zero for as long as a process sleeps.
+METRICS = (
+    "proc.psinfo.rss",
+    "proc.psinfo.vctxsw",
+    "proc.psinfo.utime",
+    "proc.psinfo.stime",
+    "proc.psinfo.nvctxsw",
+    "proc.io.rchar",
+)
+_WARM_UP = 2.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one competitor delivered, what it and its servers used, and its excuses."""
+
+    expected: int
+    counted: Counted
+    seconds: float
+    usage: Mapping[str, Usage]
+    missing: Mapping[str, int]
+
+    @property
+    def rate(self) -> float:
+        """Points a second."""
+        return self.counted.inserted / self.seconds
+
+    @property
+    def lost(self) -> float:
+        """Lost points in % of the expected ones; who catches up may have more."""
+        return max(100 * (1 - self.counted.inserted / self.expected), 0.0)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row of the table; ``limit`` is the bare loop's points a second."""
+
+    hertz: int
+    metrics: int
+    period_ms: int
+    ours: Side
+    peer: Side
+    limit: float
+
+    @property
+    def asked(self) -> float:
+        """Points a second that were asked for."""
+        return self.ours.expected / self.ours.seconds
+
+    @property
+    def of_limit(self) -> float:
+        """Our points over what can be had: as asked, or as the bare loop gets."""
+        return self.ours.rate / min(self.asked, self.limit)
+
+
+@dataclass(frozen=True)
+class Race:
+    """How every cell is measured."""
+
+    ground: Ground
+    pids: Sequence[int]
+    seconds: float
+
+    def cell(self, hertz: int, number: int) -> Cell:
+        """Both competitors and the limit at one frequency and number of metrics."""
+        period_ms, metrics = period_of(hertz), METRICS[:number]
+        ours, peer = self._ours(metrics, period_ms), self._peers(metrics, period_ms)
+        bare = fetches_a_second(self.ground.pmcd.address, metrics, self.seconds / 2)
+        limit = bare * number * len(self.pids)
+        return Cell(hertz, number, period_ms, ours, peer, limit)
+
+    def _ours(self, metrics: Sequence[str], period_ms: int) -> Side:
+        with running_bridge(self.ground, metrics, period_ms) as bridge:
+            time.sleep(_WARM_UP)
+            start_ms = (_now_ms() // period_ms + 1) * period_ms
+            usage = self._watch({"bridge": bridge.pid}, period_ms)
+            missing = stop_bridge(bridge)
+        return self._side(OURS, metrics, period_ms, start_ms, usage, missing)
+
+    def _peers(self, metrics: Sequence[str], period_ms: int) -> Side:
+        one = f"{METRICS[0].replace('.', '_')}__{self.pids[0]:06}_{NAME}(_.*)?"
+        match, began_ms = f'{{__name__=~"{one}",db="{DATABASE}"}}', _now_ms()
+        seen = self._ticks_since(match, began_ms)
+        folder, pmcd = self.ground.folder / "peer", self.ground.pmcd
+        with Peer(folder, pmcd, self.ground.store, metrics, period_ms) as peer:
+            wait_until(lambda: peer.ended() is not None or seen(), 60, "pcp2influxdb")
+            assert peer.ended() is None, peer.output()[-2000:]
+            time.sleep(_WARM_UP)
+            warm_ms = _now_ms()
+            usage = self._watch({"pcp2influxdb": peer.pid}, period_ms)
+            assert peer.ended() is None, peer.output()[-2000:]
+        # its ticks have no common phase: half a period on either side of the first
+        start_ms = self._ticks_since(match, warm_ms)()[0] - period_ms // 2
+        return self._side(PEERS, metrics, period_ms, start_ms, usage, {})
+
+    def _ticks_since(self, match: str, start_ms: int) -> Callable[[], list[int]]:
+        store = self.ground.store
+        return lambda: ticks(store, match, start_ms, _now_ms() + 1000)
+
+    def _watch(self, pids: Mapping[str, int], period_ms: int) -> dict[str, Usage]:
+        """Let the window pass, and a second for what is under way."""
+        meter = Meter(self.ground.parts() | pids)
+        time.sleep(self.seconds + 2 * period_ms / 1000)
+        usage = meter.read()
+        time.sleep(1.0)
+        return usage
+
+    def _side(
+        self,
+        match: str,
+        metrics: Sequence[str],
+        period_ms: int,
+        start_ms: int,
+        usage: Mapping[str, Usage],
+        missing: Mapping[str, int],
+    ) -> Side:
+        number = int(1000 * self.seconds) // period_ms
+        end_ms = start_ms + number * period_ms
+        store, address = self.ground.store, self.ground.pmcd.address
+        sound = never_zero(address, metrics, self.pids)
+        assert sound, f"none of {metrics} is above zero for every idle process"
+        counted = count(store, match, start_ms, end_ms, sound)
+        expected = number * len(metrics) * len(self.pids)
+        seconds = number * period_ms / 1000
+        return Side(expected, counted, seconds, usage, missing)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

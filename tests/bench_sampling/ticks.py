@@ -1,0 +1,116 @@
+"""A period of 1 ms: how far from its time each tick was fetched.
+
+One of the metrics is a clock: the sample agent's milliseconds since it was started. The
+time of day of its start is found by asking it: no answer is older than its question.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pmapi import Context, pmid_array
+from sampler_bridge.pcp_decode import decode
+from tests.bench_sampling.counting import blocks
+from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
+from tests.bench_sampling.usage import agents
+
+CLOCK = "sample.milliseconds"
+METRICS = (
+    CLOCK,
+    "kernel.all.pswitch",
+    "kernel.all.intr",
+    "kernel.all.cpu.user",
+    "kernel.all.cpu.sys",
+    "kernel.all.cpu.idle",
+    "kernel.all.cpu.irq.soft",
+    "kernel.all.cpu.irq.hard",
+)
+_ASKED = 500
+_PRIORITY = 50
+_WARM_UP = 2.0
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Ticks that were due, and of those that arrived by how many ms they were off."""
+
+    title: str
+    due: int
+    off: npt.NDArray[np.float64]
+
+    @property
+    def in_time(self) -> float:
+        """Share within 1 ms of their time, in % of all that were due."""
+        return 100 * int(np.count_nonzero(np.abs(self.off) <= 1.0)) / self.due
+
+    @property
+    def arrived(self) -> float:
+        """Share that is in the store at all, in %."""
+        return 100 * len(self.off) / self.due
+
+    def quantile(self, share: float) -> float:
+        """By how many ms at most this share of the ticks that arrived was off."""
+        return float(np.quantile(np.abs(self.off), share))
+
+
+def measure_ticks(ground: Ground, title: str, seconds: int, who: str) -> Ticks:
+    """One run; ``who`` is under SCHED_FIFO: nobody, bridge, or all with PMCD."""
+    with running_bridge(ground, METRICS, 1) as bridge:
+        found = agents(ground.pmcd)
+        pids = {
+            "nobody": [],
+            "bridge": [bridge.pid],
+            "all": [bridge.pid, ground.pmcd.pid, *found.values()],
+        }[who]
+        with _under_fifo(pids):
+            time.sleep(_WARM_UP)
+            began_ms = _started_ms(ground.pmcd.address)
+            start_ms = time.time_ns() // 1_000_000 + 1
+            time.sleep(seconds + 0.1)
+        stop_bridge(bridge)
+    due = 1000 * seconds
+    match = f'{CLOCK.replace(".", "_")}{{hostname="{HOST}"}}'
+    off: list[npt.NDArray[np.float64]] = [np.zeros(0)]
+    for block in blocks(ground.store, match, start_ms, start_ms + due):
+        off.append(began_ms + block.values - block.stamps)
+    return Ticks(title, due, np.concatenate(off))
+
+
+def _started_ms(address: str) -> float:
+    """When the sample agent was started, in ms of Unix time.
+
+    Halfway between question and answer of the quickest exchange.
+    """
+    exchanges = []
+    with Context(address) as context:
+        wanted = pmid_array([context.identifier(CLOCK)])
+        for _ in range(_ASKED):
+            asked = time.time_ns()
+            with context.fetch(wanted) as (result, _):
+                answered = time.time_ns()
+                bits = decode(result, np.array([True])).bits
+            middle = (asked + answered) / 2e6
+            elapsed = float(bits.view(np.float64)[0])
+            exchanges.append((answered - asked, middle - elapsed))
+    return min(exchanges)[1]
+
+
+@contextmanager
+def _under_fifo(pids: list[int]) -> Iterator[None]:
+    """Give every thread of some processes a real-time priority for a while."""
+    tasks = [path for pid in pids for path in Path(f"/proc/{pid}/task").iterdir()]
+    threads = [int(path.name) for path in tasks]
+    for thread in threads:
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+    try:
+        yield
+    finally:
+        for thread in threads:
+            if Path(f"/proc/{thread}").exists():
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))

@@ -1,0 +1,66 @@
+"""CPU and memory of processes, as the kernel counts them."""
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.servers import Pmcd
+
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Usage(NamedTuple):
+    """CPU in % of one core over a stretch of time, resident memory in MB at its end."""
+
+    cpu: float
+    rss: float
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process since it started, all threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICK
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise AssertionError(f"no VmRSS of {pid}")
+
+
+def agents(pmcd: Pmcd) -> dict[str, int]:
+    """The agents that a PMCD started, as its log has them: pmdaproc, pmdalinux, ….
+
+    Who their parent is says nothing: it may be another agent, or have ended.
+    """
+    log = (pmcd.folder / "log/pmcd.log").read_text()
+    table = log.rpartition("active agent dom")[2]
+    rows = re.findall(r"^(\w+) +\d+ +(\d+) .* bin pipe", table, re.MULTILINE)
+    return {f"pmda{name}": int(pid) for name, pid in rows}
+
+
+@dataclass
+class Meter:
+    """Measures processes from its making to each reading, by the name of their part."""
+
+    pids: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        self._since = time.monotonic()
+        self._before = {name: cpu_seconds(pid) for name, pid in self.pids.items()}
+
+    def read(self) -> dict[str, Usage]:
+        """Usage of each part since the meter was made."""
+        took = time.monotonic() - self._since
+        return {
+            name: Usage(
+                100 * (cpu_seconds(pid) - self._before[name]) / took, rss_mb(pid)
+            )
+            for name, pid in self.pids.items()
+        }
