@@ -16,6 +16,8 @@ from threading import Event
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 
+_SWITCH_SECONDS = 0.0005
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
@@ -25,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store_account=_account("STORE"),
     )
     _talk()
+    # Who has fetched waits no longer than this for who writes text.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):

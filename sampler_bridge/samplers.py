@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 from threading import Lock
 
+from sampler_bridge.journal import Journal
 from sampler_bridge.plan import Group, Plan
 from sampler_bridge.recorder import Recorder
 from sampler_bridge.sampler import Sampler
+from sampler_bridge.scribe import Scribe
 from sampler_bridge.source import Gap, Source
 
 # How long a new sampler may take to look its metrics up before all others go on.
@@ -25,6 +27,8 @@ class Samplers:
         self._host = host
         self._new_source = new_source
         self._recorder = recorder
+        self._scribe = Scribe(host)
+        self._scribe.start()
         self._lock = Lock()
         self._running: dict[int, Sampler] = {}
         self._stopped = False
@@ -71,12 +75,14 @@ class Samplers:
             self._stopped = True
             for sampler in self._running.values():
                 sampler.stop(seconds)
+        self._scribe.stop(seconds)
 
     @property
     def alive(self) -> bool:
-        """Whether every sampler's thread runs."""
+        """Whether every thread runs."""
         with self._lock:
-            return all(sampler.alive for sampler in self._running.values())
+            workers = [self._scribe, *self._running.values()]
+        return all(worker.alive for worker in workers)
 
     @property
     def reason(self) -> str | None:
@@ -98,4 +104,5 @@ class Samplers:
             }
 
     def _new(self, period_ms: int) -> Sampler:
-        return Sampler(self._host, period_ms, self._new_source(), self._recorder)
+        journal = Journal(self._host, self._recorder)
+        return Sampler(period_ms, self._new_source(), journal, self._scribe)
