@@ -46,6 +46,7 @@ class Sampler(Worker):
         self._journal = journal
         self._scribe = scribe
         self._pace = Pace()
+        self._early_ms = 0
         self._changed = Condition()
         self._stopping = False
         self._next: deque[tuple[int, Group | None]] = deque()
@@ -126,7 +127,8 @@ class Sampler(Worker):
                     return False
                 if self._is_due(tick_ms):
                     continue
-                seconds = (tick_ms * 1_000_000 - time.time_ns()) / 1e9
+                begin_ms = tick_ms - self._early_ms
+                seconds = (begin_ms * 1_000_000 - time.time_ns()) / 1e9
                 if seconds <= 0:
                     return True
                 self._changed.wait(min(seconds, self._patience()))
@@ -185,6 +187,8 @@ class Sampler(Worker):
             return self._silent(tick_ms, str(error))
         self.reason, ended_ms = None, _now_ms()
         took_ms = ended_ms - began_ms
+        # A source that needs more than a period is asked again at once.
+        self._early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
         if self._pace.is_held_up(took_ms, self.period_ms):
             return self._silent(tick_ms, SLOW_SOURCE)
         got_ms = tick_of(tick_ms, began_ms, ended_ms, self.period_ms)
@@ -207,6 +211,7 @@ class Sampler(Worker):
             return self._source.fetch()
 
     def _away(self, error: SourceDownError) -> None:
+        self._early_ms = 0
         if self.reason is None:
             _LOG.warning("%s", error)
         self.reason = str(error)
