@@ -7,7 +7,7 @@ processes, whose number is known exactly; all others are load.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.bench_sampling.counting import OURS, PEERS, Counted, count, ticks
 from tests.bench_sampling.ground import Ground, period_of, running_bridge, stop_bridge
@@ -32,13 +32,18 @@ _WARM_UP = 2.0
 
 @dataclass(frozen=True)
 class Side:
-    """What one competitor delivered, what it and its servers used, and its excuses."""
+    """What one competitor delivered, what it and its servers used, and its excuses.
+
+    ``waiting`` points were fetched and not yet sent when the window ended: a store
+    that is too slow shows there.
+    """
 
     expected: int
     counted: Counted
     seconds: float
     usage: Mapping[str, Usage]
     missing: Mapping[str, int]
+    waiting: int = 0
 
     @property
     def rate(self) -> float:
@@ -82,9 +87,17 @@ class Race:
     seconds: float
 
     def cell(self, hertz: int, number: int) -> Cell:
-        """Both competitors and the limit at one frequency and number of metrics."""
+        """Both competitors and the limit at one frequency and number of metrics.
+
+        Who is first changes with the number of metrics.
+        """
         period_ms, metrics = period_of(hertz), METRICS[:number]
-        ours, peer = self._ours(metrics, period_ms), self._peers(metrics, period_ms)
+        if number % 2:
+            peer = self._peers(metrics, period_ms)
+            ours = self._ours(metrics, period_ms)
+        else:
+            ours = self._ours(metrics, period_ms)
+            peer = self._peers(metrics, period_ms)
         bare = fetches_a_second(self.ground.pmcd.address, metrics, self.seconds / 2)
         limit = bare * number * len(self.pids)
         return Cell(hertz, number, period_ms, ours, peer, limit)
@@ -94,8 +107,10 @@ class Race:
             time.sleep(_WARM_UP)
             start_ms = (_now_ms() // period_ms + 1) * period_ms
             usage = self._watch({"bridge": bridge.pid}, period_ms)
+            waiting = bridge.status()["queue"]["points"]
             missing = stop_bridge(bridge)
-        return self._side(OURS, metrics, period_ms, start_ms, usage, missing)
+        side = self._side(OURS, metrics, period_ms, start_ms, usage, missing)
+        return replace(side, waiting=waiting)
 
     def _peers(self, metrics: Sequence[str], period_ms: int) -> Side:
         one = f"{METRICS[0].replace('.', '_')}__{self.pids[0]:06}_{NAME}(_.*)?"
