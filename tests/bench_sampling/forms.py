@@ -75,6 +75,16 @@ class Sensors:
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """Numbers of hosts that one bridge samples, so many series each; seconds each."""
+
+    hosts: Sequence[int]
+    series: int
+    period_ms: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Form:
     """What is measured; a field is named as its part."""
 
@@ -85,6 +95,7 @@ class Form:
     disk: Disk
     overhead: Overhead
     sensors: Sensors
+    hosts: Hosts
 
     def with_runs(self, runs: int) -> "Form":
         """The same with another number of runs a cell."""
@@ -105,6 +116,7 @@ QUICK = Form(
     disk=Disk(45.0, 100),
     overhead=Overhead((1000, 10), (8,), ("triad", "cg", "noise"), False, 3, 4),
     sensors=Sensors((100,), (1000, 10_000), ("ep",), 3, 3),
+    hosts=Hosts((1, 10), 100, 100, 6.0),
 )
 FULL = Form(
     throughput=Throughput(
@@ -122,4 +134,5 @@ FULL = Form(
     sensors=Sensors(
         (10_000, 1000, 500, 250, 100), (10, 100, 1000, 5000, 10_000), ("hpl",), 10, 5
     ),
+    hosts=Hosts((1, 10, 30), 100, 100, 60.0),
 )  # fmt: skip

@@ -57,13 +57,15 @@ def running_bridge(
     metrics: Sequence[str],
     period_ms: int,
     store_url: str | None = None,
+    others: Mapping[str, str] | None = None,
 ) -> Iterator[BridgeProcess]:
     """A bridge on a plan in the graph; its state goes with it.
 
     It is past its first tick, or, where that may take long, has reached PMCD. It
-    writes into a store of its caller's, else into the one that all share.
+    writes into a store of its caller's, else into the one that all share. Other hosts,
+    by their PMCD's address, get the same plan.
     """
-    put_plan(ground.fuseki, metrics, period_ms)
+    put_plan(ground.fuseki, metrics, period_ms, others)
     folder = ground.folder / "bridge"
     bridge = BridgeProcess(
         folder,
@@ -107,23 +109,41 @@ def missing(status: Mapping[str, Any]) -> dict[str, int]:
     return {word: points for word, points in reasons.items() if points}
 
 
-def put_plan(fuseki: Fuseki, metrics: Sequence[str], period_ms: int) -> None:
-    """Make this, and nothing else, the plan of the host."""
-    name = f"<{BASE}/graph/plans/{HOST}>"
-    triples = "".join(_planned(metric, period_ms) for metric in metrics)
-    insert = f"INSERT DATA {{ GRAPH {name} {{ {triples} }} }}"
-    update = f"PREFIX st: <{_ST}> DROP SILENT GRAPH {name} ; {insert}"
+def put_plan(
+    fuseki: Fuseki,
+    metrics: Sequence[str],
+    period_ms: int,
+    others: Mapping[str, str] | None = None,
+) -> None:
+    """Make this, and nothing else, the plan of the host, and of others by address."""
+    addresses = {HOST: None, **(others or {})}
+    insert = "".join(
+        _graphs(host, address, metrics, period_ms)
+        for host, address in addresses.items()
+    )
+    update = f"PREFIX st: <{_ST}> DROP ALL ; INSERT DATA {{ {insert} }}"
     httpx.post(f"{fuseki.url}/twin/update", data={"update": update}).raise_for_status()
 
 
-def _planned(metric: str, period_ms: int) -> str:
-    host, period = f"<{BASE}/twin/{HOST}>", Decimal(period_ms) / 1000
+def _graphs(
+    host: str, address: str | None, metrics: Sequence[str], period_ms: int
+) -> str:
+    plans = "".join(_planned(host, metric, period_ms) for metric in metrics)
+    graphs = f"GRAPH <{BASE}/graph/plans/{host}> {{ {plans} }}"
+    if address is not None:
+        known = f'<{BASE}/twin/{host}> st:address "{address}"'
+        graphs += f"GRAPH <{BASE}/graph/register/{host}> {{ {known} }}"
+    return graphs
+
+
+def _planned(name: str, metric: str, period_ms: int) -> str:
+    host, period = f"<{BASE}/twin/{name}>", Decimal(period_ms) / 1000
     return f"""
-      {host} a st:ComputeNode ; st:hostname "{HOST}" .
+      {host} a st:ComputeNode ; st:hostname "{name}" .
       <{BASE}/metric/{metric}> a st:Metric ; st:samplerName "{metric}" ;
         st:dbName "{metric.replace(".", "_")}" ; st:semantics st:Counter ;
         st:valueType "u64" .
-      <{BASE}/twin/{HOST}/plan/bench.{metric}> a st:SamplingPlan ;
+      <{BASE}/twin/{name}/plan/bench.{metric}> a st:SamplingPlan ;
         st:planName "bench" ; st:ofHost {host} ;
         st:samples <{BASE}/metric/{metric}> ; st:period {period:.3f} ."""
 

@@ -15,6 +15,7 @@ from tests.bench_sampling.ground import Ground, running_bridge
 from tests.bench_sampling.usage import Meter, Usage
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 
+_SETTLE = 1.5
 NOTHING, AGAIN = "nothing", "nothing again"
 SERIES = "sample.many.int"
 # Of one agent, in this order: the first few are sampled.
@@ -112,6 +113,8 @@ def measure_stretches(
 
 
 def _run(ground: Ground, cell: Cell | str, work: Sequence[Application]) -> Run:
+    # What the store still writes of the run before is no cost of this one.
+    time.sleep(_SETTLE)
     if isinstance(cell, str):
         return _applications(ground, cell, None, work)
     names = [SERIES] if cell.series else METRICS[: cell.metrics]

@@ -1,14 +1,18 @@
 """Results are kept step by step; means and slopes have honest intervals."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.bench_sampling import __main__ as command
 from tests.bench_sampling.__main__ import main
+from tests.bench_sampling.disk import OnDisk
 from tests.bench_sampling.forms import FULL, QUICK
 from tests.bench_sampling.overhead import Run, Stretch
+from tests.bench_sampling.parts.disk import DiskPart
 from tests.bench_sampling.parts.overhead import OverheadPart
 from tests.bench_sampling.parts.ticks import TicksPart
 from tests.bench_sampling.report import Report
@@ -73,6 +77,31 @@ def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
     main(["--only", "ticks", "--resume", "--out", str(tmp_path)])
     assert "8,000" in (tmp_path / "ticks.md").read_text()
     assert "99.9" in (tmp_path / "sampling.md").read_text()
+
+
+class Broken(TicksPart):
+    """A part that breaks after its first step."""
+
+    name = "ticks"
+
+    def measure(self, *_: object) -> Iterator[tuple[str, Ticks]]:
+        yield "nobody", TICKS
+        raise RuntimeError("it broke")
+
+
+def test_a_part_that_breaks_keeps_its_steps_and_costs_no_other_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Report(tmp_path).results(DiskPart(), QUICK)
+    whole.keep("disk", OnDisk(1000, 10, 100, 45.0, 400, 100))
+    monkeypatch.setattr(command, "PARTS", (Broken, DiskPart))
+    with pytest.raises(SystemExit, match="not measured: ticks"):
+        main(["--resume", "--out", str(tmp_path)])
+    kept = Report(tmp_path).results(TicksPart(), QUICK)
+    kept.resume()
+    assert list(kept.found) == ["nobody"]
+    assert "8,000" in (tmp_path / "ticks.md").read_text()
+    assert "disk" in (tmp_path / "sampling.md").read_text()
 
 
 def test_students_t_is_that_of_the_tables() -> None:

@@ -8,8 +8,10 @@ import pytest
 from tests.bench_sampling.counting import Counted
 from tests.bench_sampling.disk import OnDisk
 from tests.bench_sampling.forms import QUICK
+from tests.bench_sampling.hosts import ManyHosts
 from tests.bench_sampling.part import Part
 from tests.bench_sampling.parts.disk import DiskPart
+from tests.bench_sampling.parts.hosts import HostsPart
 from tests.bench_sampling.parts.resources import ResourcesPart
 from tests.bench_sampling.parts.soak import SoakPart, cpu_at_pace, table_account
 from tests.bench_sampling.parts.throughput import (
@@ -47,6 +49,7 @@ FOUND: list[tuple[Part[Any], dict[str, Any]]] = [
     (ResourcesPart(), {"1x10": Taken(1, 10, _USED, 41.0, 1817.0)}),
     (SoakPart(), {"soak": SOAK}),
     (TicksPart(), {"nobody": Ticks(4, 3, 2, (0.1, 3.0, 3.0, 3.0))}),
+    (HostsPart(), {"10": ManyHosts(10, 5.0, 1000, 990, 49, (0.5, 1.5, 2.0), _USED)}),
     (DiskPart(), {"disk": OnDisk(1000, 10, 1000, 100.0, 400, 100)}),
 ]
 
@@ -110,6 +113,15 @@ def test_cpu_is_of_calm_stretches_and_says_when_it_is_scaled() -> None:
     (scaled,) = cpu_at_pace(5.0, 50_000.0)
     assert (scaled.value, "SCALED from 50,000" in scaled.what) == (10.0, True)
     assert cpu_at_pace(0.0, 0.0) == []
+
+
+def test_hosts_are_told_with_what_they_lost() -> None:
+    (part, found) = next(one for one in FOUND if one[0].name == "hosts")
+    (table,) = part.tables(found).values()
+    assert _cells_of(table)[2] == [
+        *("10", "1,000", "990", "1.00", "198", "12.50", "34", "12.50", "37.50"),
+        *("49", "0.500", "1.500", "2.000"),
+    ]
 
 
 def test_every_ten_metrics_hold_some_of_processes() -> None:
