@@ -132,6 +132,7 @@ def applications(names: Sequence[str], folder: Path) -> list[Application]:
     """Those of some names that can run here, ready."""
     found = [application(name, folder / name) for name in names]
     there = [one for one in found if not one.lacks()]
+    assert there, f"none of {', '.join(names)} can run here: see ./install.sh --bench"
     for one in there:
         one.prepare()
     return there

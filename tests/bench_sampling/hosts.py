@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.bench_sampling.counting import blocks
+from tests.bench_sampling.counting import blocks, now_ms
 from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
 from tests.bench_sampling.overhead import SERIES
 from tests.bench_sampling.ticks import CLOCK
@@ -43,13 +43,13 @@ def measure_hosts(
     ground.pmcd.store("sample.many.count", str(series))
     names = [HOST, *(f"{HOST}-{n}" for n in range(2, number + 1))]
     others = dict.fromkeys(names[1:], ground.pmcd.address)
-    began_ms = _now_ms()
+    began_ms = now_ms()
     with running_bridge(ground, (CLOCK, SERIES), period_ms, others=others) as bridge:
         store = ground.store
         wait_until(lambda: _hosts(store, began_ms) == number, 60, "all hosts")
         time.sleep(_WARM_UP)
         ticks = int(1000 * seconds) // period_ms
-        start_ms = (_now_ms() // period_ms + 1) * period_ms
+        start_ms = (now_ms() // period_ms + 1) * period_ms
         meter = Meter(ground.parts() | {"bridge": bridge.pid})
         time.sleep(seconds + 2 * period_ms / 1000)
         usage = meter.read()
@@ -71,7 +71,7 @@ def measure_hosts(
 
 def _hosts(store: VictoriaMetrics, since_ms: int) -> int:
     """Hosts with points since a moment."""
-    found = blocks(store, _CLOCK, since_ms, _now_ms() + 1000)
+    found = blocks(store, _CLOCK, since_ms, now_ms() + 1000)
     return len({block.labels["hostname"] for block in found if len(block.stamps)})
 
 
@@ -86,7 +86,3 @@ def _count(
             for stamp, value in zip(block.stamps, block.values, strict=True):
                 clocks[int(stamp)].append(float(value))
     return inserted, clocks
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

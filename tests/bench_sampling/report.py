@@ -77,8 +77,9 @@ def _page(
     head = (
         f"# {part.title}\n\nWritten by `make bench-sampling`; "
         "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how. "
-        f"{where['date']}, {where['cores']} cores, Linux {where['kernel']}, "
-        f"load before the start {where['load_before']}, commit {where['commit']}.\n"
+        f"{where['date']}, {where['cpu']}, {where['cores']} cores, "
+        f"Linux {where['kernel']}, load before the start {where['load_before']}, "
+        f"commit {where['commit']}.\n"
     )
     bodies = [f"## {title}\n\n{body}\n" for title, body in tables.items()]
     return "\n".join([head, *bodies, *(f"![{p}]({p})\n" for p in pictures)])

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -31,22 +32,25 @@ class Results:
         """Take up what is in the file; exit 2 where it was measured otherwise."""
         if not self.take_up():
             print(
-                f"bench_sampling: {self._path} was measured with other settings: leave "
-                "--resume out to measure it anew",
+                f"bench_sampling: {self._path} was measured with other settings, or "
+                "is damaged: leave --resume out to measure it anew",
                 file=sys.stderr,
             )
             raise SystemExit(2)
 
     def take_up(self) -> bool:
-        """Take up what is in the file, if any; False where the settings differ."""
+        """Take up what is in the file, if any; False where that cannot be done."""
         if self._path is None or not self._path.exists():
             return True
-        kept = orjson.loads(self._path.read_bytes())
-        if kept["settings"] != self._settings:
+        try:
+            kept = orjson.loads(self._path.read_bytes())
+            if kept["settings"] != self._settings:
+                return False
+            check, steps = self._adapter.validate_python, kept["steps"]
+            self.found = {name: check(step) for name, step in steps.items()}
+            self.machine = kept["machine"]
+        except (ValueError, KeyError, TypeError):
             return False
-        self.machine = kept["machine"]
-        for name, step in kept["steps"].items():
-            self.found[name] = self._adapter.validate_python(step)
         return True
 
     def keep(self, step: str, result: Any) -> None:
@@ -71,11 +75,17 @@ def machine() -> dict[str, Any]:
     """Where and when it was measured, and how busy the machine was before."""
     return {
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "kernel": platform.release(),
         "load_before": round(os.getloadavg()[0], 2),
         "commit": _commit(),
     }
+
+
+def _cpu_model() -> str:
+    found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    return found[1].strip() if found else platform.machine()
 
 
 def _commit() -> str:

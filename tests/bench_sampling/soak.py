@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tests.bench_sampling.counting import blocks
+from tests.bench_sampling.counting import blocks, now_ms
 from tests.bench_sampling.ground import (
     HOST,
     Ground,
@@ -65,13 +65,16 @@ class Stored:
     """What the store holds of the host.
 
     ``impossible`` points have a metric that was not asked for, fall on no multiple of
-    the period, or into the time in which there was no PMCD.
+    the period, or into the time in which there was no PMCD. ``first_ms`` and
+    ``last_ms`` are the ends of all.
     """
 
     points: int = 0
     series: int = 0
     twice: int = 0
     impossible: int = 0
+    first_ms: int = 0
+    last_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class Soaked:
     """The run, and the two accounts of it."""
 
     seconds: float
+    processes: int
     moments: Sequence[Moment]
     kills: Sequence[Kill]
     expected: int
@@ -93,6 +97,15 @@ class Soaked:
         """Points of which the bridge's account does not say where they are."""
         known = self.written + self.waiting + sum(self.missing.values())
         return self.expected - known
+
+    @property
+    def due(self) -> int:
+        """Points that were due by the clock of the idle processes alone.
+
+        A bridge that forgets to expect what it loses expects fewer.
+        """
+        ticks = (self.stored.last_ms - self.stored.first_ms) // PERIOD_MS + 1
+        return ticks * len(METRICS) * self.processes
 
     def calm(self) -> tuple[float, float]:
         """CPU in % of one core and points a second, of the calm stretches alone.
@@ -117,10 +130,14 @@ class Soaked:
 
 
 def measure_soak(
-    ground: Ground, seconds: float, away: float, say: Callable[[str], None]
+    ground: Ground,
+    processes: int,
+    seconds: float,
+    away: float,
+    say: Callable[[str], None],
 ) -> Soaked:
     """One run; the bridge's state is that of its end."""
-    began_ms = _now_ms()
+    began_ms = now_ms()
     with running_bridge(ground, METRICS, PERIOD_MS) as bridge:
         time.sleep(_WARM_UP)
         moments: list[Moment] = []
@@ -135,6 +152,7 @@ def measure_soak(
     say("counting what the store holds")
     return Soaked(
         seconds,
+        processes,
         [m._replace(at=m.at - moments[0].at) for m in moments],
         kills,
         status["expected"],
@@ -187,9 +205,9 @@ def _look(bridge: BridgeProcess) -> Moment:
 def _kill(event: _Event, bridge: BridgeProcess, moments: list[Moment]) -> Kill:
     assert event.server
     event.server.end(signal.SIGKILL)
-    dead_ms = _now_ms()
+    dead_ms = now_ms()
     _watch(bridge, moments, event.at + event.away)
-    started_ms = _now_ms()
+    started_ms = now_ms()
     event.server.start()
     return Kill(event.what, dead_ms, started_ms)
 
@@ -216,6 +234,9 @@ def stored(
         once = np.unique(stamps)
         found.points += len(once)
         found.twice += len(stamps) - len(once)
+        if len(once):
+            found.first_ms = min(found.first_ms or int(once[0]), int(once[0]))
+            found.last_ms = max(found.last_ms, int(once[-1]))
         wrong = once % period_ms != 0
         for dead_ms, started_ms in gaps:
             wrong |= (once > dead_ms) & (once < started_ms)
@@ -229,7 +250,7 @@ def _series(
     store: VictoriaMetrics, since_ms: int
 ) -> Iterator[tuple[tuple[str, ...], npt.NDArray[np.int64]]]:
     """Name, labels and stamps of each series in each stretch, up to now and beyond."""
-    end_ms = _now_ms() + 60_000
+    end_ms = now_ms() + 60_000
     for start_ms in range(since_ms, end_ms, _WINDOW_MS):
         stamps = defaultdict(list)
         until_ms = min(start_ms + _WINDOW_MS, end_ms)
@@ -238,7 +259,3 @@ def _series(
             stamps[(block.labels["__name__"], *rest)].append(block.stamps)
         for labels, pieces in stamps.items():
             yield labels, np.concatenate(pieces)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

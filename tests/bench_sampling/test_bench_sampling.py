@@ -94,6 +94,7 @@ def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) ->
     kills = [Kill("PMCD", now + 70, now + 190), Kill("the store", now, now + 600)]
     found = stored(store, now, kills, ["proc.psinfo.rss"], 60)
     assert (found.points, found.series, found.twice) == (12, 2, 0)
+    assert (found.first_ms, found.last_ms) == (now, now + 540)
     assert found.impossible == 2 + 2  # and two ticks while there was no PMCD
 
 

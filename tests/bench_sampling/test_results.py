@@ -20,6 +20,7 @@ from tests.bench_sampling.results import Results
 from tests.bench_sampling.stats import changes, mean, slope, t_975
 from tests.bench_sampling.ticks import Ticks, told
 from tests.bench_sampling.usage import Usage
+from tests.servers import ROOT
 
 TICKS = Ticks(8000, 8000, 7990, (0.1, 0.2, 0.3, 0.4))
 STRETCH = Stretch(
@@ -62,6 +63,16 @@ def test_other_settings_are_no_part_of_the_same_run(
     assert said.count("\n") == 1
 
 
+def test_a_damaged_file_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "ticks.json"
+    Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
+    text = path.read_text()
+    for damaged in (text[:-9], text.replace("8000", '"many"'), "[]"):
+        path.write_text(damaged)
+        results = Results(TicksPart(), QUICK, path)
+        assert not results.take_up() and not results.found
+
+
 @pytest.mark.parametrize("words", [["--runs", "0"], ["--only", "everything"]])
 def test_bad_words_are_refused(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -102,6 +113,11 @@ def test_a_part_that_breaks_keeps_its_steps_and_costs_no_other_part(
     assert list(kept.found) == ["nobody"]
     assert "8,000" in (tmp_path / "ticks.md").read_text()
     assert "disk" in (tmp_path / "sampling.md").read_text()
+
+
+def test_every_part_is_documented() -> None:
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    assert not [p.name for p in command.PARTS if f"| `{p.name}` |" not in page]
 
 
 def test_students_t_is_that_of_the_tables() -> None:

@@ -42,8 +42,8 @@ CELLS = {
     "64x6": Cell(64, 6, 15, _side(900, 0, late=100), _side(250, 5), 95.0),
 }
 MOMENTS = [Moment(n, 0.05 * n, 50.0, 100_000 * n, 0, n != 5) for n in range(20)]
-SOAK = Soaked(20.0, MOMENTS, [Kill("PMCD", 5000, 8000)], 100, 80, 9, 5,
-              {"source down": 14}, Stored(79, 4, 1, 2))  # fmt: skip
+SOAK = Soaked(20.0, 2, MOMENTS, [Kill("PMCD", 5000, 8000)], 100, 80, 9, 5,
+              {"source down": 14}, Stored(79, 4, 1, 2, 6000, 6540))  # fmt: skip
 FOUND: list[tuple[Part[Any], dict[str, Any]]] = [
     (ThroughputPart(), CELLS),
     (ResourcesPart(), {"1x10": Taken(1, 10, _USED, 41.0, 1817.0)}),
@@ -104,6 +104,8 @@ def test_the_soak_says_what_does_not_add_up() -> None:
     goals = _goals(SoakPart(), {"soak": SOAK})
     assert goals["soak of 20 s: points in the store that differ from written"][0] == "1"
     assert goals["soak of 20 s: points twice, or impossible"][0] == "3"
+    # 10 ticks of 6 metrics of 2 processes: it expected too few
+    assert goals["soak of 20 s: points expected"] == ["100", "", "≥ 120"]
 
 
 def test_cpu_is_of_calm_stretches_and_says_when_it_is_scaled() -> None:

@@ -7,6 +7,7 @@ from tests.bench_sampling.ground import Ground
 from tests.bench_sampling.hosts import ManyHosts, measure_hosts
 from tests.bench_sampling.part import Part
 from tests.bench_sampling.tables import markdown
+from tests.bench_sampling.usage import of_pcp
 
 
 class HostsPart(Part[ManyHosts]):
@@ -48,7 +49,6 @@ def table_hosts(runs: Sequence[ManyHosts]) -> str:
         used = run.usage["bridge"]
         row += [f"{used.cpu:.2f}", f"{used.rss:.0f}"]
         row.append(f"{run.usage['store'].cpu:.2f}")
-        agents = sum(one.cpu for name, one in run.usage.items() if name[:2] == "pm")
-        row += [f"{agents:.2f}", f"{run.whole_ticks:,}"]
+        row += [f"{of_pcp(run.usage):.2f}", f"{run.whole_ticks:,}"]
         rows.append([*row, *(f"{ms:.3f}" for ms in run.spread)])
     return markdown([header, *rows])

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from tests.bench.table import Figure
 from tests.bench_sampling import forms
@@ -22,6 +23,7 @@ from tests.bench_sampling.overhead import (
 from tests.bench_sampling.part import Part
 from tests.bench_sampling.stats import Estimate, changes
 from tests.bench_sampling.tables import markdown
+from tests.bench_sampling.usage import of_pcp
 
 AIM = Cell(1000, series=1000)
 _AIM_PERCENT = 0.2
@@ -150,18 +152,13 @@ def _row(stretches: Sequence[Stretch], cell: str, names: Sequence[str]) -> list[
     each = [longer(stretches, cell, name) for name in names]
     row = [cell, str(len(runs)), *(str(one or "") for one in each)]
     row.append(str(overall(stretches, cell) or ""))
-    bridge = _cpu(runs, ["bridge"])
-    row.append("" if cell == AGAIN else f"{bridge:.2f}")
-    agents = [name for name in runs[0].usage if name.startswith("pm")]
-    row += [f"{_cpu(runs, agents):.2f}", f"{_cpu(runs, ['store']):.2f}"]
-    kept = sum(run.kept for run in runs) / len(runs)
-    return [*row, "" if cell == AGAIN else f"{kept:.1f}"]
-
-
-def _cpu(runs: Sequence[Run], names: Sequence[str]) -> float:
-    """CPU of some processes together in % of a core, the mean of runs."""
-    used = [run.usage[name].cpu for run in runs for name in names if name in run.usage]
-    return sum(used) / len(runs)
+    pcp = fmean(of_pcp(run.usage) for run in runs)
+    store = fmean(run.usage["store"].cpu for run in runs)
+    if cell == AGAIN:
+        return [*row, "", f"{pcp:.2f}", f"{store:.2f}", ""]
+    bridge = fmean(run.usage["bridge"].cpu for run in runs)
+    kept = fmean(run.kept for run in runs)
+    return [*row, f"{bridge:.2f}", f"{pcp:.2f}", f"{store:.2f}", f"{kept:.1f}"]
 
 
 def _left_out(stretches: Sequence[Stretch]) -> str:

@@ -18,6 +18,7 @@ from tests.bench_sampling.overhead import (
 from tests.bench_sampling.part import Part
 from tests.bench_sampling.parts.overhead import labels, overall, pairs
 from tests.bench_sampling.tables import markdown
+from tests.bench_sampling.usage import of_pcp
 
 # What stands in for an application that is not there.
 _INSTEAD = ("ep",)
@@ -105,9 +106,7 @@ class Grid:
 
     def agents(self, cell: str) -> str:
         """CPU of PMCD and its agents in % of one core."""
-        return self._mean(
-            cell, lambda run: sum(u.cpu for n, u in run.usage.items() if n[:2] == "pm")
-        )
+        return self._mean(cell, lambda run: of_pcp(run.usage))
 
     def memory(self, cell: str) -> str:
         """Memory of the bridge in MB."""

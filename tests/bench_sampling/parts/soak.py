@@ -31,8 +31,8 @@ class SoakPart(Part[Soaked]):
     ) -> Iterator[tuple[str, Soaked]]:
         for step in steps:
             with idle_processes(PROCESSES):
-                wanted = form.soak
-                yield step, measure_soak(ground, wanted.seconds, wanted.away, print)
+                seconds, away = form.soak.seconds, form.soak.away
+                yield step, measure_soak(ground, PROCESSES, seconds, away, print)
 
     def tables(self, found: Mapping[str, Soaked]) -> dict[str, str]:
         run = found[_STEP]
@@ -58,6 +58,8 @@ class SoakPart(Part[Soaked]):
             Figure(f"{soak}: points without an account", abs(run.open), "", 0),
             Figure(f"{soak}: points twice, or impossible",
                    run.stored.twice + run.stored.impossible, "", 0),
+            Figure(f"{soak}: points expected", run.expected, "", run.due, run.due,
+                   "due by the clock, of the idle processes alone", True),
             *cpu_at_pace(*run.calm()),
             Figure("bridge: resident memory, most", max(m.rss for m in run.moments),
                    "MB", 150),
@@ -81,6 +83,7 @@ def table_account(run: Soaked) -> str:
     """The bridge's account, and what was found in the store."""
     cpu, rate = run.calm()
     rows = [
+        ("due by the clock, of the idle processes alone", f"{run.due:,}"),
         ("expected", f"{run.expected:,}"),
         ("written, says the bridge", f"{run.written:,}"),
         ("points in the store, counted", f"{run.stored.points:,}"),
