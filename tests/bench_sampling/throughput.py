@@ -29,6 +29,7 @@ METRICS = (
     "proc.io.rchar",
 )
 _WARM_UP = 2.0
+_PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,25 @@ class Race:
             warm_ms = now_ms()
             usage = self._watch({"pcp2influxdb": peer.pid}, period_ms)
             assert peer.ended() is None, peer.output()[-2000:]
-        # its ticks have no common phase: half a period on either side of the first
-        first, *_ = [*self._ticks_since(match, warm_ms)(), warm_ms]
-        start_ms = first - period_ms // 2
+            # its ticks have no common phase: half a period on either side of the first
+            first, *_ = [*self._ticks_since(match, warm_ms)(), warm_ms]
+            start_ms = first - period_ms // 2
+            self._until_sent(match, start_ms + self._number(period_ms) * period_ms)
         return self._side(PEERS, metrics, period_ms, start_ms, usage, {})
 
     def _ticks_since(self, match: str, start_ms: int) -> Callable[[], list[int]]:
         store = self.ground.store
         return lambda: ticks(store, match, start_ms, now_ms() + 1000)
+
+    def _until_sent(self, match: str, end_ms: int) -> None:
+        """Let what was fetched in the window arrive, as the bridge may at its end."""
+        beyond, until = self._ticks_since(match, end_ms), time.monotonic() + _PATIENCE
+        while not beyond() and time.monotonic() < until:
+            time.sleep(0.2)
+
+    def _number(self, period_ms: int) -> int:
+        """Ticks of a window."""
+        return int(1000 * self.seconds) // period_ms
 
     def _watch(self, pids: Mapping[str, int], period_ms: int) -> dict[str, Usage]:
         """Let the window pass, and a second for what is under way."""
@@ -157,7 +169,7 @@ class Race:
         usage: Mapping[str, Usage],
         missing: Mapping[str, int],
     ) -> Side:
-        number = int(1000 * self.seconds) // period_ms
+        number = self._number(period_ms)
         end_ms = start_ms + number * period_ms
         store, address = self.ground.store, self.ground.pmcd.address
         sound = never_zero(address, metrics, self.pids)

@@ -63,8 +63,9 @@ class SoakPart(Part[Soaked]):
             *cpu_at_pace(*run.calm()),
             Figure("bridge: resident memory, most", max(m.rss for m in run.moments),
                    "MB", 150),
-            Figure("bridge: growth of memory", growth.value, "MB/h", None, None,
-                   f"± {growth.within:.2f} (95 %)"),
+            # Flat: no steeper than what the interval cannot tell from 0.
+            Figure("bridge: growth of memory", growth.value, "MB/h", growth.within,
+                   None, f"± {growth.within:.2f} (95 %): flat where 0 is within"),
         ]  # fmt: skip
 
 
@@ -104,7 +105,8 @@ def table_account(run: Soaked) -> str:
 
 def table_missing(run: Soaked) -> str:
     """Points by reason, and how long that is at the pace that was expected."""
-    pace = run.expected / run.seconds
+    seconds = (run.stored.last_ms - run.stored.first_ms) / 1000 or run.seconds
+    pace = run.expected / seconds
     rows = [
         (reason, f"{points:,}", f"{points / pace:.2f}")
         for reason, points in run.missing.items()
