@@ -77,7 +77,7 @@ def _page(
     head = (
         f"# {part.title}\n\nWritten by `make bench-sampling`; "
         "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how. "
-        f"{where['date']}, {where['cpu']}, {where['cores']} cores, "
+        f"{where['date']} to {where['until']}, {where['cpu']}, {where['cores']} cores, "
         f"Linux {where['kernel']}, load before the start {where['load_before']}, "
         f"commit {where['commit']}.\n"
     )

@@ -56,6 +56,7 @@ class Results:
     def keep(self, step: str, result: Any) -> None:
         """Add a step, and write the file anew."""
         self.found[step] = result
+        self.machine["until"] = _date()
         if self._path is not None:
             self._write(self._path)
 
@@ -74,13 +75,17 @@ class Results:
 def machine() -> dict[str, Any]:
     """Where and when it was measured, and how busy the machine was before."""
     return {
-        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "date": _date(),
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "kernel": platform.release(),
         "load_before": round(os.getloadavg()[0], 2),
         "commit": _commit(),
     }
+
+
+def _date() -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 
 
 def _cpu_model() -> str:
