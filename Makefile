@@ -1,6 +1,6 @@
 # `make up` and `make test` are all a newcomer needs; each installs what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help install install-test up down status test check bench bench-sampling dtdl lock docs clean
+.PHONY: help install install-test install-bench up down status test check bench bench-sampling dtdl lock docs clean
 
 PYTHON := .venv/bin/python
 
@@ -12,6 +12,9 @@ install:
 
 install-test:
 	@./install.sh --quiet --test
+
+install-bench:
+	@./install.sh --quiet --test --bench
 
 up: install  ## start the stack, probe this machine, load its twin, start monitoring
 	@.venv/bin/supertwin up
@@ -34,7 +37,7 @@ check: install  ## format, lint and types
 bench: install-test  ## measure speed and size, print a table
 	@$(PYTHON) -m tests.bench
 
-bench-sampling: install-test  ## sampling beside pcp2influxdb; FORM=--full takes hours
+bench-sampling: install-bench  ## sampling beside pcp2influxdb; FORM=--full takes hours
 	@$(PYTHON) -m tests.bench_sampling $(FORM)
 
 dtdl: install-test  ## the official DTDL parser's verdict on every machine

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what SuperTwin needs and leaves alone what is already there.
 #
-#   ./install.sh [--quiet] [--test]
+#   ./install.sh [--quiet] [--test] [--bench]
 #
 # System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt), a virtual
 # environment (pip) and the libraries of the web page (npm). --test adds what only the
-# tests need: a browser, Grafana's own schema, DTDL's own parser. Exit 2: something
-# you can mend, named in the last line.
+# tests need: a browser, Grafana's own schema, DTDL's own parser; --bench what sampling
+# is measured against: likwid-bench, HPL and a compiler, where they are to be had.
+# Exit 2: something you can mend, named in the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -16,13 +17,14 @@ readonly JAR=.tools/fuseki/jena-fuseki-server-$JENA_VERSION.jar
 readonly COPY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 readonly LOG=.tools/install.log
 
-quiet='' for_tests=''
+quiet='' for_tests='' for_bench=''
 for option in "$@"; do
     case $option in
         --quiet) quiet=yes ;;
         --test) for_tests=yes ;;
+        --bench) for_bench=yes ;;
         *)
-            echo "install: unknown option $option; there are --quiet and --test" >&2
+            echo "install: unknown option $option; there are --quiet, --test and --bench" >&2
             exit 2
             ;;
     esac
@@ -137,6 +139,15 @@ missing_for_tests() {
     command -v sudo >/dev/null || echo sudo
 }
 
+# Applications that are timed beside sampling, and a compiler for those of our own.
+missing_for_bench() {
+    command -v likwid-bench >/dev/null || echo likwid
+    command -v hpcc >/dev/null || echo hpcc
+    command -v mpirun >/dev/null || echo mpi-default-bin
+    command -v gcc >/dev/null || echo gcc
+    [ -e /usr/include/stdio.h ] || echo libc6-dev
+}
+
 fuseki_is_there() {
     [ -f "$JAR" ]
 }
@@ -185,6 +196,18 @@ install_packages() {
     mapfile -t packages < <(missing_packages)
     [ ${#packages[@]} -eq 0 ] ||
         fail "still missing after the install: ${packages[*]}; try 'apt-get install --reinstall ${packages[*]}'"
+}
+
+# One by one, and no failure: the benchmark says what it had to do without.
+install_for_bench() {
+    local package packages
+    mapfile -t packages < <(missing_for_bench)
+    [ ${#packages[@]} -gt 0 ] || return 0
+    say "apt, for the benchmark: ${packages[*]}"
+    apt_update >"$LOG" 2>&1 || true
+    for package in "${packages[@]}"; do
+        apt_install "$package" >"$LOG" 2>&1 || say "going on without $package: $(last_words)"
+    done
 }
 
 prepare_pcp() {
@@ -396,6 +419,7 @@ main() {
     [ -z "$for_tests" ] || unpack_sshd
     [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"
     [ -z "$for_tests" ] || install_modules dtdl "the official DTDL parser"
+    [ -z "$for_bench" ] || install_for_bench
     [ -n "$quiet" ] || say "everything is there"
 }
 

@@ -1,124 +1,156 @@
 """`make bench-sampling`: sampling beside pcp2influxdb, and at the machine's limit.
 
-The quick form prints; ``--full`` takes hours and writes docs/benchmarks/.
+The quick form prints; ``--full`` takes hours and writes docs/benchmarks/, each part as
+soon as it is measured, each step of it at once.
 """
 
 import argparse
-import os
 import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Any
 
-from tests.bench_sampling import thesis
-from tests.bench_sampling.cost import measure_cost
-from tests.bench_sampling.disk import OnDisk, measure_disk
+from tests.bench_sampling.forms import FULL, QUICK, Form
 from tests.bench_sampling.ground import Ground, open_ground
-from tests.bench_sampling.idle import idle_processes
+from tests.bench_sampling.part import Part
+from tests.bench_sampling.parts.disk import DiskPart
+from tests.bench_sampling.parts.hosts import HostsPart
+from tests.bench_sampling.parts.overhead import OverheadPart
+from tests.bench_sampling.parts.resources import ResourcesPart
+from tests.bench_sampling.parts.sensors import SensorsPart
+from tests.bench_sampling.parts.soak import SoakPart
+from tests.bench_sampling.parts.throughput import ThroughputPart
+from tests.bench_sampling.parts.ticks import TicksPart
 from tests.bench_sampling.report import Report
-from tests.bench_sampling.tables import (
-    table_5_2,
-    table_5_3,
-    table_goals,
-    table_missing,
-    table_usage,
+from tests.bench_sampling.results import Results
+from tests.servers import ROOT, Fuseki
+
+PARTS: tuple[type[Part[Any]], ...] = (
+    ThroughputPart,
+    TicksPart,
+    ResourcesPart,
+    SoakPart,
+    HostsPart,
+    SensorsPart,
+    DiskPart,
+    OverheadPart,
 )
-from tests.bench_sampling.throughput import Cell, Race
-from tests.bench_sampling.ticks import Ticks, measure_ticks
-from tests.servers import ROOT
-
-PROCESSES = 1_000
-_ALL = [(hertz, number) for hertz in thesis.FREQUENCIES for number in thesis.METRICS]
-
-
-@dataclass(frozen=True)
-class Form:
-    """How much is measured, in seconds: a row, CPU and memory, ticks, the disk."""
-
-    rows: Sequence[tuple[int, int]]
-    row: float
-    cost: float
-    ticks: int
-    disk: float
-    disk_period_ms: int
-
-
-QUICK = Form([(8, 4), (16, 6), (32, 6), (64, 6)], 6.0, 30.0, 10, 60.0, 100)
-FULL = Form(_ALL, 10.0, 1800.0, 120, 3600.0, 1000)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser("bench_sampling", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all of it, for hours")
-    full = parser.parse_args(arguments).full
+    wanted = _parser().parse_args(arguments)
+    form = FULL if wanted.full else QUICK
+    form = form.with_runs(wanted.runs) if wanted.runs else form
     # So that nothing is left behind: without this it would end on the spot.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    form, report = (
-        (FULL, Report(ROOT / "docs/benchmarks")) if full else (QUICK, Report())
-    )
-    with (
-        tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder,
-        open_ground(Path(folder)) as ground,
-    ):
-        measure(ground, form, report)
+    folder = wanted.out or (ROOT / "docs/benchmarks" if wanted.full else None)
+    bench = Bench(form, Report(folder))
+    parts = [part() for part in PARTS if not wanted.only or part.name in wanted.only]
+    kept = bench.take_up(parts, wanted.resume)
+    bench.measure(parts, kept)
 
 
-def measure(ground: Ground, form: Form, report: Report) -> None:
-    """Every part, its table told as soon as it is there."""
-    with idle_processes(PROCESSES) as pids:
-        cells = _cells(Race(ground, pids, form.row), form, report)
-        cost = measure_cost(ground, form.cost, report.say)
-    report.memory(cost)
-    ticks = _ticks(ground, form, report)
-    disk = measure_disk(ground, form.disk, form.disk_period_ms)
-    report.section("On disk", _told(disk))
-    report.section("Goals", table_goals(cells, cost, ticks, disk))
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("bench_sampling", description=__doc__)
+    add = parser.add_argument
+    add("--full", action="store_true", help="all of it, for hours")
+    names = [part.name for part in PARTS]
+    add("--only", action="append", choices=names, help="this part; may be repeated")
+    add("--resume", action="store_true", help="go on with what is in the folder")
+    add("--runs", type=_positive, help="runs of each cell of overhead and sensors")
+    add("--out", type=Path, help="write into this folder")
+    return parser
 
 
-def _cells(race: Race, form: Form, report: Report) -> list[Cell]:
-    cells = []
-    for hertz, number in form.rows:
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="supertwin-bench-")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return int(text)
+
+
+class Bench:
+    """Measures parts of a form, and reports each."""
+
+    def __init__(self, form: Form, report: Report) -> None:
+        self.form = form
+        self.report = report
+        self._broken: list[str] = []
+
+    def take_up(self, parts: Sequence[Part[Any]], resume: bool) -> dict[str, Results]:
+        """What each part has already, where it goes on; by its name."""
+        kept = {part.name: self.report.results(part, self.form) for part in parts}
+        for results in kept.values() if resume else ():
+            results.resume()
+        return kept
+
+    def measure(self, parts: Sequence[Part[Any]], kept: dict[str, Results]) -> None:
+        """Every step that is not there yet; each part is told when it is through."""
+        left = {part.name: self._left(part, kept[part.name]) for part in parts}
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(_folder()))
+            servers = Fuseki(folder / "fuseki")
+            fuseki = stack.enter_context(servers) if any(left.values()) else servers
+            for part in parts:
+                ground = open_ground(folder / part.name, fuseki)
+                self._try(part, kept[part.name], left[part.name], ground)
+        self.report.goals(self._goals(kept))
+        if self._broken:
+            raise SystemExit(f"bench_sampling: not measured: {', '.join(self._broken)}")
+
+    def _try(self, part: Part[Any], *of: Any) -> None:
+        """Measure a part; what breaks in it costs the others nothing."""
+        try:
+            self._part(part, *of)
+        except Exception:
+            traceback.print_exc()
+            self._broken.append(part.name)
+
+    def _left(self, part: Part[Any], results: Results) -> list[str]:
+        return [step for step in part.steps(self.form) if step not in results.found]
+
+    def _part(
+        self,
+        part: Part[Any],
+        results: Results,
+        steps: Sequence[str],
+        ground: AbstractContextManager[Ground],
+    ) -> None:
+        try:
+            if steps:
+                with ground as there:
+                    measured = part.measure(there, self.form, steps)
+                    self._steps(part, results, measured)
+        finally:
+            if results.found:
+                self.report.tell(part, results)
+
+    def _steps(self, part: Part[Any], results: Results, measured: Any) -> None:
         began = time.monotonic()
-        cells.append(race.cell(hertz, number))
-        took = time.monotonic() - began
-        report.say(f"{hertz} Hz, {number} metrics: measured in {took:.0f} s")
-    report.section("Table 5.2", table_5_2(cells))
-    report.section("Table 5.3: false zeros", table_5_3(cells))
-    report.section("What the bridge says is missing", table_missing(cells))
-    report.section("Figures 5.1 to 5.4: CPU and memory", table_usage(cells))
-    report.cells(cells)
-    return cells
+        for step, result in measured:
+            results.keep(step, result)
+            now = time.monotonic()
+            self.report.say(f"{part.name} {step}: measured in {now - began:.0f} s")
+            began = now
 
-
-def _ticks(ground: Ground, form: Form, report: Report) -> list[Ticks]:
-    runs = [("normal", "nobody")]
-    if _may_be_first():
-        runs += [("bridge SCHED_FIFO", "bridge")]
-        runs += [("bridge and PMCD SCHED_FIFO", "all")]
-    else:
-        report.say("no SCHED_FIFO: it takes root, or CAP_SYS_NICE")
-    return [measure_ticks(ground, title, form.ticks, who) for title, who in runs]
-
-
-def _may_be_first() -> bool:
-    """Whether this user may give real-time priorities."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except PermissionError:
-        return False
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return True
-
-
-def _told(disk: OnDisk) -> str:
-    return (
-        f"{disk.points:,} points of {disk.series} series, every {disk.period_ms} ms "
-        f"for {disk.seconds:,.0f} s: {disk.bytes_of_points:,} bytes of points, "
-        f"{disk.bytes_of_index:,} of labels and index."
-    )
+    def _goals(self, kept: dict[str, Results]) -> dict[str, list[Any]]:
+        """Of all parts of the folder, those that were not measured now as well."""
+        found = {}
+        for part in (make() for make in PARTS):
+            results = kept.get(part.name) or self.report.results(part, self.form)
+            if part.name not in kept:
+                results.take_up()
+            if results.found:
+                found[part.name] = part.goals(results.found)
+        return found
 
 
 if __name__ == "__main__":

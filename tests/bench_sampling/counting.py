@@ -1,5 +1,6 @@
 """What a store holds of a stretch of time, counted from its own export."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,6 +33,11 @@ class Block(NamedTuple):
     labels: dict[str, str]
     stamps: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
+
+
+def now_ms() -> int:
+    """Unix milliseconds."""
+    return time.time_ns() // 1_000_000
 
 
 def ticks(store: VictoriaMetrics, match: str, start_ms: int, end_ms: int) -> list[int]:

@@ -25,8 +25,8 @@ class OnDisk:
 
     @property
     def a_point(self) -> float:
-        """Bytes a point, labels left out: they are paid once a series."""
-        return self.bytes_of_points / self.points
+        """Bytes a point, all in all."""
+        return (self.bytes_of_points + self.bytes_of_index) / self.points
 
 
 def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
@@ -34,7 +34,7 @@ def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
     metrics = plan_names(load_monitor(), ground.pmcd.names())
     store = VictoriaMetrics(ground.folder / "disk")
     with store:
-        with running_bridge(ground, metrics, period_ms, store) as bridge:
+        with running_bridge(ground, metrics, period_ms, store.url) as bridge:
             time.sleep(seconds)
             stop_bridge(bridge)
         stamps = [

@@ -1,4 +1,4 @@
-"""Plots of the full form."""
+"""Plots of throughput, resources and memory."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,79 +11,115 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
 from tests.bench_sampling import thesis  # noqa: E402
-from tests.bench_sampling.cost import Cost  # noqa: E402
+from tests.bench_sampling.resources import Taken  # noqa: E402
+from tests.bench_sampling.soak import Soaked  # noqa: E402
 from tests.bench_sampling.throughput import Cell  # noqa: E402
-from tests.bench_sampling.usage import Usage  # noqa: E402
 
 # The same picture gives the same file.
 matplotlib.rcParams["svg.hashsalt"] = "supertwin"
-_PARTS = ("pmcd", "pmdaproc", "store")
+_PARTS = ("pmcd", "pmdalinux", "pmdaproc", "bridge")
 
 
 def plot_throughput(cells: Sequence[Cell], path: Path) -> None:
     """Points a second by frequency, a picture for each number of metrics."""
     numbers = sorted({cell.metrics for cell in cells})
-    figure, axes = _row(len(numbers))
+    figure, axes = row(len(numbers))
     for axis, number in zip(axes, numbers, strict=True):
-        row = [cell for cell in cells if cell.metrics == number]
-        hertz = [1000 / cell.period_ms for cell in row]
-        axis.plot(hertz, [cell.asked for cell in row], ":", label="asked for")
-        axis.plot(hertz, [cell.limit for cell in row], "--", label="bare pmFetch")
-        axis.plot(hertz, [cell.ours.rate for cell in row], "o-", label="SuperTwin")
-        axis.plot(hertz, [cell.peer.rate for cell in row], "s-", label="pcp2influxdb")
-        told = [thesis.TABLE_5_2[cell.hertz, number].inserted for cell in row]
+        some = [cell for cell in cells if cell.metrics == number]
+        hertz = [1000 / cell.period_ms for cell in some]
+        axis.plot(hertz, [cell.asked for cell in some], ":", label="asked for")
+        axis.plot(hertz, [cell.limit for cell in some], "--", label="bare pmFetch")
+        axis.plot(hertz, [cell.ours.rate for cell in some], "o-", label="SuperTwin")
+        axis.plot(hertz, [cell.peer.rate for cell in some], "s-", label="pcp2influxdb")
+        told = [thesis.TABLE_5_2[cell.hertz, cell.metrics].inserted for cell in some]
         rates = [points / thesis.SECONDS for points in told]
         axis.plot(hertz, rates, "^-", label="thesis (Dolap)")
-        _label(axis, f"{number} metrics", "points/s")
-        axis.set_yscale("log", base=10)
+        _label(axis, f"{number} metrics", "points/s", thesis.FREQUENCIES)
+        axis.set_yscale("symlog", linthresh=1000)
     axes[0].legend()
-    _save(figure, path)
+    save(figure, path)
 
 
-def plot_usage(
-    cells: Sequence[Cell], path: Path, what: str, take: Callable[[Usage], float]
+def plot_cpu(cells: Sequence[Taken], path: Path) -> None:
+    """CPU of each process by frequency and number of metrics."""
+    _plot_parts(
+        cells, path, "CPU, % of a core", lambda cell, name: cell.usage[name].cpu
+    )
+
+
+def plot_rss(cells: Sequence[Taken], path: Path) -> None:
+    """Memory of each process by frequency and number of metrics."""
+    _plot_parts(cells, path, "memory, MB", lambda cell, name: cell.usage[name].rss)
+
+
+def plot_network(cells: Sequence[Taken], path: Path) -> None:
+    """What PMCD passes on by frequency, a line for each number of metrics."""
+    figure, (axis,) = row(1)
+    for number in sorted({cell.metrics for cell in cells}):
+        some = [cell for cell in cells if cell.metrics == number]
+        axis.plot(
+            [cell.hertz for cell in some],
+            [cell.network for cell in some],
+            "o-",
+            label=f"{number} metrics",
+        )
+    hertz = sorted({cell.hertz for cell in cells})
+    _label(axis, "PMCD to the bridge", "kB/s", hertz)
+    axis.legend()
+    save(figure, path)
+
+
+def _plot_parts(
+    cells: Sequence[Taken],
+    path: Path,
+    what: str,
+    take: Callable[[Taken, str], float],
 ) -> None:
-    """CPU or memory of each process by frequency, while the bridge samples."""
     numbers = sorted({cell.metrics for cell in cells})
-    figure, axes = _row(len(numbers))
+    figure, axes = row(len(numbers))
     for axis, number in zip(axes, numbers, strict=True):
-        row = [cell for cell in cells if cell.metrics == number]
-        hertz = [1000 / cell.period_ms for cell in row]
-        for name in (*_PARTS, "bridge"):
-            values = [take(cell.ours.usage[name]) for cell in row]
-            axis.plot(hertz, values, "o-", label=name)
-        values = [take(cell.peer.usage["pcp2influxdb"]) for cell in row]
-        axis.plot(hertz, values, "s:", label="pcp2influxdb in its turn")
-        _label(axis, f"{number} metrics", what)
+        some = [cell for cell in cells if cell.metrics == number]
+        hertz = [cell.hertz for cell in some]
+        for name in _PARTS:
+            axis.plot(hertz, [take(cell, name) for cell in some], "o-", label=name)
+        _label(axis, f"{number} metrics", what, hertz)
     axes[0].legend()
-    _save(figure, path)
+    save(figure, path)
 
 
-def plot_memory(cost: Cost, path: Path) -> None:
-    """The bridge's resident memory over time at 100,000 points a second."""
-    figure, (axis,) = _row(1)
-    seconds, sizes = zip(*cost.rss, strict=True)
-    axis.plot([second / 60 for second in seconds], sizes)
+def plot_soak(run: Soaked, path: Path) -> None:
+    """The bridge's resident memory over time, and when what was killed."""
+    figure, (axis,) = row(1)
+    sizes = [moment.rss for moment in run.moments]
+    axis.plot([moment.at / 60 for moment in run.moments], sizes)
+    for moment, after in zip(run.moments, run.moments[1:], strict=False):
+        if not after.calm:
+            axis.axvspan(
+                moment.at / 60, after.at / 60, alpha=0.2, color="tab:red", linewidth=0
+            )
     axis.set(xlabel="minutes", ylabel="MB", ylim=(0, 1.2 * max(sizes)))
-    axis.set_title(f"bridge at {cost.rate:,.0f} points/s")
-    _save(figure, path)
+    axis.set_title(f"bridge at {run.calm()[1]:,.0f} points/s (red: outages)")
+    save(figure, path)
 
 
-def _row(number: int) -> tuple[pyplot.Figure, Sequence[Axes]]:
+def row(number: int) -> tuple[pyplot.Figure, Sequence[Axes]]:
+    """Pictures side by side."""
     figure, axes = pyplot.subplots(
         1, number, figsize=(5 * number, 4), sharey=True, squeeze=False
     )
     return figure, axes[0]
 
 
-def _label(axis: Axes, title: str, what: str) -> None:
+def _label(axis: Axes, title: str, what: str, hertz: Sequence[int]) -> None:
     axis.set_title(title)
     axis.set(xlabel="times a second", ylabel=what, xscale="log")
-    axis.set_xticks(thesis.FREQUENCIES, [str(hertz) for hertz in thesis.FREQUENCIES])
+    axis.set_xticks(hertz, [str(one) for one in hertz])
+    axis.minorticks_off()
     axis.grid(alpha=0.3)
 
 
-def _save(figure: pyplot.Figure, path: Path) -> None:
+def save(figure: pyplot.Figure, path: Path) -> None:
+    """Write a picture; its file holds no date."""
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

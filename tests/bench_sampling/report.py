@@ -1,28 +1,31 @@
-"""What is told while it is measured, and the page and plots of the full form."""
+"""What is told while it is measured, and the pages and plots of the full form.
 
-import os
-import platform
-from collections.abc import Sequence
+With a folder, a part's tables are ``NAME.md``, its plots ``NAME-….svg`` beside its
+results, ``NAME.json``; ``sampling.md`` holds the goals of all parts.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tests.bench_sampling.cost import Cost
-from tests.bench_sampling.throughput import Cell
+from tests.bench.table import Figure, rows_of
+from tests.bench_sampling.forms import Form
+from tests.bench_sampling.part import Part
+from tests.bench_sampling.results import Results
 
 PAGE = "sampling.md"
-_HEAD = """# Sampling: the full form
+_HEAD = """# Sampling: goals
 
-Written by `python -m tests.bench_sampling --full`; [benchmarks.md](../benchmarks.md)
-says what is counted and how.
+Written by `make bench-sampling`; [benchmarks.md](../benchmarks.md#sampling) says what
+is counted and how.
 """
 
 
 class Report:
-    """Prints every section; with a folder, writes page and plots there as they come."""
+    """Prints what is there; with a folder, writes it as well."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        cores, kernel = os.cpu_count(), platform.release()
-        self._parts = [_HEAD, f"{cores} cores, Linux {kernel}.\n"]
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -30,40 +33,53 @@ class Report:
         """A line for who waits."""
         print(line, flush=True)
 
-    def section(self, title: str, body: str) -> None:
-        """A table or a sentence under its title; nothing where there is none."""
-        if not body:
-            return
-        print(f"\n{title}\n\n{body}\n", flush=True)
-        self._parts.append(f"## {title}\n\n{body}\n")
-        self._write()
+    def results(self, part: Part[Any], form: Form) -> Results:
+        """Where a part's steps are kept."""
+        path = self._folder / f"{part.name}.json" if self._folder else None
+        return Results(part, form, path)
 
-    def cells(self, cells: Sequence[Cell]) -> None:
-        """Plots of tables 5.2 and 5.3."""
-        if not self._folder:
-            return
-        # Here: who measures quickly does without matplotlib.
-        from tests.bench_sampling.plots import plot_throughput, plot_usage
-
-        plot_throughput(cells, self._folder / "throughput.svg")
-        plot_usage(cells, self._folder / "cpu.svg", "CPU, % of a core", lambda u: u.cpu)
-        plot_usage(cells, self._folder / "memory.svg", "memory, MB", lambda u: u.rss)
-        for name in ("throughput", "cpu", "memory"):
-            self._picture(name)
-
-    def memory(self, cost: Cost) -> None:
-        """The plot of the bridge's memory."""
-        if not self._folder:
-            return
-        from tests.bench_sampling.plots import plot_memory
-
-        plot_memory(cost, self._folder / "bridge-memory.svg")
-        self._picture("bridge-memory")
-
-    def _picture(self, name: str) -> None:
-        self._parts.append(f"![{name}]({name}.svg)\n")
-        self._write()
-
-    def _write(self) -> None:
+    def tell(self, part: Part[Any], results: Results) -> None:
+        """A part's tables and plots, of the steps that there are."""
+        tables = {k: v for k, v in part.tables(results.found).items() if v}
+        for title, body in tables.items():
+            print(f"\n{title}\n\n{body}\n", flush=True)
         if self._folder:
-            (self._folder / PAGE).write_text("\n".join(self._parts))
+            pictures = self._pictures(part, results.found)
+            page = _page(part, results, tables, pictures)
+            (self._folder / f"{part.name}.md").write_text(page)
+
+    def goals(self, parts: Mapping[str, Sequence[Figure]]) -> None:
+        """The goals of the parts that were measured."""
+        figures = [figure for rows in parts.values() for figure in rows]
+        if not figures:
+            return
+        table = "\n".join(rows_of(figures))
+        print(f"\nGoals\n\n{table}\n", flush=True)
+        if self._folder:
+            links = "\n".join(f"- [{name}]({name}.md)" for name in parts)
+            (self._folder / PAGE).write_text(f"{_HEAD}\n{table}\n\n{links}\n")
+
+    def _pictures(self, part: Part[Any], found: Mapping[str, Any]) -> list[str]:
+        assert self._folder
+        plots = part.plots(found)
+        for name, draw in plots.items():
+            draw(self._folder / name)
+        return list(plots)
+
+
+def _page(
+    part: Part[Any],
+    results: Results,
+    tables: Mapping[str, str],
+    pictures: Sequence[str],
+) -> str:
+    where = results.machine
+    head = (
+        f"# {part.title}\n\nWritten by `make bench-sampling`; "
+        "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how. "
+        f"{where['date']} to {where['until']}, {where['cpu']}, {where['cores']} cores, "
+        f"Linux {where['kernel']}, load before the start {where['load_before']}, "
+        f"commit {where['commit']}.\n"
+    )
+    bodies = [f"## {title}\n\n{body}\n" for title, body in tables.items()]
+    return "\n".join([head, *bodies, *(f"![{p}]({p})\n" for p in pictures)])

@@ -14,9 +14,10 @@ import pytest
 from pmapi import Context
 from tests.bench_sampling import thesis
 from tests.bench_sampling.counting import OURS, PEERS, count, ticks
-from tests.bench_sampling.ground import period_of
+from tests.bench_sampling.ground import HOST, period_of
 from tests.bench_sampling.idle import INSTANCES, NAME, idle_processes
 from tests.bench_sampling.limit import never_zero
+from tests.bench_sampling.soak import Kill, stored
 from tests.bench_sampling.throughput import METRICS
 from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
 
@@ -81,6 +82,24 @@ def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
     found = count(store, PEERS, now, now + 1, ["proc.psinfo.rss"])
     assert (found.inserted, found.above_zero, found.zeros) == (2, 2, 1)
     assert count(store, OURS, now, now + 1).inserted == 0
+
+
+def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) -> None:
+    now = (time.time_ns() // 60_000_000) * 60 - 60_000
+    lines = [_point("proc_psinfo_rss", now + 60 * n) for n in range(10)]
+    lines += lines[:3]  # sent again: there once
+    lines += [_point("proc_psinfo_rss", now + 61)]  # between two ticks
+    lines += [_point("proc_psinfo_other", now)]  # not asked for
+    _write(store, "/api/v1/import/prometheus", lines)
+    kills = [Kill("PMCD", now + 70, now + 190), Kill("the store", now, now + 600)]
+    found = stored(store, now, kills, ["proc.psinfo.rss"], 60)
+    assert (found.points, found.series, found.twice) == (12, 2, 0)
+    assert (found.first_ms, found.last_ms) == (now, now + 540)
+    assert found.impossible == 2 + 2  # and two ticks while there was no PMCD
+
+
+def _point(name: str, ms: int) -> str:
+    return f'{name}{{hostname="{HOST}",instname="000042 {NAME}"}} 1 {ms}'
 
 
 def test_some_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ def rss_mb(pid: int) -> float:
     raise AssertionError(f"no VmRSS of {pid}")
 
 
+def of_pcp(usage: Mapping[str, Usage]) -> float:
+    """CPU of PMCD and its agents together, in % of one core."""
+    return sum(one.cpu for name, one in usage.items() if name.startswith("pm"))
+
+
 def agents(pmcd: Pmcd) -> dict[str, int]:
     """The agents that a PMCD started, as its log has them: pmdaproc, pmdalinux, ….
 

@@ -1,0 +1,138 @@
+"""How much each part measures: the quick form, and the full one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tests.bench_sampling import thesis
+
+PROCESSES = 1_000
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Rows as (Hz, metrics), and seconds a row."""
+
+    rows: Sequence[tuple[int, int]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Frequencies, numbers of metrics, and seconds each."""
+
+    hertz: Sequence[int]
+    metrics: Sequence[int]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Soak:
+    """Seconds in all, and for how long a server that was killed stays away."""
+
+    seconds: float
+    away: float
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Seconds a run."""
+
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Seconds, and the period in ms."""
+
+    seconds: float
+    period_ms: int
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Periods (ms) and numbers of metrics, applications, and runs of each cell.
+
+    ``stretch`` cells share one run without sampling, in an order drawn anew.
+    """
+
+    periods: Sequence[int]
+    metrics: Sequence[int]
+    applications: Sequence[str]
+    both_ways: bool
+    runs: int
+    stretch: int
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """DCDB's grid: periods (ms) and numbers of series, and runs of each cell."""
+
+    periods: Sequence[int]
+    series: Sequence[int]
+    applications: Sequence[str]
+    runs: int
+    stretch: int
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Numbers of hosts that one bridge samples, so many series each; seconds each."""
+
+    hosts: Sequence[int]
+    series: int
+    period_ms: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is measured; a field is named as its part."""
+
+    throughput: Throughput
+    resources: Resources
+    soak: Soak
+    ticks: Ticks
+    disk: Disk
+    overhead: Overhead
+    sensors: Sensors
+    hosts: Hosts
+
+    def with_runs(self, runs: int) -> "Form":
+        """The same with another number of runs a cell."""
+        return replace(
+            self,
+            overhead=replace(self.overhead, runs=runs),
+            sensors=replace(self.sensors, runs=runs),
+        )
+
+
+LIKWID = ("triad", "stream", "sum", "peakflops", "ddot", "daxpy")
+
+QUICK = Form(
+    throughput=Throughput(((8, 4), (16, 6), (32, 6), (64, 6)), 5.0),
+    resources=Resources((1, 8), (10, 50), 4.0),
+    soak=Soak(120.0, 3.0),
+    ticks=Ticks(8),
+    disk=Disk(45.0, 100),
+    overhead=Overhead((1000, 10), (8,), ("triad", "cg", "noise"), False, 3, 4),
+    sensors=Sensors((100,), (1000, 10_000), ("ep",), 3, 3),
+    hosts=Hosts((1, 10), 100, 100, 6.0),
+)
+FULL = Form(
+    throughput=Throughput(
+        tuple((hertz, n) for hertz in thesis.FREQUENCIES for n in thesis.METRICS),
+        thesis.SECONDS,
+    ),
+    resources=Resources((1, 2, 4, 8), (10, 20, 30, 40, 50), 60.0),
+    soak=Soak(1800.0, 10.0),
+    ticks=Ticks(120),
+    disk=Disk(3600.0, 1000),
+    overhead=Overhead(
+        (1000, 100, 10, 1), (1, 8, 24), (*LIKWID, "hpl", "ep", "cg", "noise"),
+        True, 30, 4,
+    ),
+    sensors=Sensors(
+        (10_000, 1000, 500, 250, 100), (10, 100, 1000, 5000, 10_000), ("hpl",), 10, 5
+    ),
+    hosts=Hosts((1, 10, 30), 100, 100, 60.0),
+)  # fmt: skip

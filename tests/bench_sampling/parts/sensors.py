@@ -1,0 +1,121 @@
+"""DCDB's grid of sensors and intervals: overhead, CPU and memory of each cell."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.bench_sampling import forms
+from tests.bench_sampling.applications import applications, lacking
+from tests.bench_sampling.forms import Form
+from tests.bench_sampling.ground import Ground
+from tests.bench_sampling.overhead import (
+    AGAIN,
+    Cell,
+    Run,
+    Stretch,
+    measure_stretches,
+    step_names,
+)
+from tests.bench_sampling.part import Part
+from tests.bench_sampling.parts.overhead import labels, overall, pairs
+from tests.bench_sampling.tables import markdown
+from tests.bench_sampling.usage import of_pcp
+
+# What stands in for an application that is not there.
+_INSTEAD = ("ep",)
+
+
+class SensorsPart(Part[Stretch]):
+    """A step is a stretch of a repetition, as in the overhead part."""
+
+    name = "sensors"
+    title = "Sampling: sensors and intervals, as DCDB measured them"
+    gives = Stretch
+
+    def steps(self, form: Form) -> list[str]:
+        wanted = form.sensors
+        return step_names(cells_of(wanted), wanted.stretch, wanted.runs)
+
+    def measure(
+        self, ground: Ground, form: Form, steps: Sequence[str]
+    ) -> Iterator[tuple[str, Stretch]]:
+        wanted = form.sensors
+        names = _INSTEAD if lacking(wanted.applications) else wanted.applications
+        work = applications(names, ground.folder / "applications")
+        cells = cells_of(wanted)
+        yield from measure_stretches(ground, cells, wanted.stretch, work, steps)
+
+    def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
+        grid = Grid(list(found.values()))
+        names = " and ".join(grid.stretches[0].runs[0].seconds)
+        again = overall(grid.stretches, AGAIN)
+        return {
+            f"{names} takes longer by %, mean and 95 % interval": grid.table(
+                grid.overhead
+            ),
+            "The same where nothing is sampled again": f"{again} %" if again else "",
+            "CPU of the bridge, % of a core": grid.table(grid.cpu),
+            "CPU of PMCD and its agents, % of a core": grid.table(grid.agents),
+            "Memory of the bridge, MB": grid.table(grid.memory),
+            "Values fetched, % of those expected": grid.table(grid.kept),
+        }
+
+    def plots(self, found: Mapping[str, Stretch]) -> dict[str, Callable[[Path], None]]:
+        from tests.bench_sampling.plots_overhead import plot_grid
+
+        grid = Grid(list(found.values()))
+        return {"sensors.svg": lambda path: plot_grid(grid, path)}
+
+
+def cells_of(wanted: forms.Sensors) -> list[Cell | None]:
+    """Every cell, and the run that samples nothing again."""
+    return [
+        *(Cell(p, series=n) for p in wanted.periods for n in wanted.series),
+        None,
+    ]
+
+
+class Grid:
+    """Cells by period (ms) and number of series, of those that were measured."""
+
+    def __init__(self, stretches: Sequence[Stretch]) -> None:
+        self.stretches = stretches
+        there = [label for label in labels(stretches) if label != AGAIN]
+        words = [label.replace(",", "").split() for label in there]
+        self.periods = sorted({int(word[3]) for word in words}, reverse=True)
+        self.series = sorted({int(word[0]) for word in words})
+
+    def table(self, value: Callable[[str], str]) -> str:
+        """A row a number of series, a column an interval."""
+        header = ["series", *(f"{period} ms" for period in self.periods)]
+        rows = [
+            [
+                f"{number:,}",
+                *(value(Cell(p, series=number).label) for p in self.periods),
+            ]
+            for number in self.series
+        ]
+        return markdown([header, *rows])
+
+    def overhead(self, cell: str) -> str:
+        """Overhead in %."""
+        return str(overall(self.stretches, cell) or "")
+
+    def cpu(self, cell: str) -> str:
+        """CPU of the bridge in % of one core."""
+        return self._mean(cell, lambda run: run.usage["bridge"].cpu)
+
+    def agents(self, cell: str) -> str:
+        """CPU of PMCD and its agents in % of one core."""
+        return self._mean(cell, lambda run: of_pcp(run.usage))
+
+    def memory(self, cell: str) -> str:
+        """Memory of the bridge in MB."""
+        return self._mean(cell, lambda run: run.usage["bridge"].rss)
+
+    def kept(self, cell: str) -> str:
+        """Values fetched, in % of those expected."""
+        return self._mean(cell, lambda run: run.kept)
+
+    def _mean(self, cell: str, value: Callable[[Run], float]) -> str:
+        values = [value(run) for run, _ in pairs(self.stretches, cell)]
+        return f"{sum(values) / len(values):.2f}" if values else ""

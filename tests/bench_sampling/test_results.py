@@ -1,0 +1,163 @@
+"""Results are kept step by step; means and slopes have honest intervals."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.bench_sampling import __main__ as command
+from tests.bench_sampling.__main__ import main
+from tests.bench_sampling.disk import OnDisk
+from tests.bench_sampling.forms import FULL, QUICK
+from tests.bench_sampling.overhead import Run, Stretch
+from tests.bench_sampling.parts.disk import DiskPart
+from tests.bench_sampling.parts.overhead import OverheadPart
+from tests.bench_sampling.parts.ticks import TicksPart
+from tests.bench_sampling.report import Report
+from tests.bench_sampling.results import Results
+from tests.bench_sampling.stats import changes, mean, slope, t_975
+from tests.bench_sampling.ticks import Ticks, told
+from tests.bench_sampling.usage import Usage
+from tests.servers import ROOT
+
+TICKS = Ticks(8000, 8000, 7990, (0.1, 0.2, 0.3, 0.4))
+STRETCH = Stretch(
+    [Run("nothing", {"ep": 1.5}, {122: 7}, {"pmcd": Usage(1.0, 2.0)}, 100.0)]
+)
+
+
+def test_steps_that_were_measured_are_taken_up_again(tmp_path: Path) -> None:
+    path = tmp_path / "overhead.json"
+    Results(OverheadPart(), FULL, path).keep("1.1", STRETCH)
+    again = Results(OverheadPart(), FULL.with_runs(40), path)
+    again.resume()
+    assert again.found == {"1.1": STRETCH}
+    again.keep("1.2", STRETCH)
+    third = Results(OverheadPart(), FULL, path)
+    third.resume()
+    assert list(third.found) == ["1.1", "1.2"]
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_without_resume_a_part_starts_anew(tmp_path: Path) -> None:
+    path = tmp_path / "ticks.json"
+    Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
+    anew = Results(TicksPart(), QUICK, path)
+    anew.keep("bridge", TICKS)
+    kept = Results(TicksPart(), QUICK, path)
+    kept.resume()
+    assert list(kept.found) == ["bridge"]
+
+
+def test_other_settings_are_no_part_of_the_same_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Report(tmp_path).results(TicksPart(), FULL).keep("nobody", TICKS)
+    with pytest.raises(SystemExit) as ended:
+        main(["--only", "ticks", "--resume", "--out", str(tmp_path)])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "ticks.json was measured with other settings" in said
+    assert said.count("\n") == 1
+
+
+def test_a_damaged_file_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "ticks.json"
+    Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
+    text = path.read_text()
+    for damaged in (text[:-9], text.replace("8000", '"many"'), "[]"):
+        path.write_text(damaged)
+        results = Results(TicksPart(), QUICK, path)
+        assert not results.take_up() and not results.found
+
+
+@pytest.mark.parametrize("words", [["--runs", "0"], ["--only", "everything"]])
+def test_bad_words_are_refused(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+
+
+def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
+    """Nothing is started: what there is becomes tables again."""
+    results = Report(tmp_path).results(TicksPart(), QUICK)
+    for step in TicksPart().steps(QUICK):
+        results.keep(step, TICKS)
+    main(["--only", "ticks", "--resume", "--out", str(tmp_path)])
+    assert "8,000" in (tmp_path / "ticks.md").read_text()
+    assert "99.9" in (tmp_path / "sampling.md").read_text()
+
+
+class Broken(TicksPart):
+    """A part that breaks after its first step."""
+
+    name = "ticks"
+
+    def measure(self, *_: object) -> Iterator[tuple[str, Ticks]]:
+        yield "nobody", TICKS
+        raise RuntimeError("it broke")
+
+
+def test_a_part_that_breaks_keeps_its_steps_and_costs_no_other_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Report(tmp_path).results(DiskPart(), QUICK)
+    whole.keep("disk", OnDisk(1000, 10, 100, 45.0, 400, 100))
+    monkeypatch.setattr(command, "PARTS", (Broken, DiskPart))
+    with pytest.raises(SystemExit, match="not measured: ticks"):
+        main(["--resume", "--out", str(tmp_path)])
+    kept = Report(tmp_path).results(TicksPart(), QUICK)
+    kept.resume()
+    assert list(kept.found) == ["nobody"]
+    assert "8,000" in (tmp_path / "ticks.md").read_text()
+    assert "disk" in (tmp_path / "sampling.md").read_text()
+
+
+def test_every_part_is_documented() -> None:
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    assert not [p.name for p in command.PARTS if f"| `{p.name}` |" not in page]
+
+
+def test_students_t_is_that_of_the_tables() -> None:
+    published = {1: 12.706, 5: 2.571, 10: 2.228, 11: 2.201, 29: 2.045, 120: 1.980}
+    for freedom, value in published.items():
+        assert t_975(freedom) == pytest.approx(value, abs=0.001)
+
+
+def test_a_mean_has_its_interval() -> None:
+    found = mean([9.0, 10.0, 11.0])
+    assert found.value == 10 and found.within == pytest.approx(4.303 / math.sqrt(3))
+    assert math.isnan(mean([1.0]).within) and str(mean([1.0])) == "1.00"
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    drawn = np.random.default_rng(5)
+    hits = 0
+    for _ in range(2000):
+        found = mean(drawn.normal(3.0, 1.0, 5).tolist())
+        hits += abs(found.value - 3.0) <= found.within
+    assert 0.93 < hits / 2000 < 0.97
+
+
+def test_what_only_scatters_is_no_change() -> None:
+    there_and_back = changes([math.log(2.0), math.log(0.5)])
+    assert there_and_back.value == pytest.approx(0.0)
+    assert changes([math.log(1.01)] * 3).value == pytest.approx(1.0)
+
+
+def test_a_slope_has_its_interval() -> None:
+    times = np.arange(0.0, 1.0, 0.001)
+    drawn = np.random.default_rng(1).normal(0.0, 1.0, 1000)
+    flat, steep = slope(times, drawn), slope(times, 5 * times + drawn)
+    assert abs(flat.value) < flat.within
+    assert abs(steep.value - 5) < steep.within < 1.5
+    assert steep.number == 30
+
+
+def test_ticks_are_in_time_within_a_millisecond_either_side() -> None:
+    found = told(5, np.array([0.2, -1.0, 1.01, 0.0]))
+    assert (found.due, found.arrived, found.within) == (5, 4, 3)
+    assert found.in_time == 60 and found.off[-1] == 1.01
+    assert told(5, np.zeros(0)).in_time == 0
