@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import httpx
 
+from queries.endpoint import Endpoint
 from supertwin import tools
 from supertwin.accounts import jetty_line, write_secret
 from supertwin.children import fuseki_config
@@ -295,3 +296,21 @@ class Fuseki(Server):
             FUSEKI_BASE=str(self.folder),
         )
         self.ready(lambda: answers(f"{self.url}/$/ping"), 60.0)
+
+    def empty(self) -> None:
+        """Drop all graphs of both datasets."""
+        for name in ("twin", "history"):
+            with Endpoint(f"{self.url}/{name}") as dataset:
+                dataset.update("DROP ALL")
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Settings of a `supertwin` that has this store and nothing else."""
+        values = {
+            "HOME": str(home),
+            "BASE": "http://localhost:8000",
+            "FUSEKI_URL": self.address,
+            "FUSEKI_USER": self.account[0],
+            "FUSEKI_PASSWORD": self.account[1],
+            "PMCD": f"{LOOPBACK}:1",
+        }
+        return {f"SUPERTWIN_{name}": value for name, value in values.items()}

@@ -124,8 +124,7 @@ def sampled(tmp_path: Path, pmcd: Pmcd) -> Iterator[Callable[[str], BridgeProces
     def start(write_url: str) -> BridgeProcess:
         bridge = BridgeProcess(tmp_path / "bridge", pmcd.address, write_url)
         bridges.append(bridge)
-        bridge.plan([METRIC], 1.0)
-        bridge.start()
+        bridge.sample([METRIC], 1.0)
         bridge.wait_for(lambda status: status["written"] > 1 and closes(status))
         return bridge
 

@@ -43,6 +43,11 @@ class BridgeProcess(Server):
         ]
         save_plan(self.state / "plan.json", make_plan(rows))
 
+    def sample(self, metrics: Sequence[str], period: float) -> None:
+        """Start it with a plan."""
+        self.plan(metrics, period)
+        self.start()
+
     def launch_only(self) -> None:
         """Start it without waiting for its status."""
         options, accounts = dict(self.options), {}

@@ -48,12 +48,6 @@ def described() -> dict[str, Any]:
     return {"hwloc": parse_hwloc(synthetic("pack:2 numa:1 core:2 pu:1")), "pcp": pcp}
 
 
-@pytest.fixture(scope="module")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
-
-
 @pytest.fixture
 def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
     with Endpoint(f"{fuseki.url}/twin") as endpoint:
@@ -61,24 +55,9 @@ def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-def run(
-    fuseki: Fuseki, twin: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Run:
+def run(before_fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line before a twin of n1."""
-    for name in ("twin", "history"):
-        with Endpoint(f"{fuseki.url}/{name}") as dataset:
-            dataset.update("DROP ALL")
-    values = {
-        "HOME": str(tmp_path),
-        "HOST": "n1",
-        "BASE": "http://localhost:8000",
-        "FUSEKI_URL": fuseki.address,
-        "FUSEKI_USER": fuseki.account[0],
-        "FUSEKI_PASSWORD": fuseki.account[1],
-        "PMCD": "127.0.0.1:1",
-    }
-    for name, value in values.items():
-        monkeypatch.setenv(f"SUPERTWIN_{name}", value)
+    monkeypatch.setenv("SUPERTWIN_HOST", "n1")
 
     def call(*words: str) -> Result:
         return CliRunner().invoke(main, words)
