@@ -200,8 +200,9 @@ def _name_space() -> str:
 class VictoriaMetrics(Server):
     """A store whose address and data outlive its restarts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         super().__init__(folder)
+        self._options = options
         self.port = free_port()
         self.url = f"http://{LOOPBACK}:{self.port}"
 
@@ -214,6 +215,7 @@ class VictoriaMetrics(Server):
                 *("-search.latencyOffset=0s", "-dedup.minScrapeInterval=1ms"),
                 *("-retentionPeriod=90d", "-memory.allowedPercent=5"),
                 "-loggerLevel=ERROR",
+                *self._options,
             ]
         )
         self.ready(lambda: answers(f"{self.url}/health"))
