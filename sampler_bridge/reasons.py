@@ -15,6 +15,7 @@ DENIED = "no permission"
 UNKNOWN = "unknown metric"
 ABSENT = "no value"
 NOT_STORED = "not a number"
+TEXTS = "too many texts"
 NAMELESS = "no instance name"
 UNSUPPORTED = "not supported"
 LOG_FULL = "log full"
@@ -36,6 +37,7 @@ _SIGNS = {
     "no value at present": ABSENT,
     "Missing metric value": ABSENT,
     "Try again": ABSENT,
+    "texts of one instance in an hour": TEXTS,
     "an instance without a name": NAMELESS,
     "is not a number": NOT_STORED,
     "are not stored": NOT_STORED,

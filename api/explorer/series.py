@@ -196,7 +196,7 @@ def _others(host: str, component: str) -> str:
         f"{{ SELECT DISTINCT ?d ?instname {{ ?i st:ofComponent {component} . "
         "?i a st:MetricInstance ; st:instname ?instname ; st:inInstanceDomain ?d } } "
         "?metric st:instanceDomain ?d ; st:samplerName ?name ; st:valueType ?type . "
-        'FILTER (?type IN ("32", "u32", "64", "u64", "float", "double")) '
+        'FILTER (?type IN ("32", "u32", "64", "u64", "float", "double", "string")) '
         f"FILTER EXISTS {{ {host} st:exposes ?metric }} "
         "OPTIONAL { ?metric rdfs:comment ?comment } }"
     )

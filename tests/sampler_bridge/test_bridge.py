@@ -199,17 +199,17 @@ def test_a_bad_name_in_the_plan_costs_itself_alone(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.sample(["no.such.metric", "sample.string.hullo", *FEW], FAST)
+    bridge.sample(["no.such.metric", "sample.event.records", *FEW], FAST)
     bridge.wait_for(lambda status: status["written"] > 20)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     assert status["metrics"] == {
         "no.such.metric": {"reason": "Unknown metric name"},
-        "sample.string.hullo": {"reason": "texts are not stored"},
+        "sample.event.records": {"reason": "events are not stored"},
     }
     assert set(other_reasons(status)) == {
         "Unknown metric name",
-        "texts are not stored",
+        "events are not stored",
     }
     assert_every_tick(values, bounds(values), 200, late(status))
     assert_all_stored(status, values)

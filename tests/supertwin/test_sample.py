@@ -36,6 +36,8 @@ def described() -> dict[str, Any]:
         {**base, "name": "mem.numa.util.free", "pmid": "60.36.1", "indom": "60.19"},
         {**base, "name": "kernel.uname.release", "pmid": "60.12.0", "indom": None}
         | {"type": "string", "semantics": "discrete"},
+        {**base, "name": "odd.events", "pmid": "60.99.1", "indom": None}
+        | {"type": "event", "semantics": "discrete"},
         {**base, "name": "odd.names", "pmid": "60.99.0", "indom": "60.98"},
     ]
     cpus = [[f"cpu{number}", number] for number in range(4)]
@@ -174,7 +176,7 @@ def test_a_plan_of_an_imported_twin_is_removed_too(run: Run, twin: Endpoint) -> 
 REFUSED = [
     (("no.such.metric",), "n1 has no metric 'no.such.metric'"),
     (("kernel.percpu.cpu.usr",), "near: kernel.percpu.cpu.user"),
-    (("kernel.uname.release",), "gives texts, which are not stored"),
+    (("odd.events",), "gives events, which are not stored"),
     ((USER, "--period", "0ms"), "a period of 0ms is not possible"),
     ((USER, "--period", "0"), "a period of '0' cannot be read"),
     ((USER, "--period", "2h"), "a period of 2h is not possible"),
