@@ -48,6 +48,9 @@ _SIGNS = {
     "No PMCD agent": AGENT,
     "PMDA is": AGENT,
     "IPC": AGENT,
+    # What PMCD met when it asked an agent that had just ended.
+    "Broken pipe": AGENT,
+    "Connection reset by peer": AGENT,
     "ot supported": UNSUPPORTED,
 }
 WORDS = (*dict.fromkeys(_SIGNS.values()), OTHER)

@@ -147,6 +147,8 @@ class Pmcd(Server):
             self._options += ["-n", str(folder / "pmns")]
             self._options += ["-c", str(folder / "pmcd.conf")]
         self.socket = folder / "run/pmcd.socket"
+        self.port = free_port()
+        self.tcp = f"{LOOPBACK}:{self.port}"
         self.address = f"unix://{self.socket}"
 
     def start(self) -> None:
@@ -158,7 +160,7 @@ class Pmcd(Server):
         self.launch(
             [
                 *(tools.pmcd(), "-f", "-A", "-U", getpass.getuser()),
-                *("-i", LOOPBACK, "-p", str(free_port()), "-s", self.socket),
+                *("-i", LOOPBACK, "-p", str(self.port), "-s", self.socket),
                 *self._options,
             ],
             **folders,
@@ -170,11 +172,12 @@ class Pmcd(Server):
         done = self._run("pmstore", metric, value)
         assert done.returncode == 0, done.stderr
 
-    def kill_agents(self) -> None:
+    def kill_agents(self, name: str = r"\w+") -> None:
         """Kill its agents as kill -9 does; it starts them again by itself."""
         log = (self.folder / "log/pmcd.log").read_text()
         table = log.rpartition("active agent dom")[2]
-        for pid in re.findall(r"^\w+ +\d+ +(\d+) .* bin pipe", table, re.MULTILINE):
+        line = rf"^{name} +\d+ +(\d+) .* bin pipe"
+        for pid in re.findall(line, table, re.MULTILINE):
             os.kill(int(pid), signal.SIGKILL)
 
     def names(self) -> list[str]:

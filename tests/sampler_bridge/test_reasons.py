@@ -17,6 +17,8 @@ PCP = {
     -12411: reasons.AGENT,
     -13394: reasons.AGENT,
     -13: reasons.DENIED,
+    -32: reasons.AGENT,
+    -104: reasons.AGENT,
     -12362: reasons.OTHER,
 }
 OURS = {
