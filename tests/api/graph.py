@@ -95,6 +95,11 @@ GRAPH <{BASE}/graph/plans/n1> {{
   <{BASE}/twin/n1/plan/monitor.broken.metric> a st:SamplingPlan ;
     st:ofHost <{BASE}/twin/n1> ; st:samples m:broken.metric ; st:period 1.0 ;
     st:planName "monitor" .
+  <{BASE}/twin/n1/telemetry/kernel.uname.release/~> a st:SWTelemetry ;
+    st:ofMetric m:kernel.uname.release ; st:samplerName "kernel.uname.release" ;
+    st:dbName "kernel_uname_release" ; st:ofComponent <{BASE}/twin/n1> ;
+    st:ofHost <{BASE}/twin/n1> ;
+    st:sampledBy <{BASE}/twin/n1/plan/monitor.kernel.all.load> .
   <{BASE}/twin/n1/telemetry/kernel.percpu.cpu.user/cpu0> a st:SWTelemetry ;
     st:ofMetric m:kernel.percpu.cpu.user ; st:samplerName "kernel.percpu.cpu.user" ;
     st:dbName "kernel_percpu_cpu_user" ; st:instname "cpu0" ;
