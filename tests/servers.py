@@ -21,17 +21,10 @@ from queries.endpoint import Endpoint
 from supertwin import tools
 from supertwin.accounts import jetty_line, write_secret
 from supertwin.children import fuseki_config
+from tests.sample_agent import AGENTS, name_space
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = "127.0.0.1"
-PMDAS = Path("/var/lib/pcp/pmdas")
-AGENTS = f"""\
-root 1 pipe binary {PMDAS}/root/pmdaroot
-pmcd 2 dso pmcd_init {PMDAS}/pmcd/pmda_pmcd.so
-proc 3 pipe binary {PMDAS}/proc/pmdaproc -d 3
-linux 60 pipe binary {PMDAS}/linux/pmdalinux
-sample 29 pipe binary {PMDAS}/sample/pmdasample -d 29
-"""
 
 
 def free_ports(count: int) -> list[int]:
@@ -142,7 +135,7 @@ class Pmcd(Server):
             (folder / name).mkdir(exist_ok=True)
         self._options = ["-l", str(folder / "log/pmcd.log")]
         if sample:
-            (folder / "pmns").write_text(_name_space())
+            (folder / "pmns").write_text(name_space())
             (folder / "pmcd.conf").write_text(AGENTS)
             self._options += ["-n", str(folder / "pmns")]
             self._options += ["-c", str(folder / "pmcd.conf")]
@@ -191,13 +184,6 @@ class Pmcd(Server):
             text=True,
             check=False,
         )
-
-
-def _name_space() -> str:
-    """PCP's own name space, and that of its sample agent."""
-    root = Path("/var/lib/pcp/pmns/root").read_text()
-    sample = (PMDAS / "sample/pmns").read_text().replace("SAMPLE", "29")
-    return root.replace("root {", "root {\n\tsample", 1) + sample
 
 
 class VictoriaMetrics(Server):
