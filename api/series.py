@@ -39,6 +39,7 @@ class Metric:
     domain: str
     exposed: bool
     resolved_at_fetch: bool
+    of_texts: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,13 @@ def _instance(iris: Iris, host: str, known: Metric, instance: str | None) -> str
 def _metric_query(host: URIRef, metric: str) -> str:
     node = iri_term(host)
     return f"""{_PREFIXES}
-SELECT ?metric ?db ?semantics ?unit ?pcpUnits ?comment ?domain ?exposed ?atFetch {{
+SELECT ?metric ?db ?semantics ?unit ?pcpUnits ?comment ?domain ?exposed ?atFetch
+  ?type {{
   {node} a st:ComputeNode .
   OPTIONAL {{
     ?metric st:samplerName {text_term(metric)} ; a st:Metric .
     OPTIONAL {{ ?metric st:dbName ?db }}
+    OPTIONAL {{ ?metric st:valueType ?type }}
     OPTIONAL {{ ?metric st:semantics ?semantics }}
     OPTIONAL {{ ?metric qudt:hasUnit ?unit }}
     OPTIONAL {{ ?metric st:pcpUnits ?pcpUnits }}
@@ -168,6 +171,7 @@ def _metric(rows: list[Row]) -> Metric | None:
         domain=_first([row], "domain"),
         exposed=_first([row], "exposed") == "true",
         resolved_at_fetch=_first([row], "atFetch") == "true",
+        of_texts=_first([row], "type") == "string",
     )
 
 

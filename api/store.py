@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from api.problems import ApiError
+from ontology.selectors import TEXT_LABEL
 
 # Most series are asked for while they run: look there before looking at everything.
 _RECENT = "2m"
@@ -23,10 +24,14 @@ class StoreError(ApiError):
 
 @dataclass(frozen=True)
 class Sample:
-    """One stored point: its value as the store writes it, milliseconds since 1970."""
+    """One stored point: its value as the store writes it, milliseconds since 1970.
+
+    ``text`` is what a metric of texts said; None where there is none, or it was empty.
+    """
 
     value: str
     timestamp_ms: int
+    text: str | None = None
 
     @property
     def age(self) -> float:
@@ -126,7 +131,7 @@ class SeriesStore:
 
 def _newest(series: Sequence[dict[str, Any]]) -> Sample | None:
     samples = [
-        Sample(value, round(float(at) * 1000))
+        Sample(value, round(float(at) * 1000), one["metric"].get(TEXT_LABEL))
         for one in series
         for at, value in one.get("values", [])[-1:]
     ]

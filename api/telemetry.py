@@ -83,7 +83,7 @@ async def _described(
     if not (reading.sample or reading.reason or await _is_there(services, found)):
         raise _unknown_instance(found, "nothing of it is in the store either")
     _add_series(node, found, services)
-    _add_reading(node, reading)
+    _add_reading(node, reading, found)
     return node
 
 
@@ -154,10 +154,12 @@ def _add(graph: Graph, iri: URIRef, link: URIRef, value: str) -> None:
         graph.add((iri, link, URIRef(value)))
 
 
-def _add_reading(node: Node, reading: Reading) -> None:
+def _add_reading(node: Node, reading: Reading, found: Series) -> None:
     graph, iri, sample = node.graph, node.iri, reading.sample
     if sample is not None:
-        graph.add((iri, ST.lastValue, _value(sample)))
+        of_texts = found.known is not None and found.known.of_texts
+        value = Literal(sample.text or "") if of_texts else _value(sample)
+        graph.add((iri, ST.lastValue, value))
         at = datetime.fromtimestamp(sample.timestamp_ms / 1000, UTC)
         written = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         graph.add((iri, ST.lastTime, _literal(written, XSD.dateTime)))

@@ -15,6 +15,7 @@ _OF_REASON = {
     reasons.DENIED: "no permission",
     reasons.LATE: "bridge behind",
     reasons.SLOW: "bridge behind",
+    reasons.TEXTS: "too many texts",
 }
 
 

@@ -37,7 +37,8 @@ class Why(BaseModel):
         description="data, stale, unknown host, unknown metric, not exposed by host, "
         "counter not on this PMU, unknown instance, not planned, plan removed, "
         "host not sampled, bridge down, PMCD down, agent down, no permission, "
-        "PCP error, multiplexed, bridge behind, store down or not yet sampled"
+        "PCP error, too many texts, multiplexed, bridge behind, store down or not "
+        "yet sampled"
     )
     reason: str = Field(description="One sentence")
     plan: list[str] = Field(description="Names of the plans that sample it")
@@ -45,6 +46,9 @@ class Why(BaseModel):
     selector: str = Field(description="MetricsQL selector of the series")
     last_value: float | int | None = Field(
         description="The last value of one series; none of several at once"
+    )
+    last_text: str | None = Field(
+        description="What a metric of texts said last; `last_value` is 1 then"
     )
     last_timestamp_ms: int | None
     age_s: float | None = Field(description="Seconds since the last value")
@@ -115,6 +119,7 @@ def _answer(found: Evidence) -> Why:
     judged, sample = judge(found), found.sample
     values: dict[str, Any] = {
         "last_value": sample.number if sample and not found.of_many else None,
+        "last_text": sample.text if sample and not found.of_many else None,
         "last_timestamp_ms": sample.timestamp_ms if sample else None,
         "age_s": sample.age if sample else None,
         "duty_cycle": found.duty,

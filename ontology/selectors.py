@@ -7,6 +7,8 @@ from ontology.texts import writable
 
 SERIES_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+TEXT_LABEL = "value"
+
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _RE2_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in r"\.+*?()|[]{}^$"})
 # An empty expression would find the series that lack the label, and an empty class of
@@ -37,13 +39,18 @@ def selector(name: str, labels: Mapping[str, str]) -> str:
     return f"{name}{{{','.join(written)}}}"
 
 
-def series_labels(host: str, instance: str | None) -> dict[str, str]:
+def series_labels(
+    host: str, instance: str | None, text: str | None = None
+) -> dict[str, str]:
     """The labels of a series; ``instance`` is None where a metric has none.
 
-    They hold what the graph holds, which has no control characters.
+    A metric of texts has a series for each text, its label ``value``; without it the
+    selector finds them all. They hold what the graph holds, which has no control
+    characters.
     """
-    labels = {"hostname": host}
-    return labels if instance is None else {**labels, "instname": writable(instance)}
+    named = {"instname": instance, TEXT_LABEL: text}
+    known = {name: writable(word) for name, word in named.items() if word is not None}
+    return {"hostname": host} | known
 
 
 def pattern(values: Iterable[str]) -> str:

@@ -67,7 +67,7 @@ class Lines:
         return kept[1]
 
     def _head(self, series: Series) -> str:
-        labels = series_labels(self._host, series.instance)
+        labels = series_labels(self._host, series.instance, series.text)
         return selector(self._names[series.metric], labels) + " "
 
 

@@ -23,6 +23,10 @@ _BASE = 4096
 _MEMORY: Words = np.ctypeslib.as_array((ctypes.c_uint32 * 2**45).from_address(_BASE))
 
 
+MOST_BYTES = 256
+_IMPOSSIBLE = -12362  # PM_ERR_CONV
+
+
 class Raw(NamedTuple):
     """One fetch: per metric how many values or which error, and all values in order.
 
@@ -35,24 +39,92 @@ class Raw(NamedTuple):
     bits: npt.NDArray[np.uint64]
 
 
+class RawTexts(NamedTuple):
+    """The texts of one fetch, with NUL at their ends, back to back in whole words.
+
+    ``counts`` has shape (metrics,); ``instances`` and ``lengths`` (bytes, at most one
+    more than MOST_BYTES) have shape (values,).
+    """
+
+    counts: npt.NDArray[np.int32]
+    instances: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int64]
+    words: Words
+
+    def equals(self, other: "RawTexts") -> bool:
+        """Whether another fetch gave the same texts of the same instances."""
+        return self is other or (
+            np.array_equal(self.words, other.words)
+            and np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(self.instances, other.instances)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    def texts(self) -> list[bytes]:
+        """Each text by itself."""
+        kept = self.words.tobytes()
+        starts = 4 * (np.cumsum(_words_of(self.lengths)) - _words_of(self.lengths))
+        ends = starts + self.lengths
+        return [kept[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+_NO_TEXTS = RawTexts(
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int64),
+    np.zeros(0, np.uint32),
+)
+
+
 def decode(address: int, wide: npt.NDArray[np.bool_]) -> Raw:
     """Read the pmResult at an address; ``wide`` tells which metrics have 8 bytes."""
     first = address + _RESULT_HEADER
     sets = _pointers(first + 8 * np.arange(len(wide), dtype=np.int64))
     counts = _words(sets + 4).view(np.int32)
     given = np.maximum(counts, 0)
-    values = _spread(sets + 16, given)
+    values = _spread(sets + 16, given, 16)
     in_place = np.repeat(_words(sets + 8) == _IN_PLACE, given)
     bits = _bits(values, in_place, np.repeat(wide, given))
     return Raw(counts, _words(values).view(np.int32), bits)
 
 
-def _spread(starts: Longs, counts: npt.NDArray[np.int32]) -> Longs:
-    """Addresses of all pmValues, set after set."""
+def decode_texts(address: int, first: int, metrics: int) -> RawTexts:
+    """Read metrics of texts, from place ``first`` of the fetch on."""
+    if not metrics:
+        return _NO_TEXTS
+    places = np.arange(first, first + metrics, dtype=np.int64)
+    sets = _pointers(address + _RESULT_HEADER + 8 * places)
+    counts = _words(sets + 4).view(np.int32)
+    # An agent that gives a number for a text.
+    broken = (counts > 0) & (_words(sets + 8) == _IN_PLACE)
+    counts = np.where(broken, np.int32(_IMPOSSIBLE), counts)
+    values = _spread(sets + 16, np.maximum(counts, 0), 16)
+    blocks = _pointers(values + 8)
+    lengths = (_words(blocks) & 0xFFFFFF).astype(np.int64) - 4
+    lengths = np.clip(lengths, 0, MOST_BYTES + 1)
+    words = _words(_spread(blocks + 4, _words_of(lengths), 4))
+    _blank(words, lengths)
+    return RawTexts(counts, _words(values).view(np.int32), lengths, words)
+
+
+def _words_of(lengths: Longs) -> Longs:
+    return (lengths + 3) // 4
+
+
+def _blank(words: Words, lengths: Longs) -> None:
+    """Zero what follows a text in its last word: it is nobody's."""
+    last = np.cumsum(_words_of(lengths)) - 1
+    odd = np.flatnonzero(lengths % 4)
+    bits = (8 * (lengths[odd] % 4)).astype(np.uint32)
+    words[last[odd]] &= (np.uint32(1) << bits) - np.uint32(1)
+
+
+def _spread(starts: Longs, counts: npt.NDArray[np.int32] | Longs, stride: int) -> Longs:
+    """Addresses of all items, run after run."""
     ends = np.cumsum(counts, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     within = np.arange(total, dtype=np.int64) - np.repeat(ends - counts, counts)
-    return np.repeat(starts, counts) + 16 * within
+    return np.repeat(starts, counts) + stride * within
 
 
 def _bits(

@@ -40,19 +40,50 @@ class Chosen(NamedTuple):
     desc: pmapi.Metric
 
 
+def gap_of(count: int, points: int) -> Gap:
+    """What a count of no values says: an error of PCP, or that there are none."""
+    reason = pmapi.error_text(count) if count < 0 else "no value at present"
+    return Gap(reason, points)
+
+
 class InstanceNames:
-    """External names of instances, asked for again when one is not known."""
+    """External names of instances, asked for again when one comes.
+
+    One that comes back may be another of the same number, as a process is. Names hold
+    for the metrics of one fetch.
+    """
 
     def __init__(self, ask: Callable[[int], Names]) -> None:
         self._ask = ask
         self._known: dict[int, Names] = {}
+        self._last: dict[str, set[int]] = {}
+        self._asked: set[int] = set()
 
-    def of(self, indom: int, instances: list[int]) -> Names:
+    def next_fetch(self) -> None:
+        """From here on, what comes is another than what came before."""
+        self._asked.clear()
+
+    def of(self, indom: int, instances: set[int], came: bool = False) -> Names:
         """Names of a domain by number; an instance that just left has none."""
         known = self._known.get(indom)
-        if known is None or not known.keys() >= set(instances):
+        stale = came and indom not in self._asked
+        if known is None or stale or not known.keys() >= instances:
             known = self._known[indom] = self._ask(indom)
+            self._asked.add(indom)
         return known
+
+    def series(self, metric: "Chosen", instances: list[int]) -> list[Series | None]:
+        """What the values of a metric belong to, None where an instance just left."""
+        if metric.desc.indom == pmapi.NO_INDOM:
+            return [Series(metric.name, None)] * len(instances)
+        here = set(instances)
+        came = not here <= self._last.get(metric.name, here)
+        self._last[metric.name] = here
+        names = self.of(metric.desc.indom, here, came)
+        return [
+            Series(metric.name, names[instance]) if instance in names else None
+            for instance in instances
+        ]
 
     def forget(self) -> None:
         """Ask for every name again."""
@@ -141,35 +172,21 @@ class Layout:
 
     def _note(self, metric: str, count: int, nameless: int) -> None:
         """Say why values of a metric are not there, or how many there are."""
-        if count < 0:
-            self.gaps[metric] = Gap(pmapi.error_text(count), self._size(metric))
-        elif count == 0:
-            self.gaps[metric] = Gap("no value at present", self._size(metric))
-        else:
+        if count > 0:
             self._sizes[metric] = count
+        else:
+            self.gaps[metric] = gap_of(count, self._sizes.get(metric, 1))
         if nameless:
             self.gaps[metric] = Gap("an instance without a name", nameless)
             self.forget()
-
-    def _size(self, metric: str) -> int:
-        return self._sizes.get(metric, 1)
 
     def _piece(self, metric: Chosen, instances: Instances) -> list[Series | None]:
         key = instances.tobytes()
         known = self._pieces.get(metric.name)
         if known is None or known[0] != key:
-            known = (key, self._name(metric, instances.tolist()))
+            known = (key, self._names.series(metric, instances.tolist()))
             self._pieces[metric.name] = known
         return known[1]
-
-    def _name(self, metric: Chosen, instances: list[int]) -> list[Series | None]:
-        if metric.desc.indom == pmapi.NO_INDOM:
-            return [Series(metric.name, None)] * len(instances)
-        names = self._names.of(metric.desc.indom, instances)
-        return [
-            Series(metric.name, names[instance]) if instance in names else None
-            for instance in instances
-        ]
 
 
 def _values(bits: npt.NDArray[np.uint64], kind: Kind) -> npt.NDArray[np.generic]:

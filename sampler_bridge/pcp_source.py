@@ -9,15 +9,15 @@ import numpy as np
 
 import pmapi
 from sampler_bridge.errors import SourceDownError
-from sampler_bridge.pcp_decode import decode
+from sampler_bridge.pcp_decode import decode, decode_texts
 from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from sampler_bridge.pcp_texts import SeenTexts, Texts
 from sampler_bridge.source import Gap, Sample
 
 _LOG = logging.getLogger(__name__)
 
 _NOT_NUMBERS = {
     -1: "values that this PCP does not support",
-    6: "texts",
     7: "aggregates",
     8: "aggregates",
     9: "events",
@@ -32,8 +32,8 @@ _NAMES_HOLD = 60.0  # seconds after which an instance may have been renamed
 class PcpSource:
     """The metrics of one PMCD, at an address such as ``unix:///run/pcp/pmcd.socket``.
 
-    Numbers of all six PCP types are given exactly; text, aggregates and events are
-    gaps with that reason.
+    Numbers of all six PCP types are given exactly, texts as series of their own;
+    aggregates and events are gaps with that reason.
     """
 
     def __init__(self, address: str) -> None:
@@ -49,6 +49,9 @@ class PcpSource:
         self._pmids = pmapi.pmid_array([])
         self._wide = np.zeros(0, np.bool_)
         self._layout = Layout([], self._names, self._sizes)
+        self._seen = SeenTexts()
+        self._text_metrics = 0
+        self._texts = Texts([], self._names, self._sizes, self._seen)
 
     @property
     def connected(self) -> bool:
@@ -100,11 +103,14 @@ class PcpSource:
             return Sample((), {})
         with self._open().fetch(self._pmids) as (address, changed):
             raw = decode(address, self._wide)
+            texts = decode_texts(address, len(self._wide), self._text_metrics)
         if changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
             self._ask_at = self._names_until = 0.0
             self._known.clear()
-        return Sample(self._layout.columns(raw), self._layout.gaps)
+        self._names.next_fetch()
+        columns = self._layout.columns(raw) + self._texts.columns(texts)
+        return Sample(columns, {**self._layout.gaps, **self._texts.gaps})
 
     def _refresh(self) -> None:
         now = time.monotonic()
@@ -112,6 +118,7 @@ class PcpSource:
             self._names_until = now + _NAMES_HOLD
             self._names.forget()
             self._layout.forget()
+            self._texts.forget()
         if now >= self._ask_at and len(self._known) < len(self._metrics):
             self._resolve(self._open())
 
@@ -134,7 +141,7 @@ class PcpSource:
         except pmapi.PmError as error:
             self._unknown[name] = Gap(str(error), self._sizes.get(name, 1))
             return error.code != pmapi.UNKNOWN_NAME
-        if desc.type in KINDS:
+        if desc.type in KINDS or desc.type == pmapi.TYPE_STRING:
             self._known[name] = desc
         else:
             what = _NOT_NUMBERS.get(desc.type, "values of an unknown type")
@@ -152,10 +159,13 @@ class PcpSource:
             return
         self._chosen = chosen
         self._pmids = pmapi.pmid_array([metric.desc.pmid for metric in self._chosen])
-        self._wide = np.array(
-            [KINDS[metric.desc.type].wide for metric in self._chosen], np.bool_
-        )
-        self._layout = Layout(self._chosen, self._names, self._sizes)
+        # Texts come last, by their type.
+        numbers = [metric for metric in chosen if metric.desc.type in KINDS]
+        texts = chosen[len(numbers) :]
+        self._wide = np.array([KINDS[m.desc.type].wide for m in numbers], np.bool_)
+        self._text_metrics = len(texts)
+        self._layout = Layout(numbers, self._names, self._sizes)
+        self._texts = Texts(texts, self._names, self._sizes, self._seen)
 
     def _ask_names(self, indom: int) -> dict[int, str]:
         try:

@@ -15,6 +15,7 @@ DENIED = "no permission"
 UNKNOWN = "unknown metric"
 ABSENT = "no value"
 NOT_STORED = "not a number"
+TEXTS = "too many texts"
 NAMELESS = "no instance name"
 UNSUPPORTED = "not supported"
 LOG_FULL = "log full"
@@ -36,6 +37,7 @@ _SIGNS = {
     "no value at present": ABSENT,
     "Missing metric value": ABSENT,
     "Try again": ABSENT,
+    "texts of one instance in an hour": TEXTS,
     "an instance without a name": NAMELESS,
     "is not a number": NOT_STORED,
     "are not stored": NOT_STORED,
@@ -46,6 +48,9 @@ _SIGNS = {
     "No PMCD agent": AGENT,
     "PMDA is": AGENT,
     "IPC": AGENT,
+    # What PMCD met when it asked an agent that had just ended.
+    "Broken pipe": AGENT,
+    "Connection reset by peer": AGENT,
     "ot supported": UNSUPPORTED,
 }
 WORDS = (*dict.fromkeys(_SIGNS.values()), OTHER)

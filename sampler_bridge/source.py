@@ -9,15 +9,21 @@ import numpy.typing as npt
 
 
 class Series(NamedTuple):
-    """What one value belongs to; ``instance`` is None where a metric has none."""
+    """What one value belongs to; ``instance`` is None where a metric has none.
+
+    A metric of texts has a series for each ``text``, whose values are all 1.
+    """
 
     metric: str
     instance: str | None
+    text: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
     """Values of one kind: dtype int64, uint64, float32 or float64, shape (n,).
+
+    Those of texts are of int8. A sample has one column of a dtype.
 
     ``series`` names them in order and is the same object for as long as nothing
     about it changed, so that what was derived from it can be kept.

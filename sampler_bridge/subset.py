@@ -56,9 +56,13 @@ class Subset:
         )
         given = {metric: n for mask in masks for metric, n in mask.given.items()}
         self._points |= {m: n for m, n in given.items() if self._is_open(m)}
-        gaps = {name: self._gap(name, gap) for name, gap in sample.missing.items()}
+        gaps = {
+            name: self._gap(name, gap, given.get(name, 0))
+            for name, gap in sample.missing.items()
+        }
         absent = self._absent(given, gaps)
-        return Sample(columns, {**absent, **gaps})
+        missing = {name: gap for name, gap in gaps.items() if gap.points}
+        return Sample(columns, {**absent, **missing})
 
     def _mask(self, column: Column) -> _Mask:
         mask = self._masks.get(column.values.dtype)
@@ -80,10 +84,13 @@ class Subset:
     def _is_open(self, metric: str) -> bool:
         return self._choices[metric].only is None
 
-    def _gap(self, metric: str, gap: Gap) -> Gap:
-        """A gap of the metric as one of what is chosen of it."""
+    def _gap(self, metric: str, gap: Gap, given: int) -> Gap:
+        """A gap of the metric as one of what is chosen of it and was not given."""
         known = self._points.get(metric)
-        return gap if known is None else Gap(gap.reason, min(gap.points, known))
+        if known is None:
+            return gap
+        open_ = self._is_open(metric)
+        return Gap(gap.reason, min(gap.points, known) if open_ else known - given)
 
     def _absent(
         self, given: Mapping[str, int], gaps: Mapping[str, Gap]

@@ -54,9 +54,15 @@ def _lines(found: Why) -> list[str]:
     if found.plan:
         lines.append(f"  plan        {', '.join(found.plan)}, every {found.period:g} s")
     if found.last_timestamp_ms is not None:
-        value = "" if found.last_value is None else f"{found.last_value}, "
-        lines.append(f"  last value  {value}{_ago(found)}")
+        lines.append(f"  last value  {_value(found)}{_ago(found)}")
     return [*lines, f"  series      {found.selector}"]
+
+
+def _value(found: Why) -> str:
+    """A number, or a text in quotes; nothing where several series were asked for."""
+    if found.last_text is not None:
+        return f"{found.last_text!r}, "
+    return "" if found.last_value is None else f"{found.last_value}, "
 
 
 def _ago(found: Why) -> str:

@@ -26,8 +26,8 @@ def small_disk(folder: Path, kib: int) -> Iterator[Path]:
             holder.kill()
 
 
-def fill(folder: Path) -> Path:
-    """Leave not one free block; the answer is the file that holds them."""
+def fill(folder: Path, leave: int = 0) -> Path:
+    """Leave not one free block but for some bytes; the file that holds the others."""
     path = folder / "filler"
     with path.open("ab", buffering=0) as file:
         for size in (65536, 4096, 1):
@@ -36,4 +36,5 @@ def fill(folder: Path) -> Path:
                     pass
             except OSError:
                 continue
+    os.truncate(path, max(path.stat().st_size - leave, 0))
     return path

@@ -17,20 +17,14 @@ from typing import Any, Self
 
 import httpx
 
+from queries.endpoint import Endpoint
 from supertwin import tools
 from supertwin.accounts import jetty_line, write_secret
 from supertwin.children import fuseki_config
+from tests.sample_agent import AGENTS, name_space
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = "127.0.0.1"
-PMDAS = Path("/var/lib/pcp/pmdas")
-AGENTS = f"""\
-root 1 pipe binary {PMDAS}/root/pmdaroot
-pmcd 2 dso pmcd_init {PMDAS}/pmcd/pmda_pmcd.so
-proc 3 pipe binary {PMDAS}/proc/pmdaproc -d 3
-linux 60 pipe binary {PMDAS}/linux/pmdalinux
-sample 29 pipe binary {PMDAS}/sample/pmdasample -d 29
-"""
 
 
 def free_ports(count: int) -> list[int]:
@@ -141,11 +135,13 @@ class Pmcd(Server):
             (folder / name).mkdir(exist_ok=True)
         self._options = ["-l", str(folder / "log/pmcd.log")]
         if sample:
-            (folder / "pmns").write_text(_name_space())
+            (folder / "pmns").write_text(name_space())
             (folder / "pmcd.conf").write_text(AGENTS)
             self._options += ["-n", str(folder / "pmns")]
             self._options += ["-c", str(folder / "pmcd.conf")]
         self.socket = folder / "run/pmcd.socket"
+        self.port = free_port()
+        self.tcp = f"{LOOPBACK}:{self.port}"
         self.address = f"unix://{self.socket}"
 
     def start(self) -> None:
@@ -157,7 +153,7 @@ class Pmcd(Server):
         self.launch(
             [
                 *(tools.pmcd(), "-f", "-A", "-U", getpass.getuser()),
-                *("-i", LOOPBACK, "-p", str(free_port()), "-s", self.socket),
+                *("-i", LOOPBACK, "-p", str(self.port), "-s", self.socket),
                 *self._options,
             ],
             **folders,
@@ -169,11 +165,12 @@ class Pmcd(Server):
         done = self._run("pmstore", metric, value)
         assert done.returncode == 0, done.stderr
 
-    def kill_agents(self) -> None:
+    def kill_agents(self, name: str = r"\w+") -> None:
         """Kill its agents as kill -9 does; it starts them again by itself."""
         log = (self.folder / "log/pmcd.log").read_text()
         table = log.rpartition("active agent dom")[2]
-        for pid in re.findall(r"^\w+ +\d+ +(\d+) .* bin pipe", table, re.MULTILINE):
+        line = rf"^{name} +\d+ +(\d+) .* bin pipe"
+        for pid in re.findall(line, table, re.MULTILINE):
             os.kill(int(pid), signal.SIGKILL)
 
     def names(self) -> list[str]:
@@ -189,18 +186,12 @@ class Pmcd(Server):
         )
 
 
-def _name_space() -> str:
-    """PCP's own name space, and that of its sample agent."""
-    root = Path("/var/lib/pcp/pmns/root").read_text()
-    sample = (PMDAS / "sample/pmns").read_text().replace("SAMPLE", "29")
-    return root.replace("root {", "root {\n\tsample", 1) + sample
-
-
 class VictoriaMetrics(Server):
     """A store whose address and data outlive its restarts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         super().__init__(folder)
+        self._options = options
         self.port = free_port()
         self.url = f"http://{LOOPBACK}:{self.port}"
 
@@ -213,6 +204,7 @@ class VictoriaMetrics(Server):
                 *("-search.latencyOffset=0s", "-dedup.minScrapeInterval=1ms"),
                 *("-retentionPeriod=90d", "-memory.allowedPercent=5"),
                 "-loggerLevel=ERROR",
+                *self._options,
             ]
         )
         self.ready(lambda: answers(f"{self.url}/health"))
@@ -295,3 +287,21 @@ class Fuseki(Server):
             FUSEKI_BASE=str(self.folder),
         )
         self.ready(lambda: answers(f"{self.url}/$/ping"), 60.0)
+
+    def empty(self) -> None:
+        """Drop all graphs of both datasets."""
+        for name in ("twin", "history"):
+            with Endpoint(f"{self.url}/{name}") as dataset:
+                dataset.update("DROP ALL")
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Settings of a `supertwin` that has this store and nothing else."""
+        values = {
+            "HOME": str(home),
+            "BASE": "http://localhost:8000",
+            "FUSEKI_URL": self.address,
+            "FUSEKI_USER": self.account[0],
+            "FUSEKI_PASSWORD": self.account[1],
+            "PMCD": f"{LOOPBACK}:1",
+        }
+        return {f"SUPERTWIN_{name}": value for name, value in values.items()}

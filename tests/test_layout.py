@@ -59,6 +59,7 @@ MAY_READ_SETTINGS = {"supertwin", "api"}
 SOURCES = sorted(
     path for folder in MAY_IMPORT for path in (ROOT / folder).rglob("*.py")
 )
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def _name(path: Path) -> str:
@@ -102,7 +103,7 @@ def test_programs_are_called_from_few_places() -> None:
     assert callers <= MAY_CALL_PROGRAMS
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=_name)
+@pytest.mark.parametrize("path", SOURCES + TESTS, ids=_name)
 def test_files_stay_short(path: Path) -> None:
     most = MAY_BE_LONG.get(_name(path), 320)
     assert len(path.read_text("utf-8").splitlines()) <= most
@@ -110,7 +111,7 @@ def test_files_stay_short(path: Path) -> None:
 
 def test_no_dumping_grounds() -> None:
     bad = {"utils.py", "helpers.py", "common.py", "misc.py"}
-    assert not [path for path in SOURCES if path.name in bad]
+    assert not [path for path in SOURCES + TESTS if path.name in bad]
 
 
 def test_tests_hold_no_package_that_would_shadow_the_real_one() -> None:

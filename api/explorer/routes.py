@@ -83,6 +83,7 @@ def _listed(metric: Metric, host: str) -> dict[str, Any]:
         "telemetry": metric.telemetry,
         "period": metric.period,
         "value": None if reading.value is None else reading.value * scale,
+        "text": reading.text,
         "time": reading.time,
         "unit": metric.unit[0],
         "chart": [v if v is None else v * chart_scale for v in reading.chart],

@@ -17,7 +17,7 @@ from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name
 from ontology.iris import Iris
-from ontology.selectors import escaped, pattern
+from ontology.selectors import TEXT_LABEL, escaped, pattern
 from ontology.terms import PREFIXES
 
 SECONDS = 900
@@ -28,11 +28,15 @@ _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rd
 
 @dataclass(frozen=True)
 class Reading:
-    """What the store holds of a series: the rate is that of a counter, per second."""
+    """What the store holds of a series: the rate is that of a counter, per second.
+
+    ``text`` is what a metric of texts said last; its value is 1, and no chart.
+    """
 
     value: float | None = None
     time: float | None = None
     chart: tuple[float | None, ...] = ()
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -133,10 +137,13 @@ async def _readings(
         ),
     )
     charts = levels | rates
-    return {
-        (name, instance): Reading(value, times.get(name), charts.get(name, ()))
-        for name, value in values.items()
-    }
+    # Of a metric of texts there may be several; a later one overwrites.
+    found = {}
+    for name, text in sorted(values, key=lambda key: times.get(key, 0.0)):
+        value, at = values[name, text], times.get((name, text))
+        chart = charts.get(name, ()) if text is None else ()
+        found[name, instance] = Reading(value, at, chart, text)
+    return found
 
 
 def _selector(host: str, instance: str | None, names: Sequence[str]) -> str:
@@ -145,10 +152,18 @@ def _selector(host: str, instance: str | None, names: Sequence[str]) -> str:
     return f'{{{known},__name__=~"{escaped(pattern(names))}"}}'
 
 
-async def _last(store: SeriesStore, query: str, end: int) -> dict[str, float]:
+async def _last(
+    store: SeriesStore, query: str, end: int
+) -> dict[tuple[str, str | None], float]:
+    """Values by the name of the series and its text."""
     parameters = {"query": query, "time": str(end + 1), "nocache": "1"}
     answer = await store.result("/api/v1/query", parameters)
-    return {one["metric"]["__name__"]: float(one["value"][1]) for one in answer}
+    return {
+        (one["metric"]["__name__"], one["metric"].get(TEXT_LABEL)): float(
+            one["value"][1]
+        )
+        for one in answer
+    }
 
 
 async def _charts(
@@ -196,7 +211,7 @@ def _others(host: str, component: str) -> str:
         f"{{ SELECT DISTINCT ?d ?instname {{ ?i st:ofComponent {component} . "
         "?i a st:MetricInstance ; st:instname ?instname ; st:inInstanceDomain ?d } } "
         "?metric st:instanceDomain ?d ; st:samplerName ?name ; st:valueType ?type . "
-        'FILTER (?type IN ("32", "u32", "64", "u64", "float", "double")) '
+        'FILTER (?type IN ("32", "u32", "64", "u64", "float", "double", "string")) '
         f"FILTER EXISTS {{ {host} st:exposes ?metric }} "
         "OPTIONAL { ?metric rdfs:comment ?comment } }"
     )

@@ -15,7 +15,6 @@ from queries.errors import ParameterError, UnknownQueryError
 from queries.results import Rows
 
 _NOT_NUMBERS = {
-    "string": "texts",
     "aggregate": "aggregates",
     "aggregate_static": "aggregates",
     "event": "events",

@@ -40,6 +40,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         f"7 {now - 3_600_000}\n"
         f'mem_util_free{{hostname="n1"}} 0.1 {now - 5000}\n'
         f'proc_psinfo_utime{{hostname="n1",instname="1 init"}} 3 {now}\n'
+        f'kernel_uname_release{{hostname="n1",value="6.1.0"}} 1 {now - 60_000}\n'
+        f'kernel_uname_release{{hostname="n1",value="6.2.0"}} 1 {now}\n'
     )
     with VictoriaMetrics(tmp_path_factory.mktemp("store")) as server:
         url = server.url

@@ -15,7 +15,7 @@ GRAPH <{BASE}/graph/twin/n1> {{
     st:osName "Debian <b>12</b>" ; st:kernelRelease "6.1.0" ; st:cpuModel "A & B" ;
     st:memorySize 25769803776 ;
     st:exposes m:kernel.percpu.cpu.user , m:kernel.all.load , m:mem.util.free ,
-      m:proc.psinfo.utime , m:denied.metric , m:broken.metric ;
+      m:kernel.uname.release , m:proc.psinfo.utime , m:denied.metric , m:broken.metric ;
     st:resolvesAtFetch <{BASE}/indom/3.9> .
   <{BASE}/twin/n1/socket/socket-0> a st:Socket ; rdfs:label "socket 0" ;
     st:osIndex 0 ; st:isPartOf <{BASE}/twin/n1> .
@@ -64,6 +64,9 @@ GRAPH <{BASE}/graph/metrics> {{
     st:dbName "denied_metric" ; st:semantics st:Instant .
   m:broken.metric a st:Metric ; st:samplerName "broken.metric" ;
     st:dbName "broken_metric" ; st:semantics st:Instant .
+  m:kernel.uname.release a st:Metric ; st:samplerName "kernel.uname.release" ;
+    st:dbName "kernel_uname_release" ; st:semantics st:Discrete ;
+    st:valueType "string" .
   m:other.metric a st:Metric ; st:samplerName "other.metric" ;
     st:dbName "other_metric" ; st:semantics st:Instant .
   <{BASE}/metric/mem.util.free~~a1b2> a st:Metric ; st:samplerName "mem.util.free" ;
@@ -92,6 +95,11 @@ GRAPH <{BASE}/graph/plans/n1> {{
   <{BASE}/twin/n1/plan/monitor.broken.metric> a st:SamplingPlan ;
     st:ofHost <{BASE}/twin/n1> ; st:samples m:broken.metric ; st:period 1.0 ;
     st:planName "monitor" .
+  <{BASE}/twin/n1/telemetry/kernel.uname.release/~> a st:SWTelemetry ;
+    st:ofMetric m:kernel.uname.release ; st:samplerName "kernel.uname.release" ;
+    st:dbName "kernel_uname_release" ; st:ofComponent <{BASE}/twin/n1> ;
+    st:ofHost <{BASE}/twin/n1> ;
+    st:sampledBy <{BASE}/twin/n1/plan/monitor.kernel.all.load> .
   <{BASE}/twin/n1/telemetry/kernel.percpu.cpu.user/cpu0> a st:SWTelemetry ;
     st:ofMetric m:kernel.percpu.cpu.user ; st:samplerName "kernel.percpu.cpu.user" ;
     st:dbName "kernel_percpu_cpu_user" ; st:instname "cpu0" ;

@@ -56,6 +56,23 @@ def test_the_value_is_what_the_store_has(
     assert fraction["lastValue"].datatype == XSD.double
 
 
+def test_a_text_is_the_last_one(api: httpx.Client, base: str) -> None:
+    found = described(api, base, "/twin/n1/telemetry/kernel.uname.release/~")
+    assert str(found["lastValue"]) == "6.2.0"
+    assert found["lastValue"].datatype is None
+    assert str(found["selector"]) == 'kernel_uname_release{hostname="n1"}'
+
+
+def test_the_explorer_shows_the_text_that_holds(api: httpx.Client, base: str) -> None:
+    answer = api.get("/explorer/telemetry", params={"iri": f"{base}/twin/n1"}).json()
+    (found,) = answer["metrics"]
+    assert (found["metric"], found["text"]) == ("kernel.uname.release", "6.2.0")
+    assert found["chart"] == []
+    thread = {"iri": f"{base}/twin/n1/thread/0"}
+    (number,) = api.get("/explorer/telemetry", params=thread).json()["metrics"]
+    assert number["text"] is None
+
+
 def test_an_old_value_is_found(api: httpx.Client, base: str) -> None:
     found = described(api, base, f"{CPU}/cpu1")
     assert str(found["lastValue"]) == "7"

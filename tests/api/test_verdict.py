@@ -14,6 +14,7 @@ from api.store import Sample
 from api.verdict import Counter, Evidence, judge
 from queries.findings import Known
 from sampler_bridge.account import SLOW_SOURCE
+from sampler_bridge.pcp_texts import TOO_MANY
 
 STATUS: dict[str, Any] = {
     "host": "n1",
@@ -99,6 +100,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         {"bridge": bridge(metrics={"a.b": {"reason": NO_AGENT}}), "age": 99},
     ),
     ("bridge behind", {"bridge": bridge(metrics={"a.b": {"reason": SLOW_SOURCE}})}),
+    ("too many texts", {"bridge": bridge(metrics={"a.b": {"reason": TOO_MANY}})}),
     ("bridge behind", {"bridge": bridge(queue={"points": 7}), "age": 99}),
     ("stale", {"bridge": bridge(queue={"points": 0}), "age": 99}),
     ("multiplexed", {"duty": 0.0, "age": 1}),

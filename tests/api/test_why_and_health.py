@@ -79,6 +79,13 @@ def test_a_stale_series_shows_its_last_value(api: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("bridge")
+def test_what_a_metric_of_texts_said_last(api: httpx.Client) -> None:
+    found = why(api, "kernel.uname.release")
+    assert (found["last_text"], found["last_value"]) == ("6.2.0", 1)
+    assert why(api, CPU, instance="cpu1")["last_text"] is None
+
+
+@pytest.mark.usefixtures("bridge")
 def test_fresh_data(api: httpx.Client, store: str) -> None:
     point = f'kernel_percpu_cpu_user{{hostname="n1",instname="cpu0"}} 9 {_now()}\n'
     httpx.post(f"{store}/api/v1/import/prometheus", content=point).raise_for_status()

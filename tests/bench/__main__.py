@@ -8,11 +8,11 @@ from tests.bench.dashboards import dashboard_figures
 from tests.bench.fleet import (
     fleet_figures,
     local_probe_figures,
-    replacement_figures,
     zen4_figures,
 )
 from tests.bench.queries import query_figures
 from tests.bench.remote import remote_figures
+from tests.bench.replacement import replacement_figures
 from tests.bench.table import Figure, print_table
 from tests.bench.twin import big_host_figures, probe_figures
 from tests.stack import running_stack

@@ -4,7 +4,6 @@ Each on a graph store of its own that has just taken ten hosts: a Java that has
 compiled nothing yet is another matter (`first call ever`).
 """
 
-import asyncio
 import json
 import os
 import re
@@ -12,9 +11,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,16 +21,15 @@ from typing import Any
 import httpx
 
 from ingest.description import describe
-from ingest.hwloc.read import parse_hwloc
 from ingest.load.catalogues import Catalogues, read_catalogues
 from ingest.load.publish import Store, publish
 from ingest.machine_files import hwloc_file, probe_file
 from ingest.pmu.store import publish_roles
-from ingest.probe import hwloc_document, probe
+from ingest.probe import probe
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
-from supertwin.compaction import bytes_on_disk, compact, keep_small
+from supertwin.compaction import bytes_on_disk
 from supertwin.settings import Settings
 from tests.bench.table import Figure
 from tests.dashboards.synthetic_facts import scaled_document, topology
@@ -40,10 +37,9 @@ from tests.dtdl.twins import MACHINES
 from tests.servers import ROOT, Server, answers, free_port
 from tests.stack import Stack
 
-HOSTS, WARM_UP, REPLACED, ROUNDS = 100, 10, 1000, 5
+HOSTS, WARM_UP, ROUNDS = 100, 10, 5
 ZEN4 = MACHINES / "AMD-19h-Zen4-2xEpyc-9654.xml"
 LIKE_ZEN4 = "pack:2 numa:1 l3:12 l2:8 l1d:1 l1i:1 core:1 pu:2(indexes=2*192:1*2)"
-_COMPACT_EVERY = 5.0  # seconds; the supervisor looks every ten minutes
 
 
 class OwnFuseki(Server):
@@ -117,7 +113,7 @@ def zen4_figures(stack: Stack) -> list[Figure]:
 
 def _from_file(store: Store, path: Path, host: str) -> tuple[float, int]:
     started = time.monotonic()
-    _load(store, hwloc_file(path, host), None)
+    load(store, hwloc_file(path, host), None)
     return time.monotonic() - started, _own(store, host)
 
 
@@ -125,7 +121,7 @@ def _full(
     store: Store, facts: dict[str, Any], path: Path, host: str
 ) -> tuple[float, int]:
     started = time.monotonic()
-    _load(store, scaled_document(facts | {"host": host}, path.read_bytes()), None)
+    load(store, scaled_document(facts | {"host": host}, path.read_bytes()), None)
     return time.monotonic() - started, _own(store, host)
 
 
@@ -135,7 +131,7 @@ def _own(store: Store, host: str) -> int:
     return int(store.twin.select(text).values()[0][0])
 
 
-def _load(
+def load(
     store: Store, document: dict[str, Any], known: Catalogues | None
 ) -> Catalogues:
     """What `supertwin ingest` does with a document."""
@@ -212,7 +208,7 @@ def _each(
     store: Store, paths: Sequence[Path], known: Catalogues | None
 ) -> Catalogues | None:
     for path in paths:
-        known = _load(store, probe_file(path), known)
+        known = load(store, probe_file(path), known)
     return known
 
 
@@ -260,72 +256,6 @@ def _command(server: OwnFuseki, folder: Path) -> str:
         check=True,
         timeout=600,
     ).stdout.strip()
-
-
-def replacement_figures() -> list[Figure]:
-    """One host whose kernel changes a thousand times, compacted as it goes."""
-    document = hwloc_document("again", parse_hwloc(topology()))
-    with own_store() as (server, store):
-        _load(store, _with_kernel(document, 0), None)
-        fresh = server.disk
-        with _kept_small(server) as compactions:
-            known, started = None, time.monotonic()
-            for number in range(1, REPLACED + 1):
-                known = _load(store, _with_kernel(document, number), known)
-            seconds = time.monotonic() - started
-            grown = server.disk
-        for name in ("twin", "history"):
-            asyncio.run(compact(server.settings, name))
-        after, past = server.disk, bytes_on_disk(server.folder / "fuseki/history")
-    return [
-        Figure(
-            f"128 threads replaced {REPLACED:,} times: disk after compaction",
-            after / 1e6, "MB", 3 * fresh / 1e6, fresh / 1e6, "the host loaded once",
-        ),
-        Figure(f"  of which the past, {REPLACED:,} states", past / 1e6, "MB"),
-        Figure("  before the last compaction", grown / 1e6, "MB"),
-        Figure("  compactions that came by themselves", compactions(), "", 1,
-               at_least=True),
-        Figure("  replacements a second", REPLACED / seconds, ""),
-    ]  # fmt: skip
-
-
-def _with_kernel(document: dict[str, Any], number: int) -> dict[str, Any]:
-    stamp = f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}.{number:06}Z"
-    facts = document["facts"] | {"os": {"kernel": f"6.1.{number}"}}
-    return document | {"facts": facts, "started": stamp, "ended": stamp}
-
-
-@contextmanager
-def _kept_small(server: OwnFuseki) -> Iterator[Callable[[], int]]:
-    """Compaction as the supervisor does it, looked for more often.
-
-    The answer tells how many there were: Fuseki numbers the files of each.
-    """
-    loop = asyncio.new_event_loop()
-    keeper = loop.create_task(keep_small(server.settings, every=_COMPACT_EVERY))
-    thread = threading.Thread(
-        target=lambda: loop.run_until_complete(
-            asyncio.gather(keeper, return_exceptions=True)
-        )
-    )
-
-    def made() -> int:
-        datasets = [server.folder / "fuseki" / name for name in ("twin", "history")]
-        return sum(
-            max(int(path.name[5:]) for path in folder.glob("Data-*")) - 1
-            for folder in datasets
-        )
-
-    count: list[int] = []
-    thread.start()
-    try:
-        yield lambda: count[0] if count else made()
-    finally:
-        count.append(made())
-        loop.call_soon_threadsafe(keeper.cancel)
-        thread.join()
-        loop.close()
 
 
 def local_probe_figures(stack: Stack) -> list[Figure]:

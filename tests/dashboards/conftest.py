@@ -16,8 +16,6 @@ from tests.dashboards.synthetic import big_host, publish_document, write_series
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
-# Seconds that the tests of this folder may take: there is a point at each of them.
-_AHEAD = 900
 BASE = "http://localhost:8000"
 BIG = "big"
 # Seconds that the tests of a slow machine may take until a series would end.

@@ -17,7 +17,6 @@ from ingest.probe import hwloc_document
 from queries.endpoint import Endpoint
 from queries.errors import EndpointUnreachableError, QuerySyntaxError
 from queries.results import Rows
-from tests.dashboards.saved import SERIES, TABLE, query_text, save
 from tests.dashboards.synthetic import publish_document
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, free_port
@@ -250,27 +249,6 @@ def test_tables_of_all_hosts_or_one(graph: Endpoint, host: str) -> None:
         assert bool(panel.table.rows) != bool(panel.why), panel.id
 
 
-def test_what_fails_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
-    save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
-    # Sound to a tokeniser, and to no store.
-    bad = query_text({**TABLE, "position": 2}, ("x",), "{}", "?x ?y ?z ; ; ?x , .")
-    save(tmp_path, "a/bad", bad)
-    good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
-    assert (good.problem, good.why) == ("", ("the twin holds nothing of this",))
-    assert spoilt.problem.startswith("no SPARQL query: ")
-    assert "\n" not in spoilt.problem
-    assert spoilt.table is None
-
-
-def test_a_wrong_header_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
-    save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
-    wrong = {**SERIES, "picture": "timeserie", "position": 2}
-    save(tmp_path, "b/wrong", query_text(wrong))
-    good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
-    assert good.problem == ""
-    assert spoilt.problem.startswith("queries/b/wrong.rq: panel: picture must be one")
-
-
 def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
     def ask(question: Question) -> Rows:
         if question.values.get("pattern") == "lmsensors.*":
@@ -280,84 +258,6 @@ def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
     poor = run(build("monitor", "poor", BASE), ask)
     assert titled(poor, "Temperature").why == ("lmsensors.*: no such query",)
     assert len(titled(poor, "CPU time").why) == 1
-
-
-ROW = (
-    'BIND ("a" AS ?component) BIND ("b" AS ?label) BIND ("m" AS ?dbName)'
-    "VALUES (?metric ?instname ?semantics ?unit ?panel) {{ {rows} }}"
-    "?node <https://w3id.org/supertwin/ns#hostname> ?host ."
-)
-UNIT = "<http://qudt.org/vocab/unit/{}>"
-
-
-def own_panels(graph: Endpoint, folder: Path, header: Any, *rows: str) -> list[Panel]:
-    """The panels of a query of the test's own that answers these rows."""
-    columns = ("host", "component", "label", "metric", "dbName")
-    columns += ("instname", "semantics", "unit", "panel")
-    body = ROW.format(rows=" ".join(f"({row})" for row in rows))
-    save(folder, "a/own", query_text({**SERIES, **header}, columns, body=body))
-    return list(panels(made(graph, "own", "big", folder)).values())
-
-
-def test_one_picture_has_one_unit(graph: Endpoint, tmp_path: Path) -> None:
-    rows = [
-        f'"a" "x" "instant" {UNIT.format("BYTE")} "one"',
-        f'"a" "y" "instant" {UNIT.format("SEC")} "two"',
-    ]
-    (mixed,) = own_panels(graph, tmp_path, {"split": False}, *rows)
-    assert mixed.problem.startswith("the rows have several units, BYTE and SEC: split")
-    assert not mixed.targets
-    one, two = own_panels(graph, tmp_path, {}, *rows)
-    assert one.unit
-    assert two.unit
-    assert (one.unit.qudt, two.unit.qudt) == ("BYTE", "SEC")
-    assert (one.title, one.width) == ("one", 12)
-
-
-def test_units_that_scale_to_one_share_a_picture(
-    graph: Endpoint, tmp_path: Path
-) -> None:
-    (panel,) = own_panels(
-        graph,
-        tmp_path,
-        {"split": False},
-        f'"a" "x" "instant" {UNIT.format("KibiBYTE")} ""',
-        f'"a" "y" "instant" {UNIT.format("BYTE")} ""',
-    )
-    assert [target.expression for target in panel.targets] == [
-        'm{hostname="big",instname="x"} * 1024',
-        'm{hostname="big",instname="y"}',
-    ]
-    assert [series.target for series in panel.series] == [0, 1]
-
-
-def test_a_unit_that_nobody_draws_is_the_panels_problem(
-    graph: Endpoint, tmp_path: Path
-) -> None:
-    (panel,) = own_panels(graph, tmp_path, {}, '"a" "x" "instant" <urn:furlong> ""')
-    assert panel.problem.startswith("no way to draw the unit 'urn:furlong'; known:")
-
-
-def test_rows_of_other_metrics_are_not_drawn(graph: Endpoint, tmp_path: Path) -> None:
-    (panel,) = own_panels(
-        graph,
-        tmp_path,
-        {"metrics": ["a.*"]},
-        '"a.b" "x" "instant" UNDEF ""',
-        '"c.d" "y" "instant" UNDEF ""',
-    )
-    assert [series.metric for series in panel.series] == ["a.b"]
-
-
-def test_equal_titles_get_ids_apart(graph: Endpoint, tmp_path: Path) -> None:
-    first, second = own_panels(
-        graph,
-        tmp_path,
-        {},
-        '"a" "x" "instant" UNDEF "é!"',
-        '"a" "y" "instant" UNDEF "è?"',
-    )
-    assert (first.id, second.id) == ("own", "own-2")
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ import pytest
 
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.store import Store
-from supertwin import tools
 from tests.api.servers import Api
 from tests.sampler_bridge.servers import BridgeProcess, closes
-from tests.servers import LOOPBACK, Fuseki, Pmcd, VictoriaMetrics, answers, wait_until
+from tests.servers import LOOPBACK, Fuseki, Pmcd, VictoriaMetrics, wait_until
 
 METRIC = "kernel.all.pswitch"
 ACCOUNT = ("ada", "pass:word")
@@ -27,18 +26,9 @@ INSERT, SELECT = "/insert/7/prometheus", "/select/7/prometheus"
 class Prefixed(VictoriaMetrics):
     """A store under a path."""
 
-    def start(self) -> None:
-        self.url = f"http://{LOOPBACK}:{self.port}/deep/store"
-        self.launch(
-            [
-                tools.store(),
-                f"-storageDataPath={self.folder / 'data'}",
-                f"-httpListenAddr={LOOPBACK}:{self.port}",
-                *("-search.latencyOffset=0s", "-http.pathPrefix=/deep/store"),
-                "-loggerLevel=ERROR",
-            ]
-        )
-        self.ready(lambda: answers(f"{self.url}/health"))
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "-http.pathPrefix=/deep/store")
+        self.url += "/deep/store"
 
 
 class Cluster(BaseHTTPRequestHandler):
@@ -124,8 +114,7 @@ def sampled(tmp_path: Path, pmcd: Pmcd) -> Iterator[Callable[[str], BridgeProces
     def start(write_url: str) -> BridgeProcess:
         bridge = BridgeProcess(tmp_path / "bridge", pmcd.address, write_url)
         bridges.append(bridge)
-        bridge.plan([METRIC], 1.0)
-        bridge.start()
+        bridge.sample([METRIC], 1.0)
         bridge.wait_for(lambda status: status["written"] > 1 and closes(status))
         return bridge
 

@@ -1,6 +1,4 @@
 import json
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from rdflib import Graph
 
 from queries.endpoint import Endpoint
 from supertwin.cli import main
-from tests.dtdl.twins import BASE, Twin, everything
+from tests.dtdl.twins import Twin, everything
 from tests.servers import Fuseki
 
 Document = list[dict[str, Any]]
@@ -63,26 +61,7 @@ def three(odd: Twin) -> Document:
     return found
 
 
-@pytest.fixture(scope="session")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
-
-
 @pytest.fixture
-def installation(
-    fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Installation:
+def installation(before_fuseki: Fuseki, tmp_path: Path) -> Installation:
     """An empty graph store, and the command line before it."""
-    for dataset in ("twin", "history"):
-        with Endpoint(f"{fuseki.url}/{dataset}") as endpoint:
-            endpoint.update("DROP ALL")
-    for name in [name for name in os.environ if name.startswith("SUPERTWIN_")]:
-        monkeypatch.delenv(name)
-    user, password = fuseki.account
-    monkeypatch.setenv("SUPERTWIN_HOME", str(tmp_path))
-    monkeypatch.setenv("SUPERTWIN_BASE", BASE)
-    monkeypatch.setenv("SUPERTWIN_FUSEKI_URL", fuseki.address)
-    monkeypatch.setenv("SUPERTWIN_FUSEKI_USER", user)
-    monkeypatch.setenv("SUPERTWIN_FUSEKI_PASSWORD", password)
-    return Installation(fuseki.url, tmp_path)
+    return Installation(before_fuseki.url, tmp_path)

@@ -17,17 +17,10 @@ def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.address
 
 
-@pytest.fixture(scope="session")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The base URL of a running Fuseki."""
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server.url
-
-
 @pytest.fixture
-def store(fuseki: str) -> Iterator[Store]:
+def store(fuseki: Fuseki) -> Iterator[Store]:
     """Both datasets, emptied."""
-    with Endpoint(f"{fuseki}/twin") as twin, Endpoint(f"{fuseki}/history") as history:
-        for dataset in (twin, history):
-            dataset.update("DROP ALL")
+    fuseki.empty()
+    url = fuseki.url
+    with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
         yield Store(twin, history)

@@ -9,6 +9,16 @@ SOURCES = ("hwloc", "os", "board", "cpu", "lshw", "disks", "smart", "memory_bank
 SOURCES += ("memory", "cache_sets", "gpus", "tlbs", "cpu_state", "cgroups", "nics")
 SOURCES += ("kernel_options", "pcp")
 GIB = 1 << 30
+QUEUE = {
+    "scheduler": "mq-deadline",
+    "depth": 64,
+    "logical_block": 512,
+    "physical_block": 4096,
+    "read_ahead": 131072,
+    "write_cache": True,
+    "discards": True,
+    "zoned": "none",
+}
 
 
 def bank(slot: str, bank_: str, **facts: Any) -> dict[str, Any]:
@@ -79,16 +89,7 @@ def facts() -> dict[str, Any]:
                 "rotational": False,
                 "model": "SAMSUNG MZ7LH480",
                 "firmware": "904Q",
-                "queue": {
-                    "scheduler": "mq-deadline",
-                    "depth": 64,
-                    "logical_block": 512,
-                    "physical_block": 4096,
-                    "read_ahead": 131072,
-                    "write_cache": True,
-                    "discards": True,
-                    "zoned": "none",
-                },
+                "queue": QUEUE,
             }
         ],
         "smart": [

@@ -6,6 +6,7 @@ import pytest
 
 from ingest.errors import SourceMissingError
 from ingest.sources.disks import parse_unit_serial, read_disks
+from tests.ingest.server import QUEUE
 from tests.ingest.tree import copied, plant
 
 
@@ -41,16 +42,7 @@ def test_a_sata_disk(tmp_path: Path) -> None:
             "serial": "S45PNA0M12345",
             "vendor": None,
             "firmware": "904Q",
-            "queue": {
-                "scheduler": "mq-deadline",
-                "depth": 64,
-                "logical_block": 512,
-                "physical_block": 4096,
-                "read_ahead": 131072,
-                "write_cache": True,
-                "discards": False,
-                "zoned": "none",
-            },
+            "queue": {**QUEUE, "discards": False},
         }
     ]
 

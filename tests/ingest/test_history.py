@@ -1,30 +1,24 @@
 """Every state of a host on the real store: what changed, when, and who saw it."""
 
 from copy import deepcopy
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ingest.description import Description, describe
 from ingest.errors import NoSuchStateError, OtherMachineError
 from ingest.load.publish import Store, publish
 from ingest.load.register import Registration, forgotten
 from ingest.past.changes import Change, changes, deltas_query
-from ingest.past.delta import difference
 from ingest.past.history import archive, forget, keep_whole
 from ingest.past.states import (
     State,
     find_state,
-    natural,
     pair,
     read_states,
     states_query,
 )
 from ontology.terms import PROV, ST
-from queries.results import Rows
 from tests.ingest.documents import IRIS, document
 
 HOST = "n1"
@@ -273,38 +267,6 @@ def test_a_second_name_is_said(
     assert any("known as first" in line for line in found) == warned
 
 
-PROBES = st.lists(
-    st.tuples(st.sampled_from(["6.1", "6.2"]), st.sets(st.integers(0, 3), max_size=3)),
-    min_size=2,
-    max_size=5,
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(PROBES)
-def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) -> None:
-    """The last against the first, whatever lay between: told anew from the facts."""
-    described = [
-        describe(
-            probed(os={"kernel": kernel}, banks=[BANKS[number] for number in banks]),
-            IRIS,
-        ).twin
-        for kernel, banks in seen
-    ]
-    rows: list[list[Any]] = []
-    for number, (old, new) in enumerate(pairwise(described), 2):
-        delta = difference(old.ntriples().encode(), new, IRIS.host(HOST))
-        rows += [[number, "removed", *fact] for fact in delta.removed]
-        rows += [[number, "added", *fact] for fact in delta.added]
-    numbered = {n: State(n, "", "", "", 1, "", True) for n in range(1, 9)}
-    found = changes(Rows(["number", "way", "s", "p", "o"], rows), IRIS, HOST, numbered)
-    (kernel, before), (new_kernel, after) = seen[0], seen[-1]
-    expected = {("vanished", f"memory/{BANKS[n]['slot']}") for n in before - after}
-    expected |= {("appeared", f"memory/{BANKS[n]['slot']}") for n in after - before}
-    expected |= {("changed", "host")} if kernel != new_kernel else set()
-    assert {(change.what, change.name) for change in found} == expected
-
-
 def test_probes_that_only_differ_in_what_is_volatile(store: Store) -> None:
     """PCP's metrics and instances stand in catalogues of their own."""
     facts = probed(1)
@@ -323,9 +285,3 @@ def test_probes_that_only_differ_in_what_is_volatile(store: Store) -> None:
     load(store, more)
     load(store, probed(3))
     assert [(s.number, s.probes) for s in states(store)] == [(1, 3)]
-
-
-def test_natural_order() -> None:
-    names = ["core-10", "core-2", "a", "a/10", "a/9"]
-    expected = ["a", "a/9", "a/10", "core-2", "core-10"]
-    assert sorted(names, key=natural) == expected

@@ -3,12 +3,9 @@
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,7 @@ from ingest.remote import collect
 from ingest.remote import probe as remote
 from ingest.remote.probe import probe_copy, probe_remote
 from supertwin.cli import main
-from tests.ingest.test_collect import ends, script, slow, wait_for
+from tests.ingest.test_collect import script
 from tests.servers import wait_until
 from tests.sshd import USER, Sshd, without_python
 
@@ -59,26 +56,6 @@ def refusal(server: Sshd, address: str | None = None) -> str:
         probe_remote(address or server.url(), config=server.config)
     assert str(caught.value).isprintable()
     return str(caught.value)
-
-
-@pytest.fixture
-def own_tmp() -> Iterator[Path]:
-    """A folder for what is temporary, with a name short enough for ssh's socket."""
-    with tempfile.TemporaryDirectory(prefix="st", dir="/tmp") as folder:
-        yield Path(folder)
-
-
-def environment(server: Sshd, tmp: Path) -> dict[str, str]:
-    """That of a probe on the command line."""
-    given = {"SUPERTWIN_SSH_CONFIG": str(server.config), "TMPDIR": str(tmp)}
-    return os.environ | given
-
-
-def processes() -> str:
-    """All commands at work."""
-    return subprocess.run(
-        ["ps", "-e", "-o", "args="], capture_output=True, text=True, check=True
-    ).stdout
 
 
 def test_the_facts_are_those_of_a_local_probe(
@@ -264,76 +241,6 @@ def test_garbage_around_the_copy(tmp_path: Path) -> None:
         server.set_shell("echo This account is closed.; exit 1")
         line = refusal(server, server.url(USER))
     assert "it begins with 'This account is closed.'" in line
-
-
-@pytest.mark.parametrize("collector", [True, False])
-def test_a_connection_that_breaks(
-    tmp_path: Path, own_tmp: Path, collector: bool
-) -> None:
-    """The login is killed while a tool is at work; or the collector is."""
-    path, pid = slow(tmp_path)
-    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
-        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
-        env = environment(server, own_tmp)
-        with subprocess.Popen(
-            words, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as probing:
-            tool = wait_for(pid)
-            for victim in [parent_of(tool)] if collector else server.sessions():
-                os.kill(victim, 9)
-            output, said = probing.communicate(timeout=30)
-        os.kill(tool, 9) if collector else None
-        assert ends(tool)
-    assert output == ""
-    last = said.splitlines()[-1]
-    if collector:
-        assert probing.returncode == 2
-        assert "gave no copy of itself" in last
-    else:
-        assert probing.returncode == 1
-        assert "broke after" in last
-        assert last.endswith("bytes: try again")
-    assert not list(own_tmp.iterdir())
-
-
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_probe_that_is_ended_leaves_nothing(
-    tmp_path: Path, own_tmp: Path, number: int
-) -> None:
-    path, pid = slow(tmp_path)
-    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
-        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
-        env = environment(server, own_tmp)
-        with subprocess.Popen(words, env=env, stderr=subprocess.PIPE) as probing:
-            tool = wait_for(pid)
-            # The second one, of who cannot wait, must not disturb the clearing up.
-            for _ in range(2):
-                probing.send_signal(number)
-                time.sleep(0.05)
-            _, said = probing.communicate(timeout=20)
-        assert said.decode().splitlines()[-1] == "supertwin: interrupted"
-        assert ends(tool)
-        wait_until(lambda: not server.processes(), 5)
-        assert str(server.config) not in processes()
-    assert not list(own_tmp.iterdir())
-
-
-def test_a_probe_that_is_killed_leaves_nothing_there(
-    tmp_path: Path, own_tmp: Path
-) -> None:
-    path, pid = slow(tmp_path)
-    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
-        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
-        with subprocess.Popen(words, env=environment(server, own_tmp)) as probing:
-            tool = wait_for(pid)
-            probing.kill()
-        assert ends(tool)
-        wait_until(lambda: not server.processes(), 5)
-        assert str(server.config) not in processes()
 
 
 def test_a_host_that_is_too_slow(

@@ -12,6 +12,7 @@ from ingest.load.untouched import graphs_of
 from ontology.terms import ST
 from queries.endpoint import Endpoint
 from tests.ingest.documents import IRIS, PCP, document
+from tests.servers import Fuseki
 
 HOST = "n1"
 
@@ -27,8 +28,8 @@ class Told(Endpoint):
 
 
 @pytest.fixture
-def told(fuseki: str, store: Store) -> Iterator[Told]:
-    with Told(f"{fuseki}/twin") as twin:
+def told(fuseki: Fuseki, store: Store) -> Iterator[Told]:
+    with Told(f"{fuseki.url}/twin") as twin:
         yield twin
 
 

@@ -117,7 +117,7 @@ def test_a_query_of_another_form_is_refused(endpoint, method, sparql):
 
 
 def test_a_write_to_a_read_only_dataset_is_refused(endpoint, fuseki):
-    with Endpoint(f"{fuseki}/frozen") as frozen:
+    with Endpoint(f"{fuseki.url}/frozen") as frozen:
         assert frozen.ask("ASK {}")
         with pytest.raises(EndpointError):
             frozen.update("DROP ALL")
@@ -126,7 +126,7 @@ def test_a_write_to_a_read_only_dataset_is_refused(endpoint, fuseki):
 
 
 def test_a_dataset_that_is_not_there(fuseki):
-    with Endpoint(f"{fuseki}/nothing") as nothing:
+    with Endpoint(f"{fuseki.url}/nothing") as nothing:
         for call in (
             lambda: nothing.select("SELECT * {}"),
             lambda: nothing.update("DROP ALL"),

@@ -39,7 +39,7 @@ def test_a_url_that_is_none(url):
 def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     start = time.monotonic()
-    with Endpoint(f"{fuseki}/twin", timeout=0.5) as hasty:
+    with Endpoint(f"{fuseki.url}/twin", timeout=0.5) as hasty:
         with pytest.raises(EndpointTimeoutError, match=r"within 0.5 s"):
             hasty.select(f"SELECT (COUNT(*) AS ?n) {{ {ENDLESS} }}")
         with pytest.raises(EndpointTimeoutError):
@@ -50,7 +50,7 @@ def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
 def test_rows_cut_short_by_the_time_are_no_answer(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     with (
-        Endpoint(f"{fuseki}/twin", timeout=0.3) as hasty,
+        Endpoint(f"{fuseki.url}/twin", timeout=0.3) as hasty,
         pytest.raises(CutShortError, match="ends before it is complete"),
     ):
         hasty.select(f"SELECT * {{ {ENDLESS} }}")
@@ -59,7 +59,7 @@ def test_rows_cut_short_by_the_time_are_no_answer(endpoint, fuseki):
 def test_an_answer_that_is_too_large_is_broken_off(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     with (
-        Endpoint(f"{fuseki}/twin", max_bytes=10_000) as small,
+        Endpoint(f"{fuseki.url}/twin", max_bytes=10_000) as small,
         pytest.raises(TooLargeError, match="more than 10000 bytes"),
     ):
         small.select("SELECT * { ?s ?p ?o }")

@@ -1,14 +1,8 @@
 """Configurations from the graph, of machines that are not here."""
 
-from pathlib import Path
-
 import pytest
 
-from ingest.description import describe
-from ingest.hwloc.read import parse_hwloc, read_file
 from ingest.pmu.pfm import read_events
-from ingest.pmu.store import publish_roles, stored_models
-from ingest.probe import hwloc_document
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import PerfeventError
@@ -18,24 +12,7 @@ from sampler_bridge.perfevent.counters import check_counters
 from sampler_bridge.perfevent.expression import role_expression
 from sampler_bridge.perfevent.host import HostPmus, read_host, read_role
 
-MACHINES = Path(__file__).parents[3] / "shared" / "machines" / "hwloc"
 IRIS = Iris("http://localhost:8000")
-FILES = {"zen": "AMD-19h-Zen4-2xEpyc-9654.xml", "sky": "Intel-Skylake-2xXeon6140.xml"}
-
-
-@pytest.fixture
-def machines(endpoint: Endpoint) -> Endpoint:
-    """The store with the roles, a Zen 4 and a Skylake-X."""
-    if not MACHINES.is_dir():
-        pytest.skip(f"{MACHINES} is not there: no machine to describe")
-    assert publish_roles(endpoint, IRIS)
-    for host, file in FILES.items():
-        document = hwloc_document(host, parse_hwloc(read_file(MACHINES / file)))
-        described = describe(document, IRIS, known_pmus=stored_models(endpoint))
-        graphs = {IRIS.twin_graph(host): described.twin, **described.pmus}
-        for graph, triples in graphs.items():
-            endpoint.put_graph(str(graph), triples.graph())
-    return endpoint
 
 
 def encode(pmu: str, event: str) -> list[str]:

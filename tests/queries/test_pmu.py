@@ -1,36 +1,12 @@
 """Roles and PMU models in a real store, of machines that are not here."""
 
-from pathlib import Path
-
-import pytest
-
-from ingest.description import describe
-from ingest.hwloc.read import parse_hwloc, read_file
 from ingest.pmu.pfm import read_models
 from ingest.pmu.store import publish_models, publish_roles, stored_models
-from ingest.probe import hwloc_document
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 
-MACHINES = Path(__file__).parents[3] / "shared" / "machines" / "hwloc"
 IRIS = Iris("http://localhost:8000")
-ZEN4, SKYLAKE = "AMD-19h-Zen4-2xEpyc-9654.xml", "Intel-Skylake-2xXeon6140.xml"
-
-
-@pytest.fixture
-def machines(endpoint: Endpoint) -> Endpoint:
-    """The store with the roles, a Zen 4 and a Skylake-X."""
-    if not MACHINES.is_dir():
-        pytest.skip(f"{MACHINES} is not there: no machine to describe")
-    assert publish_roles(endpoint, IRIS)
-    for host, file in (("zen", ZEN4), ("sky", SKYLAKE)):
-        document = hwloc_document(host, parse_hwloc(read_file(MACHINES / file)))
-        described = describe(document, IRIS, known_pmus=stored_models(endpoint))
-        graphs = {IRIS.twin_graph(host): described.twin, **described.pmus}
-        for graph, triples in graphs.items():
-            endpoint.put_graph(str(graph), triples.graph())
-    return endpoint
 
 
 def _rows(endpoint: Endpoint, query: str, **params: str) -> list[dict[str, object]]:

@@ -18,6 +18,13 @@ def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
 
 
 @pytest.fixture
+def own_pmcd(tmp_path: Path) -> Iterator[Pmcd]:
+    """A PMCD that a test may kill."""
+    with Pmcd(tmp_path / "own", sample=True) as server:
+        yield server
+
+
+@pytest.fixture
 def store(tmp_path: Path) -> Iterator[VictoriaMetrics]:
     """An empty VictoriaMetrics."""
     with VictoriaMetrics(tmp_path / "store") as server:

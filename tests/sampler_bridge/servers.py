@@ -43,7 +43,12 @@ class BridgeProcess(Server):
         ]
         save_plan(self.state / "plan.json", make_plan(rows))
 
-    def launch_only(self) -> None:
+    def sample(self, metrics: Sequence[str], period: float) -> None:
+        """Start it with a plan."""
+        self.plan(metrics, period)
+        self.start()
+
+    def launch_only(self, **env: str) -> None:
         """Start it without waiting for its status."""
         options, accounts = dict(self.options), {}
         for name in ("fuseki", "store"):
@@ -51,10 +56,10 @@ class BridgeProcess(Server):
             accounts[f"SAMPLER_BRIDGE_{name.upper()}_ACCOUNT"] = account
         words = [f"--{name}={value}" for name, value in options.items()]
         command = [sys.executable, "-m", "sampler_bridge", *words]
-        self.launch(command, cwd=ROOT, **accounts)
+        self.launch(command, cwd=ROOT, **accounts, **env)
 
-    def start(self) -> None:
-        self.launch_only()
+    def start(self, **env: str) -> None:
+        self.launch_only(**env)
         wait_until(lambda: self.ended() is not None or self._has_status())
 
     def status(self) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from sampler_bridge.account import LATE, LOG_FULL, SLOW_SOURCE
@@ -72,8 +71,7 @@ def test_ten_seconds_of_the_monitor_set(
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
     planned = plan_names(load_monitor(), pmcd.names())
-    bridge.plan(planned, 1.0)
-    bridge.start()
+    bridge.sample(planned, 1.0)
     bridge.wait_for(lambda status: status["written"])
     delays = [visible_after(store, "kernel_all_pswitch") for _ in range(3)]
     bridge.wait_for(lambda status: status["expected"] >= 10 * len(planned))
@@ -108,8 +106,7 @@ def test_a_killed_store_gets_every_tick_of_before_and_meanwhile(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.plan(FEW, FAST)
-    bridge.start()
+    bridge.sample(FEW, FAST)
     bridge.wait_for(lambda status: status["written"] > 50)
     store.end(9)
     bridge.wait_for(lambda status: not status["store"]["up"])
@@ -131,8 +128,7 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
 ) -> None:
     """Killed while the store is away, so that all hangs on the log."""
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.plan(FEW, FAST)
-    bridge.start()
+    bridge.sample(FEW, FAST)
     bridge.wait_for(lambda status: status["written"] > 20)
     store.end(9)
     bridge.wait_for(lambda status: status["queue"]["points"] > 20)
@@ -151,19 +147,17 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
 
 
 def test_a_pmcd_that_stalls_bends_no_timestamp(
-    tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
-    with Pmcd(tmp_path / "own", sample=True) as pmcd:
-        bridge = new_bridge(pmcd.address, store.url)
-        bridge.plan(["kernel.all.uptime"], 0.2)
-        bridge.start()
-        bridge.wait_for(lambda status: status["written"] > 5)
-        os.kill(pmcd.pid, signal.SIGSTOP)
-        time.sleep(2.5)
-        os.kill(pmcd.pid, signal.SIGCONT)
-        resumed = bridge.status()["written"]
-        bridge.wait_for(lambda status: status["written"] > resumed + 5)
-        assert bridge.end() == 0
+    bridge = new_bridge(own_pmcd.address, store.url)
+    bridge.sample(["kernel.all.uptime"], 0.2)
+    bridge.wait_for(lambda status: status["written"] > 5)
+    os.kill(own_pmcd.pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    os.kill(own_pmcd.pid, signal.SIGCONT)
+    resumed = bridge.status()["written"]
+    bridge.wait_for(lambda status: status["written"] > resumed + 5)
+    assert bridge.end() == 0
     (points,) = store.values().values()
     offsets = [value - ms / 1000 for ms, value in points.items()]
     assert max(offsets) - min(offsets) < 0.5
@@ -171,27 +165,21 @@ def test_a_pmcd_that_stalls_bends_no_timestamp(
 
 
 def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
-    tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
-    pmcd = Pmcd(tmp_path / "own", sample=True)
-    try:
-        pmcd.start()
-        bridge = new_bridge(pmcd.address, store.url)
-        bridge.plan(FEW, FAST)
-        bridge.start()
-        bridge.wait_for(lambda status: status["written"] > 20)
-        killed = time.time_ns() // 1_000_000
-        pmcd.end(9)
-        bridge.wait_for(lambda status: not status["pcp"]["connected"])
-        away = bridge.status()
-        time.sleep(1)
-        pmcd.start()
-        back = time.time_ns() // 1_000_000
-        bridge.wait_for(lambda status: status["pcp"]["connected"])
-        time.sleep(1.5)
-        assert bridge.end() == 0
-    finally:
-        pmcd.clean()
+    bridge = new_bridge(own_pmcd.address, store.url)
+    bridge.sample(FEW, FAST)
+    bridge.wait_for(lambda status: status["written"] > 20)
+    killed = time.time_ns() // 1_000_000
+    own_pmcd.end(9)
+    bridge.wait_for(lambda status: not status["pcp"]["connected"])
+    away = bridge.status()
+    time.sleep(1)
+    own_pmcd.start()
+    back = time.time_ns() // 1_000_000
+    bridge.wait_for(lambda status: status["pcp"]["connected"])
+    time.sleep(1.5)
+    assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     first, last = bounds(values)
     before = (first, killed // 200 * 200 - 200)
@@ -211,18 +199,17 @@ def test_a_bad_name_in_the_plan_costs_itself_alone(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.plan(["no.such.metric", "sample.string.hullo", *FEW], FAST)
-    bridge.start()
+    bridge.sample(["no.such.metric", "sample.event.records", *FEW], FAST)
     bridge.wait_for(lambda status: status["written"] > 20)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     assert status["metrics"] == {
         "no.such.metric": {"reason": "Unknown metric name"},
-        "sample.string.hullo": {"reason": "texts are not stored"},
+        "sample.event.records": {"reason": "events are not stored"},
     }
     assert set(other_reasons(status)) == {
         "Unknown metric name",
-        "texts are not stored",
+        "events are not stored",
     }
     assert_every_tick(values, bounds(values), 200, late(status))
     assert_all_stored(status, values)
@@ -233,8 +220,7 @@ def test_any_host_name_becomes_a_label(
 ) -> None:
     host = 'a"b\\c\nd{} %d ü'
     bridge = new_bridge(pmcd.address, store.url, host=host)
-    bridge.plan(["kernel.all.load"], FAST)
-    bridge.start()
+    bridge.sample(["kernel.all.load"], FAST)
     bridge.wait_for(lambda status: status["written"] > 5)
     assert bridge.end() == 0
     assert store.label_values("hostname") == [host]
@@ -248,8 +234,7 @@ def test_a_full_log_drops_the_oldest_and_says_so(
 ) -> None:
     store.end(9)
     bridge = new_bridge(pmcd.address, store.url, log_max_bytes="3000")
-    bridge.plan(FEW, 0.1)
-    bridge.start()
+    bridge.sample(FEW, 0.1)
     bridge.wait_for(lambda status: status["dropped"] > 10)
     kept = bridge.status()["queue"]
     assert 0 < kept["bytes"] <= 3000

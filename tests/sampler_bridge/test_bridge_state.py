@@ -57,8 +57,7 @@ def test_a_full_disk_costs_points_and_nothing_else(
     with small_disk(tmp_path / "disk", 2048) as folder:
         bridge = new_bridge(pmcd.address, store.url, state=str(folder))
         bridge.state = folder
-        bridge.plan(FEW, 0.1)
-        bridge.start()
+        bridge.sample(FEW, 0.1)
         bridge.wait_for(lambda status: status["written"] > 10)
         filler = fill(folder)
         bridge.wait_for(lambda status: _lost(status) > 20)

@@ -85,7 +85,7 @@ def test_every_value_is_that_of_pm_extract_value(
 def external(names: InstanceNames, indom: int, instance: int) -> str | None:
     if indom == pmapi.NO_INDOM:
         return None
-    return names.of(indom, []).get(instance, "?")
+    return names.of(indom, set()).get(instance, "?")
 
 
 def test_errors_are_negative_counts_with_pcps_own_words(

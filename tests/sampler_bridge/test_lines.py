@@ -92,6 +92,17 @@ def test_heads_follow_the_series_when_they_change() -> None:
         assert [labels["instname"] for _, labels, _, _ in found] == instances
 
 
+def test_a_text_is_a_label() -> None:
+    series = (Series("a.b", None, 'a\n"b" \x00'), Series("a.b", "x", ""))
+    sample = Sample((Column(series, np.ones(2, np.int8)),), {})
+    found = parse(Lines("n1", NAMES).text(sample, 1).payload)
+    assert [labels for _, labels, _, _ in found] == [
+        {"hostname": "n1", "value": 'a\n"b" \ufffd'},
+        {"hostname": "n1", "instname": "x", "value": ""},
+    ]
+    assert [value for _, _, value, _ in found] == ["1", "1"]
+
+
 def test_columns_of_all_kinds_make_one_text() -> None:
     kinds = (np.int64, np.uint64, np.float32, np.float64)
     columns = tuple(

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from sampler_bridge.absence import DIED, STOPPED
@@ -43,28 +42,22 @@ def watch(bridge: BridgeProcess, until: Callable[[dict[str, Any]], Any]) -> None
 
 
 def test_the_account_closes_to_the_point_though_store_and_pmcd_are_killed(
-    tmp_path: Path, store: VictoriaMetrics, new_bridge: NewBridge
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
-    pmcd = Pmcd(tmp_path / "own", sample=True)
-    try:
-        pmcd.start()
-        bridge = new_bridge(pmcd.address, store.url)
-        bridge.plan(PLANNED, PERIOD)
-        bridge.start()
-        watch(bridge, lambda status: status["written"] > 500)
-        store.end(9)
-        watch(bridge, lambda status: status["queue"]["points"] > 200)
-        pmcd.end(9)
-        watch(bridge, lambda status: status["reasons"][DOWN] > 10)
-        store.start()
-        watch(bridge, lambda status: status["resent"] and status["store"]["up"])
-        pmcd.start()
-        watch(bridge, lambda status: status["pcp"]["connected"])
-        written = bridge.status()["written"]
-        watch(bridge, lambda status: status["written"] > written + 200)
-        assert bridge.end() == 0
-    finally:
-        pmcd.clean()
+    bridge = new_bridge(own_pmcd.address, store.url)
+    bridge.sample(PLANNED, PERIOD)
+    watch(bridge, lambda status: status["written"] > 500)
+    store.end(9)
+    watch(bridge, lambda status: status["queue"]["points"] > 200)
+    own_pmcd.end(9)
+    watch(bridge, lambda status: status["reasons"][DOWN] > 10)
+    store.start()
+    watch(bridge, lambda status: status["resent"] and status["store"]["up"])
+    own_pmcd.start()
+    watch(bridge, lambda status: status["pcp"]["connected"])
+    written = bridge.status()["written"]
+    watch(bridge, lambda status: status["written"] > written + 200)
+    assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     assert closes(status)
     assert status["queue"]["points"] == 0
@@ -82,8 +75,7 @@ def test_what_it_costs_is_in_its_series(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.plan(PLANNED, PERIOD)
-    bridge.start()
+    bridge.sample(PLANNED, PERIOD)
     bridge.wait_for(lambda status: status["written"] > 500)
     assert bridge.end() == 0
     values, status = store.values(), bridge.status()
@@ -105,8 +97,7 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.plan(PLANNED, PERIOD)
-    bridge.start()
+    bridge.sample(PLANNED, PERIOD)
     bridge.wait_for(lambda status: status["written"] > 1000)
     before = bridge.status()
     assert before["uncounted"] is None
@@ -132,8 +123,7 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
 
 def test_a_stop_is_told_from_a_death(pmcd: Pmcd, new_bridge: NewBridge) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE)
-    bridge.plan(PLANNED, PERIOD)
-    bridge.start()
+    bridge.sample(PLANNED, PERIOD)
     bridge.wait_for(lambda status: status["expected"] > 100)
     assert bridge.end() == 0
     bridge.start()
@@ -147,8 +137,7 @@ def test_a_name_that_is_none_of_its_own_is_a_gap(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    bridge.plan(["supertwin.bridge.no.such", "supertwin.bridge.rss"], PERIOD)
-    bridge.start()
+    bridge.sample(["supertwin.bridge.no.such", "supertwin.bridge.rss"], PERIOD)
     bridge.wait_for(lambda status: status["written"] > 5)
     assert bridge.end() == 0
     status = bridge.status()

@@ -3,7 +3,7 @@
 import pytest
 
 import pmapi
-from sampler_bridge import account, reasons
+from sampler_bridge import account, pcp_texts, reasons
 
 PCP = {
     -12351: reasons.ABSENT,
@@ -17,6 +17,8 @@ PCP = {
     -12411: reasons.AGENT,
     -13394: reasons.AGENT,
     -13: reasons.DENIED,
+    -32: reasons.AGENT,
+    -104: reasons.AGENT,
     -12362: reasons.OTHER,
 }
 OURS = {
@@ -29,7 +31,8 @@ OURS = {
     "PMCD at x does not answer (Permission denied): is it running?": reasons.DOWN,
     "the log cannot be written (No space left on device)": reasons.LOG_FAILED,
     "no value at present": reasons.ABSENT,
-    "texts are not stored": reasons.NOT_STORED,
+    "events are not stored": reasons.NOT_STORED,
+    pcp_texts.TOO_MANY: reasons.TEXTS,
     "the value is not a number": reasons.NOT_STORED,
     "an instance without a name": reasons.NAMELESS,
     "what nobody foresaw": reasons.OTHER,

@@ -58,3 +58,13 @@ def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
     but = Subset({"cpu": Choice(None, frozenset({"cpu0"}))})
     but.of(sample())
     assert but.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 3)}
+
+
+def test_a_gap_of_instances_that_nobody_chose_is_none() -> None:
+    """Of four there are three; the gap tells how many are missing, not which."""
+    nameless = Gap("an instance without a name", 1)
+    only = Subset({"cpu": Choice(frozenset({"cpu0", "cpu3"}))})
+    assert only.of(sample(CPUS, cpu=nameless)).missing == {}
+    part = only.of(sample(CPUS[:3], cpu=nameless))
+    assert part.missing == {"cpu": nameless}
+    assert part.expected == only.of(sample((), cpu=nameless)).expected == 2

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -29,19 +28,9 @@ class Site:
 
     def __init__(self, fuseki: Fuseki, home: Path) -> None:
         self.url = fuseki.url
-        self.env = os.environ | {
-            "SUPERTWIN_HOME": str(home),
-            "SUPERTWIN_BASE": IRIS.base,
-            "SUPERTWIN_FUSEKI_URL": fuseki.address,
-            "SUPERTWIN_FUSEKI_USER": fuseki.account[0],
-            "SUPERTWIN_FUSEKI_PASSWORD": fuseki.account[1],
-        }
+        self.env = os.environ | fuseki.environment(home)
+        self.drop = fuseki.empty
         self.drop()
-
-    def drop(self) -> None:
-        for name in ("twin", "history"):
-            with self.dataset(name) as dataset:
-                dataset.update("DROP ALL")
 
     def dataset(self, name: str) -> Endpoint:
         return Endpoint(f"{self.url}/{name}")
@@ -75,12 +64,6 @@ class Site:
                 "{ ?host a st:ComputeNode ; st:hostname ?name } ORDER BY ?name"
             ).values()
         return [name for (name,) in rows]
-
-
-@pytest.fixture(scope="module")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from queries.endpoint import Endpoint
 from supertwin.cli import main
 from supertwin.lock import turn
 from tests.ingest.documents import document
@@ -23,32 +22,11 @@ BANKS = [{"slot": f"DIMM_{letter}1", "size": 2**34} for letter in "AB"]
 SERIALS = {"n1": "WM1", "n2": "WM2"}
 
 
-@pytest.fixture(scope="module")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
-
-
 @pytest.fixture
-def run(
-    fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Run]:
+def run(before_fuseki: Fuseki, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line before empty datasets."""
-    for name in ("twin", "history"):
-        with Endpoint(f"{fuseki.url}/{name}") as dataset:
-            dataset.update("DROP ALL")
-    values = {
-        "HOME": str(tmp_path),
-        "HOST": "here",
-        "BASE": "http://localhost:8000",
-        "FUSEKI_URL": fuseki.address,
-        "FUSEKI_USER": fuseki.account[0],
-        "FUSEKI_PASSWORD": fuseki.account[1],
-        "PMCD": "127.0.0.1:1",
-    }
-    for name, value in values.items():
-        monkeypatch.setenv(f"SUPERTWIN_{name}", value)
-    yield lambda *words: CliRunner().invoke(main, words)
+    monkeypatch.setenv("SUPERTWIN_HOST", "here")
+    return lambda *words: CliRunner().invoke(main, words)
 
 
 def ingest(

@@ -36,6 +36,8 @@ def described() -> dict[str, Any]:
         {**base, "name": "mem.numa.util.free", "pmid": "60.36.1", "indom": "60.19"},
         {**base, "name": "kernel.uname.release", "pmid": "60.12.0", "indom": None}
         | {"type": "string", "semantics": "discrete"},
+        {**base, "name": "odd.events", "pmid": "60.99.1", "indom": None}
+        | {"type": "event", "semantics": "discrete"},
         {**base, "name": "odd.names", "pmid": "60.99.0", "indom": "60.98"},
     ]
     cpus = [[f"cpu{number}", number] for number in range(4)]
@@ -48,12 +50,6 @@ def described() -> dict[str, Any]:
     return {"hwloc": parse_hwloc(synthetic("pack:2 numa:1 core:2 pu:1")), "pcp": pcp}
 
 
-@pytest.fixture(scope="module")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
-
-
 @pytest.fixture
 def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
     with Endpoint(f"{fuseki.url}/twin") as endpoint:
@@ -61,24 +57,9 @@ def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-def run(
-    fuseki: Fuseki, twin: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Run:
+def run(before_fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line before a twin of n1."""
-    for name in ("twin", "history"):
-        with Endpoint(f"{fuseki.url}/{name}") as dataset:
-            dataset.update("DROP ALL")
-    values = {
-        "HOME": str(tmp_path),
-        "HOST": "n1",
-        "BASE": "http://localhost:8000",
-        "FUSEKI_URL": fuseki.address,
-        "FUSEKI_USER": fuseki.account[0],
-        "FUSEKI_PASSWORD": fuseki.account[1],
-        "PMCD": "127.0.0.1:1",
-    }
-    for name, value in values.items():
-        monkeypatch.setenv(f"SUPERTWIN_{name}", value)
+    monkeypatch.setenv("SUPERTWIN_HOST", "n1")
 
     def call(*words: str) -> Result:
         return CliRunner().invoke(main, words)
@@ -195,7 +176,7 @@ def test_a_plan_of_an_imported_twin_is_removed_too(run: Run, twin: Endpoint) -> 
 REFUSED = [
     (("no.such.metric",), "n1 has no metric 'no.such.metric'"),
     (("kernel.percpu.cpu.usr",), "near: kernel.percpu.cpu.user"),
-    (("kernel.uname.release",), "gives texts, which are not stored"),
+    (("odd.events",), "gives events, which are not stored"),
     ((USER, "--period", "0ms"), "a period of 0ms is not possible"),
     ((USER, "--period", "0"), "a period of '0' cannot be read"),
     ((USER, "--period", "2h"), "a period of 2h is not possible"),

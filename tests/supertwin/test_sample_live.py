@@ -37,17 +37,9 @@ def run(
 ) -> Run:
     """The command line before the twin of this machine."""
     fuseki, pmcd, _ = servers
-    values = {
-        "HOME": str(tmp_path / "home"),
-        "HOST": "here",
-        "BASE": "http://localhost:8000",
-        "FUSEKI_URL": fuseki.address,
-        "FUSEKI_USER": fuseki.account[0],
-        "FUSEKI_PASSWORD": fuseki.account[1],
-        "PMCD": pmcd.address,
-    }
-    for name, value in values.items():
-        monkeypatch.setenv(f"SUPERTWIN_{name}", value)
+    own = {"SUPERTWIN_HOST": "here", "SUPERTWIN_PMCD": pmcd.address}
+    for name, value in (fuseki.environment(tmp_path / "home") | own).items():
+        monkeypatch.setenv(name, value)
 
     def call(*words: str) -> Result:
         done = CliRunner().invoke(main, words)

@@ -54,12 +54,14 @@ function fill(row, metric) {
   if (metric.value === null) return explain(row, metric);
   row.dataset.explained = "";
   const value = cell("value");
-  value.textContent = formatValue(metric.value, metric.unit);
-  value.title = `${metric.value} ${metric.unit.symbol}`.trim();
+  const isText = metric.text !== null;
+  value.textContent = isText ? metric.text : formatValue(metric.value, metric.unit);
+  value.title = isText ? metric.text : `${metric.value} ${metric.unit.symbol}`.trim();
   const age = Math.max(0, Date.now() / 1000 - metric.time);
   cell("age").textContent = ageText(age);
   row.classList.toggle("late", age > LATE * metric.period);
-  cell("chart").replaceChildren(sparkline(metric.chart, chartLabel(metric)));
+  const chart = isText ? [] : [sparkline(metric.chart, chartLabel(metric))];
+  cell("chart").replaceChildren(...chart);
   const now = metric.chart.findLast((each) => each !== null);
   cell("now").textContent = metric.rate ? formatValue(now ?? null, metric.chartUnit) : "";
 }

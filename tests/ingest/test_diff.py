@@ -1,0 +1,52 @@
+"""What two states of a host differ in, from their descriptions alone."""
+
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.description import describe
+from ingest.past.changes import changes
+from ingest.past.delta import difference
+from ingest.past.states import State, natural
+from queries.results import Rows
+from tests.ingest.documents import IRIS
+from tests.ingest.test_history import BANKS, HOST, probed
+
+PROBES = st.lists(
+    st.tuples(st.sampled_from(["6.1", "6.2"]), st.sets(st.integers(0, 3), max_size=3)),
+    min_size=2,
+    max_size=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PROBES)
+def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) -> None:
+    """The last against the first, whatever lay between: told anew from the facts."""
+    described = [
+        describe(
+            probed(os={"kernel": kernel}, banks=[BANKS[number] for number in banks]),
+            IRIS,
+        ).twin
+        for kernel, banks in seen
+    ]
+    rows: list[list[Any]] = []
+    for number, (old, new) in enumerate(pairwise(described), 2):
+        delta = difference(old.ntriples().encode(), new, IRIS.host(HOST))
+        rows += [[number, "removed", *fact] for fact in delta.removed]
+        rows += [[number, "added", *fact] for fact in delta.added]
+    numbered = {n: State(n, "", "", "", 1, "", True) for n in range(1, 9)}
+    found = changes(Rows(["number", "way", "s", "p", "o"], rows), IRIS, HOST, numbered)
+    (kernel, before), (new_kernel, after) = seen[0], seen[-1]
+    expected = {("vanished", f"memory/{BANKS[n]['slot']}") for n in before - after}
+    expected |= {("appeared", f"memory/{BANKS[n]['slot']}") for n in after - before}
+    expected |= {("changed", "host")} if kernel != new_kernel else set()
+    assert {(change.what, change.name) for change in found} == expected
+
+
+def test_natural_order() -> None:
+    names = ["core-10", "core-2", "a", "a/10", "a/9"]
+    expected = ["a", "a/9", "a/10", "core-2", "core-10"]
+    assert sorted(names, key=natural) == expected

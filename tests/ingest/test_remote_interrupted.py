@@ -1,0 +1,119 @@
+"""Probes over ssh that are broken off, from here or from there."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.ingest.test_collect import ends, slow, wait_for
+from tests.servers import wait_until
+from tests.sshd import Sshd
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network namespace and accounts of its own need root"
+)
+
+
+class Probing(NamedTuple):
+    """A probe that waits for a tool over there, by the tool's process."""
+
+    server: Sshd
+    process: subprocess.Popen[str]
+    tool: int
+
+
+@contextmanager
+def probing(folder: Path, own_tmp: Path) -> Iterator[Probing]:
+    """`supertwin probe` of a host on which one tool does not end."""
+    path, pid = slow(folder)
+    with Sshd(f"SetEnv PATH={path}:/usr/bin:/bin") as server:
+        words = [sys.executable, "-m", "supertwin", "probe", server.url()]
+        given = {"SUPERTWIN_SSH_CONFIG": str(server.config), "TMPDIR": str(own_tmp)}
+        with subprocess.Popen(
+            words,
+            env=os.environ | given,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            yield Probing(server, process, wait_for(pid))
+
+
+@pytest.fixture
+def own_tmp() -> Iterator[Path]:
+    """A folder for what is temporary, with a name short enough for ssh's socket."""
+    with tempfile.TemporaryDirectory(prefix="st", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def commands() -> str:
+    """All commands at work."""
+    return subprocess.run(
+        ["ps", "-e", "-o", "args="], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("collector", [True, False])
+def test_a_connection_that_breaks(
+    tmp_path: Path, own_tmp: Path, collector: bool
+) -> None:
+    """The login is killed while a tool is at work; or the collector is."""
+    with probing(tmp_path, own_tmp) as (server, process, tool):
+        for victim in [parent_of(tool)] if collector else server.sessions():
+            os.kill(victim, 9)
+        output, said = process.communicate(timeout=30)
+        os.kill(tool, 9) if collector else None
+        assert ends(tool)
+    assert output == ""
+    last = said.splitlines()[-1]
+    if collector:
+        assert process.returncode == 2
+        assert "gave no copy of itself" in last
+    else:
+        assert process.returncode == 1
+        assert "broke after" in last
+        assert last.endswith("bytes: try again")
+    assert not list(own_tmp.iterdir())
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_probe_that_is_ended_leaves_nothing(
+    tmp_path: Path, own_tmp: Path, number: int
+) -> None:
+    with probing(tmp_path, own_tmp) as (server, process, tool):
+        # The second one, of who cannot wait, must not disturb the clearing up.
+        for _ in range(2):
+            process.send_signal(number)
+            time.sleep(0.05)
+        _, said = process.communicate(timeout=20)
+        assert said.splitlines()[-1] == "supertwin: interrupted"
+        assert_nothing_runs(server, tool)
+    assert not list(own_tmp.iterdir())
+
+
+def test_a_probe_that_is_killed_leaves_nothing_there(
+    tmp_path: Path, own_tmp: Path
+) -> None:
+    with probing(tmp_path, own_tmp) as (server, process, tool):
+        process.kill()
+        process.wait(20)
+        assert_nothing_runs(server, tool)
+
+
+def assert_nothing_runs(server: Sshd, tool: int) -> None:
+    """Neither the tool and its collector over there nor the ssh of here."""
+    assert ends(tool)
+    wait_until(lambda: not server.processes(), 5)
+    assert str(server.config) not in commands()

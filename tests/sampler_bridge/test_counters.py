@@ -1,0 +1,74 @@
+"""Counters at the ends of their ranges: stored as they are, wraps and all."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+
+from sampler_bridge.lines import Lines
+from sampler_bridge.pcp_source import PcpSource
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics
+
+WRAPS = ["sample.wrap.ulong", "sample.wrap.long"]
+STEPS = {"sample_wrap_ulong": 2**31 - 2, "sample_wrap_long": 2**30 - 2}
+LIMITS = {
+    "sample.ulong.write_me": [0, 2**31, 2**32 - 1],
+    "sample.long.write_me": [-(2**31), -1, 2**31 - 1],
+    "sample.longlong.write_me": [-(2**63), 2**53 + 1, 2**63 - 1],
+    "sample.ulonglong.write_me": [2**53 + 1, 2**63, 2**64 - 1],
+}
+
+
+@pytest.mark.parametrize(("metric", "values"), LIMITS.items())
+def test_every_digit_reaches_the_store(
+    pmcd: Pmcd, metric: str, values: list[int]
+) -> None:
+    source = PcpSource(pmcd.address)
+    source.select([metric])
+    source.connect()
+    lines = Lines("n1", {metric: "a"})
+    for value in values:
+        pmcd.store(metric, str(value))
+        text = lines.text(source.fetch(), 1)
+        assert text.payload == f'a{{hostname="n1"}} {value} 1\n'.encode()
+    source.close()
+
+
+def test_a_wrap_is_stored_raw_and_undone_in_metricsql(
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: Callable[..., BridgeProcess]
+) -> None:
+    """The agent adds the same to each at every fetch: they wrap again and again."""
+    bridge = new_bridge(own_pmcd.address, store.url)
+    bridge.sample(WRAPS, 0.1)
+    bridge.wait_for(lambda status: status["written"] > 60)
+    assert bridge.end() == 0
+    assert closes(bridge.status())
+    for name, points in store.values().items():
+        ticks = sorted(points)
+        values = [int(points[ms]) for ms in ticks]
+        steps = [(b - a) % 2**32 for a, b in pairwise(values)]
+        # A tick that was late leaves its step to the next one.
+        assert steps.count(STEPS[name]) > len(steps) // 2
+        assert any(b < a for a, b in pairwise(values[-20:]))
+        # From the tick before the window on; a series that begins in it has none.
+        within = [
+            step
+            for ms, step in zip(ticks[1:], steps, strict=True)
+            if ms > ticks[-1] - 2050
+        ]
+        undone = f"delta({name}[2050ms]) + 2^32 * resets({name}[2050ms])"
+        assert asked(store, undone, ticks[-1] / 1000) == sum(within)
+        # Taken for a start from 0, a wrap costs what was counted up to it.
+        counted = asked(store, f"increase_pure({name}[2050ms])", ticks[-1] / 1000)
+        assert counted < sum(within)
+
+
+def asked(store: VictoriaMetrics, query: str, at: float) -> float:
+    """The one value of a query."""
+    parameters: dict[str, Any] = {"query": query, "time": f"{at:.3f}", "nocache": 1}
+    answer = httpx.get(f"{store.url}/api/v1/query", params=parameters)
+    (found,) = answer.json()["data"]["result"]
+    return float(found["value"][1])

@@ -1,0 +1,170 @@
+"""What fails beside the bridge: the gap is the outage, and has its reason."""
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pmapi
+from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.reasons import AGENT, DENIED, DOWN, NAMELESS, word
+from supertwin.settings import Settings
+from tests.cable import Cable
+from tests.disk import fill, small_disk
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
+from tests.sampler_bridge.test_bridge import (
+    FAST,
+    FEW,
+    assert_all_stored,
+    assert_every_tick,
+    bounds,
+    late,
+    other_reasons,
+)
+from tests.servers import Pmcd, VictoriaMetrics, wait_until
+
+NewBridge = Callable[..., BridgeProcess]
+MIB = 1 << 20
+_LEAST_FREE = "-storage.minFreeDiskSpaceBytes"
+
+
+@pytest.mark.parametrize("left", [4 * MIB, 0], ids=["little room", "no room"])
+def test_a_store_whose_disk_is_full_gets_every_tick_when_there_is_room(
+    pmcd: Pmcd, tmp_path: Path, new_bridge: NewBridge, left: int
+) -> None:
+    """With little room it refuses to write; without any it ends and is started anew."""
+    with small_disk(tmp_path / "disk", 48 << 10) as disk:
+        options = f"-storageDataPath={disk / 'data'}", f"{_LEAST_FREE}={8 * MIB}"
+        with VictoriaMetrics(tmp_path / "store", *options) as store:
+            bridge = new_bridge(pmcd.address, store.url)
+            bridge.sample(FEW, FAST)
+            bridge.wait_for(lambda status: status["written"] > 20)
+            filler = fill(disk, left)
+            bridge.wait_for(lambda status: not status["store"]["up"])
+            assert bridge.status()["store"]["reason"]
+            bridge.wait_for(lambda status: status["queue"]["points"] > 20)
+            assert closes(bridge.status())
+            if not left:
+                wait_until(lambda: store.ended() is not None)
+            filler.unlink()
+            if not left:
+                store.start()
+            bridge.wait_for(lambda status: status["store"]["up"])
+            assert bridge.end() == 0
+            status, values = bridge.status(), store.values()
+    assert other_reasons(status) == {}
+    assert_every_tick(values, bounds(values), 200, late(status))
+    assert_all_stored(status, values)
+
+
+def test_the_log_holds_ten_minutes_of_the_monitor_set_twenty_times(
+    pmcd: Pmcd, new_bridge: NewBridge
+) -> None:
+    """By what a tick takes there while the store is away."""
+    bridge = new_bridge(pmcd.address, NOWHERE)
+    bridge.sample(plan_names(load_monitor(), pmcd.names()), FAST)
+    bridge.wait_for(lambda status: status["queue"]["points"] > 2000)
+    first = bridge.status()
+    bridge.wait_for(lambda s: s["last_tick_ms"] > first["last_tick_ms"] + 2000)
+    last = bridge.status()
+    assert bridge.end() == 0
+    ticks = (last["last_tick_ms"] - first["last_tick_ms"]) / 200
+    a_tick = (last["queue"]["bytes"] - first["queue"]["bytes"]) / ticks
+    assert a_tick > 100
+    assert 600 * a_tick * 20 < Settings.model_fields["log_max_bytes"].default
+
+
+def test_a_killed_agent_is_a_gap_of_its_own_metrics_until_it_is_back(
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(own_pmcd.address, store.url)
+    bridge.sample(FEW, FAST)
+    bridge.wait_for(lambda status: status["written"] > 20)
+    own_pmcd.kill_agents("sample")
+    bridge.wait_for(lambda status: status["reasons"][AGENT] > 0)
+    bridge.wait_for(lambda status: "sample.milliseconds" not in status["metrics"])
+    written = bridge.status()["written"]
+    bridge.wait_for(lambda status: status["written"] > written + 20)
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert {word(why) for why in other_reasons(status)} == {AGENT}
+    hurt = {"sample_milliseconds": values.pop("sample_milliseconds")}
+    assert_every_tick(values, bounds(values), 200, late(status))
+    gap = sum(other_reasons(status).values())
+    assert_every_tick(hurt, bounds(values), 200, gap + late(status))
+    assert_all_stored(status, hurt | values)
+
+
+def test_who_may_not_read_processes_is_told_so_and_reads_the_rest(
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    """Over TCP nobody tells PMCD who asks."""
+    bridge = new_bridge(own_pmcd.tcp, store.url)
+    bridge.sample(["proc.psinfo.rss", *FEW], FAST)
+    bridge.wait_for(lambda status: status["written"] > 50)
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert {word(why) for why in other_reasons(status)} == {DENIED}
+    (said,) = status["metrics"].items()
+    assert said == ("proc.psinfo.rss", {"reason": pmapi.error_text(-12387)})
+    ticks = {ms for points in values.values() for ms in points}
+    assert sum(other_reasons(status).values()) in (len(ticks), len(ticks) + 1)
+    assert_every_tick(values, bounds(values), 200, late(status))
+    assert_all_stored(status, values)
+
+
+def test_processes_that_come_and_go_leave_the_account_whole(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
+) -> None:
+    """Some end between a fetch and the question what they are called."""
+    brief = shutil.copy("/bin/sleep", tmp_path / "brief-one")
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.sample(["proc.psinfo.rss", "proc.psinfo.sname", *FEW], 0.1)
+    bridge.wait_for(lambda status: status["written"] > 50)
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        for process in [subprocess.Popen([brief, "0.02"]) for _ in range(5)]:
+            process.wait()
+    assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert {word(why) for why in other_reasons(status)} <= {NAMELESS}
+    assert_all_stored(status, values)
+    # Its name is that of its command, or before its exec still that of this one.
+    assert len([name for name in values if "brief-one" in name]) > 5
+    for name in values:
+        if name.startswith("proc"):
+            assert re.search(r"\{\d{6,} .+\}$", name), name
+    others = {n: points for n, points in values.items() if not n.startswith("proc")}
+    assert_every_tick(others, bounds(others), 100, late(status))
+
+
+def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    """As when a cable is pulled: nothing is refused, nothing answers."""
+    with Cable(own_pmcd.port) as cable:
+        bridge = new_bridge(cable.address, store.url)
+        bridge.plan(FEW, FAST)
+        bridge.start(PMCD_REQUEST_TIMEOUT="1", PMCD_CONNECT_TIMEOUT="1")
+        bridge.wait_for(lambda status: status["written"] > 20)
+        cut = time.time_ns() // 1_000_000
+        cable.cut()
+        bridge.wait_for(lambda status: not status["pcp"]["connected"])
+        time.sleep(0.3)
+        cable.mend()
+        back = time.time_ns() // 1_000_000
+        bridge.wait_for(lambda status: status["last_tick_ms"] > back + 3200)
+        assert bridge.end() == 0
+    status, values = bridge.status(), store.values()
+    assert {word(why) for why in other_reasons(status)} == {DOWN}
+    first, last = bounds(values)
+    assert_every_tick(values, (first, cut // 200 * 200 - 200), 200, late(status))
+    # A connection is tried for 1 s, and again within 1 s.
+    assert_every_tick(values, ((back + 2600) // 200 * 200, last), 200, late(status))
+    assert_all_stored(status, values)
+    due = ((last - first) // 200 + 1) * len(values)
+    assert sum(status["missing"].values()) == due - status["written"]

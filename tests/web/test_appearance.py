@@ -1,0 +1,79 @@
+"""What is drawn can be read, stays where it is, and in the theme that was chosen."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import Open
+from tests.web.test_dashboard import MONITOR
+
+_SHIFT = """() => new Promise((resolve) => {
+  let sum = 0;
+  const watch = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) sum += entry.value;
+  });
+  watch.observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve(sum), 200);
+})"""
+
+# WCAG 2.2, 1.4.3: text that is not large needs 4.5 to 1 against what is behind it.
+_CONTRAST = """() => {
+  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b]
+    .map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = channels(getComputedStyle(at).backgroundColor);
+      if (found.length < 4 || found[3] > 0.99) return found;
+    }
+    return [255, 255, 255];
+  };
+  const weak = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
+    if (element.closest('script, noscript, option')) continue;
+    const [a, b] = [channels(getComputedStyle(element).color), behind(element)]
+      .map(light).sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) weak.push([walker.currentNode.textContent.trim(), ratio]);
+  }
+  return weak;
+}"""
+
+
+@pytest.mark.parametrize("path", ["/", MONITOR, "/dashboards", "/dashboards/inventory"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_and_nothing_sticks_out(
+    visit: Open, path: str, scheme: str
+) -> None:
+    page = visit(path, scheme).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    weak = page.evaluate(_CONTRAST)
+    assert not weak, weak
+    backdrop = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    bright = sum(int(part) for part in re.findall(r"\d+", backdrop)) / 3
+    assert (bright > 200) if scheme == "light" else (bright < 60)
+
+
+@pytest.mark.parametrize("path", ["/", MONITOR])
+def test_nothing_moves_while_the_page_comes(visit: Open, path: str) -> None:
+    page = visit(path).page
+    time.sleep(2)
+    shift = page.evaluate(_SHIFT)
+    # What counts as good on the web.
+    assert shift < 0.1
+
+
+def test_the_theme_that_was_chosen_stays(visit: Open) -> None:
+    page = visit("/").page
+    page.locator("input[name=theme][value=dark]").check(force=True)
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(root).to_have_attribute("data-theme", "dark")
