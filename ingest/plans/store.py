@@ -30,6 +30,15 @@ def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
 
     Raises PlanRequestError where it cannot be; nothing is written then.
     """
+    metrics = checked_plan(request, twin, iris)
+    triples = _described(request, metrics, iris)
+    _check_shapes(request, triples, twin)
+    twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
+    return metrics
+
+
+def checked_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
+    """What a plan would sample; raises PlanRequestError where it cannot be."""
     check_request(request)
     check_host(request.host, twin, iris)
     if request.name in plan_names(request.host, twin):
@@ -37,11 +46,7 @@ def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
             f"{request.host} has a plan {request.name} already: give another name, or "
             "remove it first"
         )
-    metrics = sampled(request, iris.host(request.host), twin)
-    triples = _described(request, metrics, iris)
-    _check_shapes(request, triples, twin)
-    twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
-    return metrics
+    return sampled(request, iris.host(request.host), twin)
 
 
 def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
