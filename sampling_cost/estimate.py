@@ -1,6 +1,6 @@
 """What a load will cost, by a calibration."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sampling_cost.fit import Fit, Range
@@ -52,33 +52,47 @@ def estimate_added(model: Model, before: Load, after: Load) -> Estimate:
     return _estimate(model, after.plus(before, -1), after, base=False)
 
 
-def estimate_all(model: Model, load: Load) -> Estimate:
-    """What a load costs with what the parts cost when nothing is sampled."""
-    return _estimate(model, load, load, base=True)
+def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
+    """What a load costs with what the parts cost when nothing is sampled.
+
+    Of several hosts with one bridge and one store, the CPU of PMCD and agents is that
+    of a host on average.
+    """
+    return _estimate(model, load, load, base=True, hosts=hosts)
 
 
-def _estimate(model: Model, load: Load, whole: Load, base: bool) -> Estimate:
+def _estimate(
+    model: Model, load: Load, whole: Load, base: bool, hosts: int = 1
+) -> Estimate:
     """Of a load; whether it was measured hangs on the whole that it is a part of."""
     asked = {name for name, of in load.agents.items() if any(load.terms(name))}
-    parts = [PMCD, *(name for name in model.agents if name in asked), BRIDGE, STORE]
-    unmeasured = asked - {*parts, *model.inside}
+    there = [PMCD, *(name for name in model.agents if name in asked)]
+    times = dict.fromkeys(there, 1 / hosts) | {BRIDGE: 1.0, STORE: 1.0}
+    terms = {part: _scaled(load.terms(part), times[part]) for part in times}
     return Estimate(
         load,
-        {part: _of(model.cpu[part], load.terms(part), base) for part in parts},
+        {part: _of(model.cpu[part], of, base) for part, of in terms.items()},
         {part: _of(model.rss[part], (load.series,), base) for part in (BRIDGE, STORE)},
         model.disk.a_day(DAY * load.points, load.series),
         model.disk.sent * load.points,
-        tuple(sorted(unmeasured)),
-        _beyond(model, whole, parts),
+        tuple(sorted(asked - {*there, *model.inside})),
+        _beyond(model, whole, times),
     )
+
+
+def _scaled(terms: Sequence[float], times: float) -> list[float]:
+    return [times * term for term in terms]
 
 
 def _of(fit: Fit, terms: Sequence[float], base: bool) -> Range:
     return fit.predict(terms, base) if base or any(terms) else _NOTHING
 
 
-def _beyond(model: Model, whole: Load, parts: Iterable[str]) -> dict[str, float]:
+def _beyond(model: Model, whole: Load, times: Mapping[str, float]) -> dict[str, float]:
     """How many times what was measured is asked for, where that is more than 1.1."""
-    factors = {part: model.cpu[part].beyond(whole.terms(part)) for part in parts}
+    factors = {
+        part: model.cpu[part].beyond(_scaled(whole.terms(part), times[part]))
+        for part in times
+    }
     factors["series"] = model.rss[STORE].beyond((float(whole.series),))
     return {name: factor for name, factor in factors.items() if factor > 1.1}

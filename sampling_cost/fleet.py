@@ -21,8 +21,9 @@ def fleet_lines(
     if cost is None:
         yield from unknown_lines(load)
         return
-    each = _on_a_host(cost, number)
-    yield _cpu("CPU of a host", each, "of one core, PMCD and agents, on average")
+    yield _cpu(
+        "CPU of a host", _on_a_host(cost), "of one core, PMCD and agents, on average"
+    )
     for part in (BRIDGE, STORE):
         yield _cpu(f"CPU of {part}", cost.cpu[part], "of one core")
         yield _size(f"memory of {part}", cost.memory[part])
@@ -46,11 +47,10 @@ def fleet_document(
     }
     if cost is None:
         return found
-    number = sum(hosts.values())
     return {
         **found,
         "cpu_percent_of_a_core": {
-            "host": _on_a_host(cost, number)._asdict(),
+            "host": _on_a_host(cost)._asdict(),
             **{part: cost.cpu[part]._asdict() for part in (BRIDGE, STORE)},
         },
         "memory_bytes": {part: of._asdict() for part, of in cost.memory.items()},
@@ -59,9 +59,8 @@ def fleet_document(
     }
 
 
-def _on_a_host(cost: Estimate, number: int) -> Range:
-    there = (of for part, of in cost.cpu.items() if part not in (BRIDGE, STORE))
-    return total(there).times(1 / number)
+def _on_a_host(cost: Estimate) -> Range:
+    return total(of for part, of in cost.cpu.items() if part not in (BRIDGE, STORE))
 
 
 def _cpu(what: str, of: Range, more: str) -> str:

@@ -1,6 +1,6 @@
 """An estimate in words, numbers and units for people, and as JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from sampling_cost.estimate import Estimate
@@ -72,8 +72,10 @@ def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
         part, factor = max(cost.beyond.items(), key=lambda item: item[1])
         worst = "a load that was not measured at all"
         if factor != float("inf"):
-            worst = f"{factor:.1f} × beyond what was measured"
+            worst = f"{as_number(factor)} × beyond what was measured"
         yield f"{worst} ({_named(part)}): the errors may be larger"
+    if cost.cpu[BRIDGE].value > 100:
+        yield "more than one core: one bridge cannot do it"
 
 
 def unknown_lines(load: Load) -> Iterator[str]:
@@ -87,13 +89,13 @@ def unknown_lines(load: Load) -> Iterator[str]:
         )
 
 
-def basis_lines(model: Model, host: str) -> Iterator[str]:
-    """What an estimate rests on."""
+def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]:
+    """What an estimate of some parts rests on."""
     yield (
         f"calibrated on {model.host}, {model.date[:16].replace('T', ' ')} UTC, with "
         f"{len(model.usable)} runs; intervals are of 95 %"
     )
-    for part, of in model.cpu.items():
+    for part, of in ((one, of) for one, of in model.cpu.items() if one in parts):
         yield (
             f"  {_named(part)}: R² {of.r2:.3f}, worst residual {as_number(of.worst)} % "
             f"of a core"
@@ -184,4 +186,4 @@ def as_bytes(value: float) -> str:
         if abs(value) < 1000 or step == _STEPS[-1]:
             break
         value /= 1000
-    return f"{value:.3g} {step}" if abs(value) >= 1 else f"{value:.2f} {step}"
+    return f"{value:.3g} {step}" if abs(value) >= 0.01 else "0 B"

@@ -45,6 +45,11 @@ def calibrate(
         # Of a store that has been in use the parts are large, and tell most.
         in_use = parts_in(settings.home / "store")
         model = asyncio.run(_calibrate(apart, in_use, progress, design))
+    if 3 * len(model.usable) < len(model.runs):
+        raise CalibrationError(
+            f"the machine kept up with {len(model.usable)} of {len(model.runs)} runs: "
+            "calibrate when it has less to do"
+        )
     save_model(model_path(settings), model)
     return model
 

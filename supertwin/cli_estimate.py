@@ -117,7 +117,7 @@ def _plan_lines(found: PlanCost, remote: bool) -> Iterator[str]:
     yield from cost_lines(found.cost, remote)
     yield total_line(found.host, found.whole, found.total)
     yield from unsure_lines(found.cost, found.added)
-    yield from basis_lines(found.model, found.host)
+    yield from basis_lines(found.model, found.host, found.cost.cpu)
 
 
 def _fleet_lines(found: FleetCost, kept: float, host: str) -> Iterator[str]:
@@ -127,11 +127,11 @@ def _fleet_lines(found: FleetCost, kept: float, host: str) -> Iterator[str]:
         return
     yield from unsure_lines(found.cost, found.load)
     others = [name for name in found.hosts if name != found.model.host]
-    yield from basis_lines(found.model, others[0] if others else host)
+    yield from basis_lines(found.model, others[0] if others else host, found.cost.cpu)
 
 
 def _calibrated_lines(model: Model, path: str) -> Iterator[str]:
-    yield from basis_lines(model, model.host)
+    yield from basis_lines(model, model.host, model.cpu)
     yield f"kept in {path}"
 
 

@@ -66,21 +66,23 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
     )
 
 
-def fleet_cost(settings: Settings, host: str, number: int | None) -> FleetCost:
-    """What the plans of all hosts cost, or those of a number of hosts like one."""
-    iris, wanted = Iris(settings.base), None if number is None else host
+def fleet_cost(settings: Settings, host: str, like: int | None) -> FleetCost:
+    """What the plans of all hosts cost, or of so many hosts like one."""
+    iris, wanted = Iris(settings.base), None if like is None else host
     with dataset(settings, "twin") as twin:
         if wanted is not None:
             check_host(wanted, twin, iris)
         found = loads(twin, wanted, _counter(settings, settings.host))
     if not found:
         raise MendableError(_nothing(wanted))
-    hosts = dict.fromkeys(found, 1 if number is None else number)
+    hosts = dict.fromkeys(found, 1 if like is None else like)
     load = Load()
     for name, of in found.items():
         load = load.plus(of, hosts[name])
     model = load_model(model_path(settings))
-    return FleetCost(hosts, load, model, estimate_all(model, load) if model else None)
+    number = sum(hosts.values())
+    cost = estimate_all(model, load, number) if model else None
+    return FleetCost(hosts, load, model, cost)
 
 
 def _counter(settings: Settings, host: str) -> Count:

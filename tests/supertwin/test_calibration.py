@@ -20,8 +20,8 @@ CPUS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys")
 RSS = "proc.psinfo.rss"
 FEW = [
     Run("idle", ()),
-    Run("few", (Asking(CPUS, 50),)),
-    Run("more", (Asking(CPUS, 10), Asking((RSS,), 100))),
+    Run("few", (Asking(CPUS, 200),)),
+    Run("more", (Asking(CPUS, 20), Asking((RSS,), 200))),
 ]
 
 
@@ -42,18 +42,17 @@ def test_what_was_measured_is_kept(model: Model, home: Path) -> None:
     assert kept is not None
     assert kept.runs == model.runs
     assert [run.title for run in kept.runs] == [run.title for run in FEW]
-    assert (kept.host, kept.agents) == ("here", ["linux", "proc"])
+    assert kept.host == "here"
     assert {"supertwin", "kernel"} <= kept.versions.keys()
     assert [*home.iterdir()] == [home / "cost.json"]
 
 
 def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
     idle, few, more = model.runs
-    for part in ("pmcd", "linux", "bridge", "store"):
-        assert idle.cpu[part] < few.cpu[part], part
-    assert few.cpu["proc"] < more.cpu["proc"]
-    assert few.load.fetches == pytest.approx(20)
-    assert more.load.fetches == pytest.approx(110)
+    for part in ("pmcd", "linux", "proc", "bridge", "store"):
+        assert idle.cpu[part] < more.cpu[part], part
+    assert few.load.fetches == pytest.approx(5)
+    assert more.load.fetches == pytest.approx(55)
     assert more.load.series > few.load.series > idle.load.series == 0
     for run in model.runs:
         assert all(size > 1_000_000 for size in run.rss.values())
@@ -111,7 +110,7 @@ def test_an_estimate_is_what_the_bridge_then_writes(
     )
     assert estimate["not_counted"] == []
     cpu = estimate["cpu_percent_of_a_core"]
-    assert cpu.keys() == {"total", "pmcd", "linux", "bridge", "store"}
+    assert {"total", "pmcd", "bridge", "store"} <= cpu.keys()
     # Processes are counted now, by the PMCD that the twin is sampled from.
     of_processes = json.loads(
         call("sample", "estimate", RSS, "--period", "1s", "--json")

@@ -150,7 +150,7 @@ def test_it_is_told_in_words(run: Run, calibrated: Path) -> None:
         assert part in told, (part, told)
     assert "ssh" not in told
     fast = good(run, "estimate", USER, "--period", "1ms")
-    assert "10.0 × beyond what was measured" in fast
+    assert "10 × beyond what was measured" in fast
 
 
 def test_of_another_host_it_says_the_network_and_whose_cpu_it_is(
@@ -260,10 +260,13 @@ def test_a_fleet_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
     for part in ("bridge", "store"):
         cpu = "cpu_percent_of_a_core"
         assert many[cpu][part]["value"] > one[cpu][part]["value"]
+    # A host is asked for no more because there are others.
+    assert many[cpu]["host"] == pytest.approx(one[cpu]["host"])
     told = good(run, "estimate", "--fleet", "--hosts", "1000")
     for part in ("1,000 hosts like n1:", "memory of store", "disk in 90 days"):
         assert part in told
-    assert "beyond what was measured" in told
+    assert "× beyond what was measured (bridge)" in told
+    assert "one bridge cannot do it" in told
     good(run, "add", "odd.names", "--period", "0.1s", "--plan", "more")
     assert estimated(run, "--fleet")["points_per_second"] == pytest.approx(ALL + 10)
     good(run, "remove", "more")
