@@ -64,7 +64,7 @@ def estimate_command(
         raise click.UsageError("--hosts belongs to --fleet: give both")
     asked = host or settings.host
     if fleet:
-        found = fleet_cost(settings, asked, hosts)
+        found = fleet_cost(settings, host, hosts)
         kept = days(settings.retention)
         _print(
             fleet_document(found.hosts, found.load, found.cost, kept),

@@ -66,9 +66,12 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
     )
 
 
-def fleet_cost(settings: Settings, host: str, like: int | None) -> FleetCost:
-    """What the plans of all hosts cost, or of so many hosts like one."""
-    iris, wanted = Iris(settings.base), None if like is None else host
+def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:
+    """What the plans of all hosts cost, of one, or of so many hosts like one.
+
+    That one is this host where none is named.
+    """
+    iris, wanted = Iris(settings.base), host or (settings.host if like else None)
     with dataset(settings, "twin") as twin:
         if wanted is not None:
             check_host(wanted, twin, iris)

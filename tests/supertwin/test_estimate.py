@@ -1,6 +1,10 @@
 """What a plan costs on the command line, before it is added; nobody samples here."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +24,7 @@ from tests.sampling_cost.calibrations import (
     LABELS,
     calibration,
 )
-from tests.servers import Fuseki
+from tests.servers import ROOT, Fuseki
 from tests.supertwin.test_sample import REFUSED, SOCKET, USER, described, listed
 
 Run = Callable[..., Result]
@@ -49,11 +53,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(fuseki: Fuseki, home: Path) -> Run:
-    """The command line before a twin of n1; settings as keywords. Tests leave its
-    plans as they were.
-    """
-    settings = {
+def settings(fuseki: Fuseki, home: Path) -> dict[str, str]:
+    """The environment of the command line."""
+    values = {
         "HOME": str(home),
         "HOST": "n1",
         "BASE": "http://localhost:8000",
@@ -62,10 +64,18 @@ def run(fuseki: Fuseki, home: Path) -> Run:
         "FUSEKI_PASSWORD": fuseki.account[1],
         "PMCD": "127.0.0.1:1",
     }
+    return {f"SUPERTWIN_{name}": value for name, value in values.items()}
+
+
+@pytest.fixture(scope="module")
+def run(settings: dict[str, str], home: Path) -> Run:
+    """The command line before a twin of n1; settings as keywords. Tests leave its
+    plans as they were.
+    """
 
     def call(*words: str, **others: str) -> Result:
-        given = {f"SUPERTWIN_{k}": v for k, v in (settings | others).items()}
-        return CliRunner(env=given).invoke(main, words)
+        given = {f"SUPERTWIN_{name}": value for name, value in others.items()}
+        return CliRunner(env=settings | given).invoke(main, words)
 
     facts = home / "facts.json"
     facts.write_text(json.dumps(document(described())))
@@ -204,6 +214,7 @@ def test_it_is_refused_in_the_words_of_adding(run: Run) -> None:
         (("--hosts", "3", USER, "--period", "1s"), "--hosts belongs to --fleet"),
         (("--fleet", "--hosts", "0"), "--hosts"),
         (("--fleet", "--hosts", "2", "--host", "n7"), "no host 'n7'"),
+        (("--fleet", "--host", "n7"), "no host 'n7'"),
     ):
         done = run("sample", "estimate", *words)
         assert (done.exit_code, done.stdout) == (2, ""), (words, done.output)
@@ -241,6 +252,32 @@ def test_beyond_the_limits_it_is_refused_unless_accepted(
     good(run, "remove", "fast")
 
 
+@pytest.mark.parametrize(("answer", "status"), [("n", 1), ("y", 0)])
+def test_on_a_terminal_it_asks(
+    run: Run, settings: dict[str, str], calibrated: Path, answer: str, status: int
+) -> None:
+    words = ("sample", "add", USER, "--period", "10ms", "--plan", "fast")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "supertwin", *words],
+        cwd=ROOT,
+        env={**os.environ, **settings, "SUPERTWIN_SAMPLE_MAX_CPU": "1"},
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        os.write(ours, f"{answer}\n".encode())
+        _, told = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == status
+    assert "% of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is 1). Add it? [y/N]" in told
+    assert ("fast" in listed(run)) == (answer == "y")
+    if answer == "y":
+        good(run, "remove", "fast")
+
+
 def test_a_fleet_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
     one = estimated(run, "--fleet")
     assert (one["hosts"], one["points_per_second"], one["series"]) == (
@@ -248,6 +285,7 @@ def test_a_fleet_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
         ALL,
         ALL,
     )
+    assert estimated(run, "--fleet", "--host", "n1") == one
     many = estimated(run, "--fleet", "--hosts", "1000")
     assert many["points_per_second"] == pytest.approx(1000 * ALL)
     assert many["series"] == 1000 * ALL
