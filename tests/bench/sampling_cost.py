@@ -61,7 +61,8 @@ def _cpu(fitted: Model, model: Model) -> list[Figure]:
                     None,
                     measured,
                     f"measured; 95 %: {found.cpu_total.low:.3g} to "
-                    f"{found.cpu_total.high:.3g}, others took {run.others:.0f} %",
+                    f"{found.cpu_total.high:.3g}; {100 * run.missing:.0f} % of the "
+                    f"points missing, others took {run.others:.0f} %",
                 )
             )
     return figures
