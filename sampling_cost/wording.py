@@ -16,6 +16,8 @@ CURE = "`supertwin sample calibrate` measures it, in about a minute"
 def one_line(load: Load, cost: Estimate | None) -> str:
     """What a plan costs, as `sample add` says it."""
     asked = f"{as_number(load.points)} points/s in {load.series:,} new series"
+    if load.unknown:
+        asked += f" (not counted: {', '.join(sorted(load.unknown))})"
     if cost is None:
         return f"it adds {asked}; what they cost is not calibrated: {CURE}"
     cpu, disk = cost.cpu_total, as_bytes(cost.disk.value)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ingest.plans.instances import sampled
 from ingest.plans.request import PlanRequest
-from ingest.plans.store import check_host, checked_plan, free_name, plan_names
+from ingest.plans.store import check_host, check_new, free_name, plan_names
 from ontology.iris import Iris
 from sampler_bridge.errors import BridgeError
 from sampling_cost.estimate import Estimate, estimate_added, estimate_all
@@ -52,7 +53,8 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
         if not request.name:
             name = free_name(plan_names(request.host, twin))
             request = replace(request, name=name)
-        metrics = checked_plan(request, twin, iris)
+        check_new(request, twin, iris)
+        metrics = sampled(request, iris.host(request.host), twin)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, count)
     model = load_model(model_path(settings))

@@ -197,6 +197,9 @@ def test_what_comes_and_goes_is_left_out_where_nobody_counts(
     assert "left out: proc.psinfo.rss: their instances come and go" in told
     found = estimated(run, "proc.psinfo.rss", "mem.util.free", "--period", "0.5s")
     assert found["not_counted"] == ["proc.psinfo.rss"]
+    added = run("sample", "add", "proc.psinfo.rss", "--period", "1s", "--plan", "rss")
+    assert "0 new series (not counted: proc.psinfo.rss): about" in added.stderr
+    good(run, "remove", "rss")
 
 
 def test_it_is_refused_in_the_words_of_adding(run: Run) -> None:
