@@ -33,7 +33,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
 RUN python -m compileall -q api dashboards dtdl ingest ontology pmapi queries \
-    sampler_bridge shapes supertwin
+    sampler_bridge sampling_cost shapes supertwin
 USER supertwin
 ENTRYPOINT ["supertwin"]
 CMD ["--help"]

@@ -2,17 +2,14 @@
 
 import click
 
-from ingest.errors import PlanRequestError
 from ingest.plans.request import PlanRequest, parse_period
 from supertwin import sampling
-from supertwin.cli_host import HOST
+from supertwin.cli_estimate import calibrate_command, consent, estimate_command
 from supertwin.cli_queries import as_csv, as_json, as_table
+from supertwin.plan_options import HOST_OPTION, parameters, plan_options
 from supertwin.settings import Settings
 
 _FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
-_HOST = click.option(
-    "--host", type=HOST, default=None, help="Name of the host; else this one."
-)
 
 
 @click.group("sample")
@@ -20,35 +17,21 @@ def sample_group() -> None:
     """Say what is sampled, and how often, while the bridge runs."""
 
 
+sample_group.add_command(estimate_command)
+sample_group.add_command(calibrate_command)
+
+
 @sample_group.command("add")
 @click.argument("metrics", metavar="METRIC…", nargs=-1, required=True)
 @click.option(
     "--period", required=True, help="Time between two samples: 1ms to 1h, such as 10ms."
 )
-@click.option(
-    "--query",
-    default="",
-    metavar="NAME",
-    help="Saved query whose components are sampled, such as topology/socket-threads.",
-)
-@click.option(
-    "--param",
-    "params",
-    multiple=True,
-    metavar="K=V",
-    help="A parameter of the query; several times for several.",
-)
-@click.option(
-    "--instance",
-    "instances",
-    multiple=True,
-    metavar="NAME",
-    help="Instance that is sampled; several times for several.",
-)
+@plan_options
 @click.option(
     "--plan", "name", default=None, metavar="NAME", help="Its name; else plan-1, …"
 )
-@_HOST
+@click.option("--yes", is_flag=True, help="Do not ask, whatever it costs.")
+@HOST_OPTION
 def add_command(
     metrics: tuple[str, ...],
     period: str,
@@ -56,12 +39,14 @@ def add_command(
     params: tuple[str, ...],
     instances: tuple[str, ...],
     name: str | None,
+    yes: bool,
     host: str | None,
 ) -> None:
     """Sample metrics, named as in PCP, under a new plan.
 
     Without --query or --instance all instances are sampled. Where two plans name one
-    series it is sampled at the finer period. No other plan loses a tick.
+    series it is sampled at the finer period. No other plan loses a tick. What the plan
+    costs is said first; beyond a limit it is asked for.
     """
     settings = Settings()
     if name == "":
@@ -72,9 +57,10 @@ def add_command(
         metrics,
         parse_period(period),
         query,
-        _parameters(params),
+        parameters(params),
         instances,
     )
+    consent(settings, request, yes)
     added = sampling.add(settings, request, _progress)
     noun = "metric" if len(added.metrics) == 1 else "metrics"
     some = max((len(metric.instances) for metric in added.metrics), default=0)
@@ -86,7 +72,7 @@ def add_command(
 
 @sample_group.command("remove")
 @click.argument("name", metavar="PLAN")
-@_HOST
+@HOST_OPTION
 def remove_command(name: str, host: str | None) -> None:
     """Take a plan out; what another plan names goes on at that one's period."""
     settings = Settings()
@@ -96,7 +82,7 @@ def remove_command(name: str, host: str | None) -> None:
 
 
 @sample_group.command("list")
-@_HOST
+@HOST_OPTION
 @click.option(
     "--format",
     "output",
@@ -109,18 +95,6 @@ def list_command(host: str | None, output: str) -> None:
     settings = Settings()
     rows = sampling.listed(settings, host or settings.host)
     click.echo(_FORMATS[output](rows), nl=False)
-
-
-def _parameters(pairs: tuple[str, ...]) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for pair in pairs:
-        key, sign, value = pair.partition("=")
-        if not sign or not key:
-            raise PlanRequestError(f"--param {pair!r} is no K=V: write socket=0")
-        if key in given:
-            raise PlanRequestError(f"--param {key} is given twice: give it once")
-        given[key] = value
-    return given
 
 
 def _progress(line: str) -> None:

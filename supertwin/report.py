@@ -10,6 +10,7 @@ from dashboards.errors import DashboardError
 from dtdl.errors import DtdlError
 from ingest.errors import BrokenOffError, IngestError, NotConformingError
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
+from sampling_cost.errors import CostError, ModelError
 from supertwin.errors import MendableError, SuperTwinError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _KNOWN = (
     DtdlError,
     IngestError,
     QueriesError,
+    CostError,
     OSError,
 )
 
@@ -62,6 +64,7 @@ def exit_code(error: Exception) -> int:
         DashboardError,
         DtdlError,
         IngestError,
+        ModelError,
         QueriesError,
         ValidationError,
     )

@@ -65,6 +65,11 @@ def _length_of_time(text: str) -> str:
     return text
 
 
+def days(length_of_time: str) -> float:
+    """Return a length of time such as ``90d`` in days."""
+    return int(length_of_time[:-1]) * _HOURS[length_of_time[-1]] / 24
+
+
 def _hosts(text: str) -> str:
     for name in listed(text):
         if name != "*" and not _HOST.fullmatch(name):

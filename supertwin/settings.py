@@ -160,6 +160,18 @@ class Settings(BaseSettings):
         gt=0,
         description="Largest log of unsent points, in bytes; the oldest go first.",
     )
+    sample_max_cpu: float = Field(
+        default=10.0,
+        ge=0,
+        description="CPU in % of one core that a plan may add, by estimate, before "
+        "`supertwin sample add` asks.",
+    )
+    sample_max_bytes: int = Field(
+        default=1024 * 1024 * 1024,
+        ge=0,
+        description="Bytes a day on disk that a plan may add, by estimate, before "
+        "`supertwin sample add` asks.",
+    )
     min_free_bytes: int = Field(
         default=1024 * 1024 * 1024,
         ge=0,

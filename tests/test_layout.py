@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "dtdl": {"ontology", "queries"},
     "ingest": {"ontology", "shapes", "queries", "pmapi"},
     "sampler_bridge": {"ontology", "queries", "pmapi"},
+    "sampling_cost": {"ontology", "queries", "pmapi", "ingest", "sampler_bridge"},
     "api": {
         "ontology",
         "shapes",
@@ -35,6 +36,7 @@ MAY_IMPORT = {
         "dtdl",
         "ingest",
         "sampler_bridge",
+        "sampling_cost",
         "api",
     },
 }

@@ -25,11 +25,8 @@ from shapes.validate import Elsewhere, validate
 from shapes.wording import short
 
 
-def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
-    """Write a plan; the answer is what it samples.
-
-    Raises PlanRequestError where it cannot be; nothing is written then.
-    """
+def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
+    """Raise PlanRequestError for what can be told to be wrong without looking far."""
     check_request(request)
     check_host(request.host, twin, iris)
     if request.name in plan_names(request.host, twin):
@@ -37,6 +34,14 @@ def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
             f"{request.host} has a plan {request.name} already: give another name, or "
             "remove it first"
         )
+
+
+def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
+    """Write a plan; the answer is what it samples.
+
+    Raises PlanRequestError where it cannot be; nothing is written then.
+    """
+    check_new(request, twin, iris)
     metrics = sampled(request, iris.host(request.host), twin)
     triples = _described(request, metrics, iris)
     _check_shapes(request, triples, twin)

@@ -13,6 +13,7 @@ from tests.bench.fleet import (
 from tests.bench.queries import query_figures
 from tests.bench.remote import remote_figures
 from tests.bench.replacement import replacement_figures
+from tests.bench.sampling_cost import cost_figures
 from tests.bench.table import Figure, print_table
 from tests.bench.twin import big_host_figures, probe_figures
 from tests.stack import running_stack
@@ -34,6 +35,7 @@ def main() -> None:
         figures += dashboard_figures(stack)
         figures += fleet_figures(stack)
         figures += replacement_figures()
+    figures += cost_figures()
     print_table(figures)
 
 

@@ -1,0 +1,1 @@
+"""What sampling costs on a machine: measured, fitted, predicted for a plan."""

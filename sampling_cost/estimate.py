@@ -1,0 +1,98 @@
+"""What a load will cost, by a calibration."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sampling_cost.fit import Fit, Range
+from sampling_cost.load import BRIDGE, PMCD, STORE, Load
+from sampling_cost.model import Model
+
+DAY = 86_400
+_NOTHING = Range(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """CPU in % of one core, memory in bytes, disk in bytes a day, network in bytes a
+    second; each with its interval.
+
+    ``unmeasured`` are agents that no calibration knows: their CPU is left out.
+    ``beyond`` says how far, by part and term, more is asked for than was measured.
+    """
+
+    load: Load
+    cpu: dict[str, Range]
+    memory: dict[str, Range]
+    disk: Range
+    sent: float
+    unmeasured: tuple[str, ...]
+    beyond: dict[str, float]
+
+    @property
+    def cpu_total(self) -> Range:
+        """Of all parts; their errors are independent."""
+        return total(self.cpu.values())
+
+
+def total(ranges: Iterable[Range]) -> Range:
+    """A sum whose errors are independent."""
+    found = list(ranges)
+    value = sum(each.value for each in found)
+    below = sum((each.value - each.low) ** 2 for each in found) ** 0.5
+    above = sum((each.high - each.value) ** 2 for each in found) ** 0.5
+    return Range(value, max(value - below, 0.0), value + above)
+
+
+def estimate_added(model: Model, before: Load, after: Load) -> Estimate:
+    """What a plan adds to those that a host has.
+
+    What another plan fetches anyway costs nothing more; a series that a finer plan
+    takes over is not counted twice.
+    """
+    return _estimate(model, after.plus(before, -1), after, base=False)
+
+
+def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
+    """What a load costs with what the parts cost when nothing is sampled.
+
+    Of several hosts with one bridge and one store, the CPU of PMCD and agents is that
+    of a host on average.
+    """
+    return _estimate(model, load, load, base=True, hosts=hosts)
+
+
+def _estimate(
+    model: Model, load: Load, whole: Load, base: bool, hosts: int = 1
+) -> Estimate:
+    """Of a load; whether it was measured hangs on the whole that it is a part of."""
+    asked = {name for name, of in load.agents.items() if any(load.terms(name))}
+    there = [PMCD, *(name for name in model.agents if name in asked)]
+    times = dict.fromkeys(there, 1 / hosts) | {BRIDGE: 1.0, STORE: 1.0}
+    terms = {part: _scaled(load.terms(part), times[part]) for part in times}
+    return Estimate(
+        load,
+        {part: _of(model.cpu[part], of, base) for part, of in terms.items()},
+        {part: _of(model.rss[part], (load.series,), base) for part in (BRIDGE, STORE)},
+        model.disk.a_day(DAY * load.points, load.series),
+        model.disk.sent * load.points,
+        tuple(sorted(asked - {*there, *model.inside})),
+        _beyond(model, whole, times),
+    )
+
+
+def _scaled(terms: Sequence[float], times: float) -> list[float]:
+    return [times * term for term in terms]
+
+
+def _of(fit: Fit, terms: Sequence[float], base: bool) -> Range:
+    return fit.predict(terms, base) if base or any(terms) else _NOTHING
+
+
+def _beyond(model: Model, whole: Load, times: Mapping[str, float]) -> dict[str, float]:
+    """How many times what was measured is asked for, where that is more than 1.1."""
+    factors = {
+        part: model.cpu[part].beyond(_scaled(whole.terms(part), times[part]))
+        for part in times
+    }
+    factors["series"] = model.rss[STORE].beyond((float(whole.series),))
+    return {name: factor for name, factor in factors.items() if factor > 1.1}

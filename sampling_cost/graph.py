@@ -1,0 +1,105 @@
+"""What the plans in the graph ask for, and what one more would."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ingest.plans.instances import Sampled
+from ingest.plans.request import PlanRequest
+from ontology.iris import series_name
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from sampler_bridge.plan import make_plan
+from sampling_cost.load import UNKNOWN_AGENT, Load, Size, load_of
+
+# Values now, by metric; what is not known is left out.
+Count = Callable[[Sequence[str]], Mapping[str, int]]
+Row = dict[str, Any]
+
+
+def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
+    """A count where no PMCD can be asked."""
+    return {}
+
+
+def loads(
+    twin: Endpoint, host: str | None = None, count: Count = nobody_counts
+) -> dict[str, Load]:
+    """What the plans of each host ask for, or of one; hosts without plans have none.
+
+    ``count`` is asked for what the graph does not know: instances that come and go.
+    """
+    bound = {} if host is None else {"host": host}
+    plans = _by_host(rows(twin, "telemetry/sampling", bound))
+    sizes = _by_host(rows(twin, "telemetry/sizes", bound))
+    return {
+        name: load_of(make_plan(of), _sizes(sizes[name], count))
+        for name, of in plans.items()
+    }
+
+
+def loads_with(
+    twin: Endpoint, request: PlanRequest, metrics: Sequence[Sampled], count: Count
+) -> tuple[Load, Load]:
+    """What the plans of a host ask for, without a plan and with it."""
+    bound = {"host": request.host}
+    plans = rows(twin, "telemetry/sampling", bound)
+    known = rows(twin, "telemetry/sizes", bound)
+    sizes = _sizes([*known, *_asked(twin, request.host, metrics)], count)
+    both = make_plan([*plans, *_wished(request, metrics)])
+    return load_of(make_plan(plans), sizes), load_of(both, sizes)
+
+
+def rows(twin: Endpoint, name: str, values: Mapping[str, str]) -> list[Row]:
+    """The answer of a saved query, a row by its columns."""
+    answer = twin.select(saved_query(name).bind(values))
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
+
+
+def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = defaultdict(list)
+    for row in found:
+        grouped[row["host"]].append(row)
+    return grouped
+
+
+def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
+    """A plan that is asked for, as the bridge would read it."""
+    period = f"{request.period_ms / 1000:.3f}"
+    return [
+        {
+            "samplerName": metric.name,
+            "dbName": series_name(metric.name),
+            "period": period,
+            "some": instance is not None,
+            "instname": instance,
+        }
+        for metric in metrics
+        for instance in metric.instances or (None,)
+    ]
+
+
+def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
+    """The sizes of metrics that no plan may have yet, as telemetry/sizes has them."""
+    found = []
+    for metric in metrics:
+        bound = {"host": host, "metric": metric.name}
+        of = rows(twin, "telemetry/instances", bound)
+        named = {row["instname"] for row in of if row["instname"] is not None}
+        values = len(named) if of[0]["domain"] else 1
+        found.append({**of[0], "metric": metric.name, "values": values})
+    return found
+
+
+def _sizes(found: Iterable[Row], count: Count) -> dict[str, Size]:
+    """Sizes by metric; of instances that come and go, what is counted now."""
+    stored: dict[str, Size] = {}
+    agents: dict[str, str] = {}
+    for row in found:
+        agent = row["agent"] or UNKNOWN_AGENT
+        if row["resolvedAtFetch"]:
+            agents[row["metric"]] = agent
+        else:
+            stored[row["metric"]] = Size(agent, int(row["values"]))
+    counted = count(sorted(agents)) if agents else {}
+    return stored | {name: Size(agents[name], n) for name, n in counted.items()}

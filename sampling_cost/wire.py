@@ -1,0 +1,44 @@
+"""Bytes between PMCD and the bridge, by PCP's own protocol.
+
+A fetch is one question and one answer. All values are counted as 64-bit ones, which
+most are; one of 32 bits is 12 bytes shorter.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
+_QUESTION, _ANSWER = 28, 32
+_ASKED, _METRIC, _VALUE, _WIDE = 4, 12, 8, 12
+# What ssh puts around a message (length, padding, tag, channel), what TCP and IP do.
+_SSH, _TCP, _SEGMENT = 40, 52, 1448
+
+
+class Fetch(NamedTuple):
+    """Bytes of one question and its answer."""
+
+    question: int
+    answer: int
+
+    @classmethod
+    def of(cls, values: Iterable[int]) -> Self:
+        """Of metrics by how many values each has."""
+        counts = list(values)
+        return cls(
+            _QUESTION + _ASKED * len(counts),
+            _ANSWER + _METRIC * len(counts) + (_VALUE + _WIDE) * sum(counts),
+        )
+
+    @property
+    def bare(self) -> int:
+        """As PCP writes them."""
+        return self.question + self.answer
+
+    @property
+    def secured(self) -> int:
+        """Through ssh, with the headers of TCP and IP."""
+        return sum(map(_secured, self))
+
+
+def _secured(message: int) -> int:
+    inner = message + _SSH
+    return inner + _TCP * -(-inner // _SEGMENT)

@@ -1,0 +1,133 @@
+"""Calibrating on real servers, and an estimate against what a bridge then writes."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sampling_cost.model import Model, load_model
+from sampling_cost.runs import Asking, Run
+from supertwin.calibration import calibrate
+from supertwin.cli import main
+from supertwin.settings import Settings
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics
+
+CPUS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys")
+RSS = "proc.psinfo.rss"
+FEW = [
+    Run("idle", ()),
+    Run("few", (Asking(CPUS, 200),)),
+    Run("more", (Asking(CPUS, 20), Asking((RSS,), 200))),
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def model(home: Path) -> Model:
+    """Few runs, so that the test is quick: their errors are large."""
+    settings = Settings(home=home, host="here")
+    return calibrate(settings, print, lambda _sizes, _process: FEW)
+
+
+def test_what_was_measured_is_kept(model: Model, home: Path) -> None:
+    kept = load_model(home / "cost.json")
+    assert kept is not None
+    assert kept.runs == model.runs
+    assert [run.title for run in kept.runs] == [run.title for run in FEW]
+    assert kept.host == "here"
+    assert {"supertwin", "kernel"} <= kept.versions.keys()
+    assert [*home.iterdir()] == [home / "cost.json"]
+
+
+def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
+    idle, few, more = model.runs
+    for part in ("pmcd", "linux", "proc", "bridge", "store"):
+        assert idle.cpu[part] < more.cpu[part], part
+    assert few.load.fetches == pytest.approx(5)
+    assert more.load.fetches == pytest.approx(55)
+    assert more.load.series > few.load.series > idle.load.series == 0
+    for run in model.runs:
+        assert all(size > 1_000_000 for size in run.rss.values())
+        assert run.others >= 0
+
+
+def test_bytes_are_of_real_points(model: Model) -> None:
+    """Coarse truths: no point takes more than it would without compression."""
+    a_day = model.disk.a_day(86_400 * 100, 100)
+    assert 0 < a_day.value / (86_400 * 100) < 16
+    assert 20 < model.disk.sent < 300
+    assert 10 < model.disk.labels < 5000
+
+
+@pytest.fixture(scope="module")
+def servers(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Fuseki, Pmcd, VictoriaMetrics]]:
+    folder = tmp_path_factory.mktemp("servers")
+    with (
+        Fuseki(folder / "fuseki") as fuseki,
+        Pmcd(folder / "pmcd", sample=True) as pmcd,
+        VictoriaMetrics(folder / "store") as store,
+    ):
+        yield fuseki, pmcd, store
+
+
+def test_an_estimate_is_what_the_bridge_then_writes(
+    model: Model,
+    home: Path,
+    servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
+    tmp_path: Path,
+) -> None:
+    fuseki, pmcd, store = servers
+    settings = {
+        "HOME": str(home),
+        "HOST": "here",
+        "BASE": "http://localhost:8000",
+        "FUSEKI_URL": fuseki.address,
+        "FUSEKI_USER": fuseki.account[0],
+        "FUSEKI_PASSWORD": fuseki.account[1],
+        "PMCD": pmcd.address,
+        "SAMPLE_MAX_CPU": "1000",
+    }
+    runner = CliRunner(env={f"SUPERTWIN_{k}": v for k, v in settings.items()})
+
+    def call(*words: str) -> str:
+        done = runner.invoke(main, words)
+        assert done.exit_code == 0, done.output
+        return str(done.stdout)
+
+    call("ingest")
+    estimate = json.loads(
+        call("sample", "estimate", *CPUS, "--period", "0.2s", "--json")
+    )
+    assert estimate["not_counted"] == []
+    cpu = estimate["cpu_percent_of_a_core"]
+    assert {"total", "pmcd", "bridge", "store"} <= cpu.keys()
+    # Processes are counted now, by the PMCD that the twin is sampled from.
+    of_processes = json.loads(
+        call("sample", "estimate", RSS, "--period", "1s", "--json")
+    )
+    assert of_processes["series"] > 10
+    assert of_processes["not_counted"] == []
+    call("sample", "add", *CPUS, "--period", "0.2s")
+    whole = json.loads(call("sample", "estimate", "--fleet", "--json"))
+    process = BridgeProcess(tmp_path / "out", pmcd.address, store.url)
+    process.options |= {"fuseki": fuseki.url, "host": "here"}
+    with process:
+        process.wait_for(lambda status: status["expected"] > 4 * whole["series"])
+        assert process.end() == 0
+    status, values = process.status(), store.values()
+    assert closes(status)
+    # A second has each tick that was not late: the fullest is what was foretold, less
+    # what the bridge says is missing.
+    seconds = Counter(ms // 1000 for points in values.values() for ms in points)
+    fullest, foretold = max(seconds.values()), round(whole["points_per_second"])
+    assert fullest <= foretold <= fullest + sum(status["missing"].values())
