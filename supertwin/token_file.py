@@ -81,8 +81,9 @@ def _entries(text: bytes) -> list[dict[str, Any]] | None:
         entries = document["tokens"] if document["version"] == _VERSION else None
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    well = isinstance(entries, list) and all(map(_is_entry, entries))
-    return entries if well and _is_distinct(entries) else None
+    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+        return None
+    return entries if _is_distinct(entries) else None
 
 
 def _is_entry(entry: Any) -> bool:

@@ -50,9 +50,8 @@ class Gate:
         Revocation and expiry count from the next request on.
         """
         sent = credentials(request, self.cookie)
-        if sent.kept_by_browsers and is_foreign(
-            request, self._settings, must_say=sent.scheme == "session"
-        ):
+        # What is only read, a page of another origin cannot see (api.access.cors).
+        if role is not Role.READER and self._is_borrowed(request, sent):
             raise refusals.foreign()
         caller = await self._caller(sent, role)
         if not caller.role.includes(role):
@@ -113,6 +112,12 @@ class Gate:
         if self._known.find(token.id) != token:
             return _UNKNOWN
         return token.refusal(self._known.now())
+
+    def _is_borrowed(self, request: Request, sent: Credentials) -> bool:
+        """Whether a page of another origin has a browser use what the browser keeps."""
+        return sent.kept_by_browsers and is_foreign(
+            request, self._settings, must_say=sent.scheme == "session"
+        )
 
     def _is_account(self, sent: Credentials) -> bool:
         if self._account is None:
