@@ -90,17 +90,19 @@ def closed(
 ) -> Iterator[Closed]:
     """An API that is read with a token only, even on loopback."""
     home = tmp_path_factory.mktemp("closed")
-    with Api(
-        home / "api",
-        base=base,
-        host="n1",
-        home=str(home),
-        read_access="token",
-        fuseki_url=fuseki,
-        store_read_url=store,
-    ) as server:
-        with httpx.Client(timeout=20, trust_env=False) as client:
-            yield Closed(server.url, home, client)
+    with (
+        Api(
+            home / "api",
+            base=base,
+            host="n1",
+            home=str(home),
+            read_access="token",
+            fuseki_url=fuseki,
+            store_read_url=store,
+        ) as server,
+        httpx.Client(timeout=20, trust_env=False) as client,
+    ):
+        yield Closed(server.url, home, client)
 
 
 @pytest.fixture(scope="session")
