@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
 _OPERATOR = requires(Role.OPERATOR)
-# Each may have to wait for a command that writes the host.
-_AT_ONCE = asyncio.Semaphore(4)
+# Names are free until they are taken; other processes are kept out by a file's lock,
+# which there is none of where the state is read-only.
+_ONE_AT_A_TIME = asyncio.Lock()
 
 
 class NewPlan(BaseModel):
@@ -148,7 +149,7 @@ def _read(body: bytes) -> NewPlan:
 async def _write(work: Callable[[], T]) -> T:
     """Do it in a thread to its end, whether or not the client waits for it."""
     try:
-        async with _AT_ONCE:
+        async with _ONE_AT_A_TIME:
             return await to_thread.run_sync(work)
     except (PlanRequestError, ParameterError, MendableError) as error:
         raise _refused(str(error)) from None

@@ -36,7 +36,8 @@ _HEADERS = {
     ),
     "Vary": "Accept",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Nothing to others; a form of ours without it would be of no origin.
+    "Referrer-Policy": "same-origin",
 }
 _NAVIGATION = (
     ("/", "Hosts"),
