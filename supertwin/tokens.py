@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.exceptions import VerifyMismatchError
 
 from supertwin.errors import MendableError
 from supertwin.lock import turn
@@ -90,10 +90,13 @@ def parse_token(text: str) -> Presented | None:
 
 
 def proves(token: Token | None, secret: str) -> bool:
-    """Whether a secret is that of a token; as slow where there is no such token."""
+    """Whether a secret is that of a token; as slow where there is no such token.
+
+    Raises Argon2Error where that could not be found out, as without memory.
+    """
     try:
         return _HASHER.verify(token.hash if token else _NOBODY, secret) and bool(token)
-    except (VerificationError, InvalidHashError):
+    except VerifyMismatchError:
         return False
 
 

@@ -2,7 +2,7 @@
 
 from fastapi import Request
 from starlette._utils import get_route_path
-from starlette.datastructures import Headers
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.access.gate import Caller, Gate
@@ -52,8 +52,10 @@ class Reading:
         async def send_while_admitted(message: Message) -> None:
             nonlocal streams
             if message["type"] == "http.response.start":
-                kind = Headers(scope=message).get("content-type", "")
-                streams = kind.startswith(_STREAM)
+                headers = MutableHeaders(scope=message)
+                streams = headers.get("content-type", "").startswith(_STREAM)
+                # What a cookie opened is not for a proxy to keep for others.
+                headers.setdefault("Cache-Control", "private")
             elif streams and not self._gate.still_admits(caller):
                 raise _NoLongerError
             await send(message)

@@ -1,5 +1,6 @@
 """Reading with a token: who is let in, and who is no more."""
 
+import asyncio
 import os
 import socket
 import statistics
@@ -12,7 +13,18 @@ from urllib.parse import urlsplit
 import pytest
 
 from api.access.known_tokens import KnownTokens
-from supertwin.tokens import Role, add_token, all_tokens, file_of, last_used, proves
+from api.access.proofs import Proofs
+from api.problems import ApiError
+from supertwin.tokens import (
+    Presented,
+    Role,
+    add_token,
+    all_tokens,
+    file_of,
+    last_used,
+    parse_token,
+    proves,
+)
 from tests.api.servers import Closed, bearer
 
 UNKNOWN = f"supertwin_{'0' * 12}_{'0' * 64}"
@@ -199,6 +211,30 @@ def test_when_it_was_last_used_is_known(closed: Closed, token: str) -> None:
     closed.get("/queries", token)
     used = last_used(closed.home, found)
     assert used and used > time.time() - 60
+
+
+def test_who_was_right_before_stays_in_while_its_id_is_guessed_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.access.proofs._KEPT_S", 0.0)
+    good = parse_token(add_token(tmp_path, "known", Role.READER, None))
+    (token,) = all_tokens(tmp_path)
+    assert good
+
+    async def guess() -> None:
+        proofs = Proofs(tmp_path)
+        assert await proofs.proved(good, token)
+        with pytest.raises(ApiError, match="try again in 1 s"):
+            for number in range(100):
+                wrong = Presented(good.id, f"{number:064}")
+                assert not await proofs.proved(wrong, token)
+        assert await proofs.proved(good, token)
+
+    asyncio.run(guess())
+
+
+def test_what_a_cookie_opens_is_kept_by_no_proxy(closed: Closed, token: str) -> None:
+    assert closed.get("/queries", token).headers["cache-control"] == "private"
 
 
 def test_many_with_one_new_token_are_no_flood(closed: Closed, token: str) -> None:
