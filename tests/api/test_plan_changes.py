@@ -1,5 +1,6 @@
 """Plans added and removed over HTTP, by whoever has a token of an operator."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from sampler_bridge.nudge import Nudges
 from supertwin.tokens import Role, add_token
 from tests.api.servers import Closed, bearer
 
@@ -67,6 +69,18 @@ def test_a_plan_comes_and_goes(opened: Closed, operator: str) -> None:
 def test_without_a_name_it_gets_one(opened: Closed, operator: str) -> None:
     made = [add(opened, **bearer(operator)).json()["plan"] for _ in range(2)]
     assert made == ["plan-1", "plan-2"]
+
+
+def test_a_bridge_that_runs_is_told(opened: Closed, operator: str) -> None:
+    nudges = Nudges(opened.home / "bridge")
+    try:
+        answer = add(opened, PLAN | {"plan": "told"}, **bearer(operator))
+        assert answer.json()["noticed"] is True
+        began = time.monotonic()
+        nudges.wait(60)
+        assert time.monotonic() - began < 30
+    finally:
+        nudges.close()
 
 
 def test_many_at_once_are_all_kept(opened: Closed, operator: str) -> None:
