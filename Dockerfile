@@ -20,7 +20,7 @@ RUN apt-get update \
         default-jre-headless hwloc-nox libpcp3 libpfm4 lshw python3 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin supertwin \
-    && for name in fuseki store bridge topology dashboards; do \
+    && for name in fuseki store bridge topology dashboards access; do \
         install -d -o supertwin -g supertwin "/var/lib/supertwin/$name"; \
     done
 COPY --from=victoria-metrics /victoria-metrics-prod /usr/local/bin/victoria-metrics

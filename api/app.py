@@ -5,15 +5,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Security
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import exports, health, problems, saved_queries, sparql, telemetry, twin, why
+from api.access import login
 from api.access.cors import Cors
 from api.access.headers import Headers
 from api.access.hosts import Hosts
-from api.access.login import Login
 from api.access.prefix import Prefix
+from api.access.reading import Reading
+from api.access.roles import SCHEME
 from api.dashboards import live
 from api.dashboards import routes as dashboards
 from api.dashboards import series as panel_series
@@ -21,6 +23,7 @@ from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.history import routes as history
+from api.plans import changes as plan_changes
 from api.plans import routes as plans
 from api.processes import routes as processes
 from api.processes.watch import follow
@@ -31,17 +34,20 @@ from api.web import assets, editor, index
 from api.web.problem_page import draw_problem
 from ontology.load import context, ontology_graph
 from queries.catalogue import load_catalogue
-from supertwin.accounts import reader_account
 from supertwin.settings import Settings
 
 _DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
 of every component, and the IRIs of all of them, down to the last value of a series.
+
+What changes something takes a token (`supertwin token add`), and so does reading where
+`SUPERTWIN_READ_ACCESS` says so.
 
 Errors are RFC 9457 problem documents (`application/problem+json`)."""
 
 _PARTS = (
     assets,
     index,
+    login,
     sparql,
     saved_queries,
     telemetry,
@@ -56,6 +62,7 @@ _PARTS = (
     processes,
     twin,
     plans,
+    plan_changes,
     why,
     health,
     dashboards,
@@ -88,6 +95,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[] if settings.reads_are_open else [Security(SCHEME)],
         responses={"4XX": problems.RESPONSE, "5XX": problems.RESPONSE},
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
@@ -97,7 +105,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(part.router)
     # The last one added is the first to see a request.
     app.add_middleware(HeadAsGet)
-    app.add_middleware(Login, account=reader_account(settings))
+    app.add_middleware(Reading, gate=services.gate)
     app.add_middleware(Cors, origins=settings.origins)
     app.add_middleware(Hosts, settings=settings)
     app.add_middleware(Headers)

@@ -162,7 +162,7 @@ async def _http_exception(request: Request, error: Exception) -> Response:
 
 def _allowed(request: Request) -> list[str]:
     """The methods that this path takes: the router names those of one route only."""
-    taken = [m for m in ("GET", "POST") if _takes(request, m)]
+    taken = [m for m in ("GET", "POST", "DELETE") if _takes(request, m)]
     return ["HEAD", *taken] if "GET" in taken else taken
 
 

@@ -8,6 +8,7 @@ import httpx
 from fastapi import Depends, Request
 
 from api import fuseki
+from api.access.gate import Gate
 from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import Reader
 from api.dashboards.specs import Specs
@@ -32,6 +33,7 @@ class Services:
     """
 
     settings: Settings
+    gate: Gate
     iris: Iris
     sparql: GraphStore
     graph: GraphStore
@@ -63,6 +65,7 @@ def make_services(settings: Settings) -> Services:
     reader, specs = Reader(store, settings.query_timeout), Specs(graph, iris, settings)
     return Services(
         settings=settings,
+        gate=Gate(settings),
         iris=iris,
         sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
         graph=graph,

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.body import read_body, too_large
 from api.connection import while_connected
 from api.lexer import read_form
 from api.problems import ApiError, BadQueryError
@@ -142,24 +143,15 @@ async def _read_body(request: Request) -> Asked:
             f"{sent[:100]!r} sent; send {formats.QUERY} or {_FORM}",
             headers={"Accept-Post": f"{formats.QUERY}, {_FORM}"},
         )
-    body = await _read_bounded(request)
+    body = await read_body(request, MAX_QUERY_BYTES, "query")
     if media_type == _FORM:
         return _read_parameters(body)
     return Asked(_decoded(body), _graphs(read_pairs(request.scope["query_string"])))
 
 
-async def _read_bounded(request: Request) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_QUERY_BYTES:
-            raise _too_large()
-    return bytes(body)
-
-
 def _read_parameters(text: bytes) -> Asked:
     if len(text) > MAX_QUERY_BYTES:
-        raise _too_large()
+        raise too_large(MAX_QUERY_BYTES, "query")
     pairs = read_pairs(text)
     queries = [value for name, value in pairs if name == "query"]
     if any(name in ("update", "using-graph-uri") for name, _ in pairs):
@@ -205,8 +197,3 @@ def _not_utf8() -> BadQueryError:
 def _update() -> BadQueryError:
     detail = "only queries are run here; `supertwin ingest` changes the twin"
     return BadQueryError("update-refused", "Updates are not taken here", detail)
-
-
-def _too_large() -> ApiError:
-    detail = f"a query may have {MAX_QUERY_BYTES} bytes; send a shorter one"
-    return ApiError(413, "query-too-large", "The query is too large", detail)

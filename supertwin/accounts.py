@@ -71,9 +71,16 @@ def write_secret(path: Path, text: str) -> None:
     """Replace a file that nobody else may read, whole."""
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.unlink(missing_ok=True)
-    new.touch(mode=0o600, exist_ok=False)
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
+    try:
+        new.touch(mode=0o600, exist_ok=False)
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            # What was taken back must not come back with the power.
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _given(settings: Settings, service: str) -> str:

@@ -46,6 +46,7 @@ _LATER = {
     "perfevent": "supertwin.cli_perfevent:perfevent_command",
     "remove": "supertwin.cli_fleet:remove_command",
     "sample": "supertwin.cli_sample:sample_group",
+    "token": "supertwin.cli_token:token_group",
     "compact": "supertwin.cli_services:compact_command",
     "why": "supertwin.cli_why:why_command",
 }

@@ -49,7 +49,7 @@ def usage_line(error: click.ClickException) -> str:
     """Return what is wrong with a command, and which help tells more."""
     where = getattr(error, "ctx", None)
     command = where.command_path if where else "supertwin"
-    return f"{error.format_message()} (see `{command} --help`)"
+    return f"{' '.join(error.format_message().split())} (see `{command} --help`)"
 
 
 def exit_code(error: Exception) -> int:

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Field
 
-_LENGTH_OF_TIME = re.compile(r"([0-9]+)([hdwy])")
+_LENGTH_OF_TIME = re.compile(r"([0-9]{1,9})([hdwy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
@@ -19,6 +19,12 @@ _URL = re.compile(r"https?://[^\s<>\"{}|\\^`?#/][^\s<>\"{}|\\^`?#]*")
 def listed(text: str) -> tuple[str, ...]:
     """Return the words of a list separated by commas."""
     return tuple(word.strip().lower() for word in text.split(",") if word.strip())
+
+
+def hours_of(text: str) -> int | None:
+    """Return the hours of a text such as ``12h`` or ``90d``; None where it is none."""
+    match = _LENGTH_OF_TIME.fullmatch(text)
+    return int(match[1]) * _HOURS[match[2]] if match else None
 
 
 def without_account(service: str, name: str, url: str) -> dict[str, str]:
@@ -59,8 +65,7 @@ def _url(url: str) -> str:
 
 
 def _length_of_time(text: str) -> str:
-    match = _LENGTH_OF_TIME.fullmatch(text)
-    if not match or int(match[1]) * _HOURS[match[2]] < 24:
+    if (hours_of(text) or 0) < 24:
         raise ValueError("not a length of time such as 90d, 12w or 1y (24h or more)")
     return text
 

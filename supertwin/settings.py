@@ -1,8 +1,10 @@
 """Every setting of SuperTwin: environment variables ``SUPERTWIN_*``."""
 
 import socket
+from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -62,21 +64,28 @@ class Settings(BaseSettings):
         "address is where `bind` is not loopback; `*` is every name.",
     )
     reader_user: User = Field(
-        default="reader", description="The account that may read the API."
+        default="reader",
+        description="An account that may read the API, for containers, which are "
+        "handed a password more easily than a token.",
     )
     reader_password: SecretStr = Field(
         default=SecretStr(""),
-        description="Its password; empty: the API asks for none. `/health` and "
-        "`/context.jsonld` stay open.",
+        description="Its password; empty: there is no such account.",
     )
     reader_password_file: Path | None = Field(
         default=None, description="A file that holds the password instead."
+    )
+    read_access: Literal["auto", "open", "token"] = Field(
+        default="auto",
+        description="Who may read the API: `open` everybody who reaches it, `token` "
+        "whoever has a token (`supertwin token add`) or the reader's account; `auto` "
+        "is `open` on loopback while `reader_password` is empty, else `token`.",
     )
     cors_origins: Origins = Field(
         default="",
         description="Origins whose pages may ask `/sparql`, such as "
         "`http://localhost:3000`, separated by commas. `*`, every origin, needs "
-        "`reader_password`.",
+        "`reader_password`, or `read_access` to be `token`.",
     )
     ssh_config: Path | None = Field(
         default=None,
@@ -191,15 +200,33 @@ class Settings(BaseSettings):
             ).items()
         }
 
+    @field_validator("read_access")
+    @classmethod
+    def _is_open_or_not(cls, access: str, info: ValidationInfo) -> str:
+        if access == "open" and _has_reader(info.data):
+            raise ValueError(
+                "everybody could read, the reader's account or not: leave "
+                "SUPERTWIN_READER_PASSWORD out, or this"
+            )
+        return access
+
     @field_validator("cors_origins")
     @classmethod
     def _asks_for_an_account(cls, origins: str, info: ValidationInfo) -> str:
-        reader = (info.data.get(f"reader_password{end}") for end in ("", "_file"))
-        if "*" in listed(origins) and not any(reader):
+        closed = info.data.get("read_access") == "token"
+        if "*" in listed(origins) and not (closed or _has_reader(info.data)):
             raise ValueError(
-                "every web site could read the twin: set SUPERTWIN_READER_PASSWORD too"
+                "every web site could read the twin: set SUPERTWIN_READER_PASSWORD or "
+                "SUPERTWIN_READ_ACCESS=token too"
             )
         return origins
+
+    @property
+    def reads_are_open(self) -> bool:
+        """Whether everybody who reaches the API may read it."""
+        if self.read_access == "auto":
+            return ip_address(self.bind).is_loopback and not _has_reader(vars(self))
+        return self.read_access == "open"
 
     @property
     def api(self) -> str:
@@ -251,6 +278,13 @@ class Settings(BaseSettings):
             for name, value in values.items()
             if not isinstance(getattr(self, name), SecretStr)
         }
+
+
+def _has_reader(values: Mapping[str, Any]) -> bool:
+    password = values.get("reader_password")
+    return bool(password and password.get_secret_value()) or bool(
+        values.get("reader_password_file")
+    )
 
 
 def _variable(name: str) -> str:

@@ -38,7 +38,14 @@ def up_lines(settings: Settings, twin: "Twin") -> list[str]:
         f"VictoriaMetrics  {settings.store_read}",
         "Which caches does each thread use? Try:",
         f"  {_curl(settings)}",
+        *_ways_in(settings),
     ]
+
+
+def _ways_in(settings: Settings) -> list[str]:
+    if settings.reads_are_open:
+        return []
+    return ["Reading takes a token: `supertwin token add NAME --role reader`"]
 
 
 def _curl(settings: Settings) -> str:

@@ -1,59 +1,119 @@
-"""The read-only account: with one set, almost everything asks for it.
+"""``/login`` and ``/logout``: a browser shows its token once, and gets a cookie."""
 
-The API never writes, so whoever reads it can do no more than that.
-"""
+from urllib.parse import quote, urlencode
 
-import binascii
-from base64 import b64decode
-from secrets import compare_digest
-
-from fastapi import Request
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 from starlette._utils import get_route_path
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.problems import ApiError, answer
+from api import formats
+from api.access import refusals
+from api.access.credentials import is_foreign
+from api.access.sessions import LASTS_S
+from api.body import read_body
+from api.negotiation import choose
+from api.problems import MEDIA_TYPE, ApiError
+from api.services import Services, Use
+from api.sparql import read_pairs
+from api.web import pages
 
-# For health checks and readers of JSON-LD, which have no account: neither tells of
-# the twin.
-_OPEN = ("/health", "/context.jsonld")
+router = APIRouter(include_in_schema=False)
 
-
-class Login:
-    """Lets nobody in without the account; without an account, everybody."""
-
-    def __init__(self, app: ASGIApp, account: tuple[str, str] | None) -> None:
-        self._app = app
-        self._wanted = ":".join(account).encode() if account else None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._may(Request(scope)):
-            await answer(Request(scope), _login())(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _may(self, request: Request) -> bool:
-        if self._wanted is None or get_route_path(request.scope) in _OPEN:
-            return True
-        return compare_digest(_sent(request), self._wanted)
+PATH = "/login"
+_MOST_BYTES = 8192
+_OFFERS = (MEDIA_TYPE, formats.JSON, formats.HTML)
 
 
-def _sent(request: Request) -> bytes:
-    """User and password as they were sent; nothing where they cannot be read."""
-    scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "basic":
-        return b""
+@router.get(PATH, response_class=Response)
+async def ask(request: Request, services: Use, next: str = "/") -> Response:  # noqa: A002
+    """The page that asks for a token."""
+    return _page(request, services, _within(next))
+
+
+@router.post(PATH, response_class=Response)
+async def login(request: Request, services: Use) -> Response:
+    """Take a token and begin a session; what is wrong with it, the page says."""
+    settings, gate = services.settings, services.gate
+    if is_foreign(request, settings, must_say=False):
+        raise refusals.foreign()
+    sent = dict(read_pairs(await read_body(request, _MOST_BYTES, "form")))
+    goal = _within(sent.get("next", "/"))
     try:
-        return b64decode(text.strip(), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _login() -> ApiError:
-    return ApiError(
-        401,
-        "login",
-        "An account is needed",
-        "send the user and the password that SUPERTWIN_READER_USER and "
-        "SUPERTWIN_READER_PASSWORD set, by HTTP's Basic scheme",
-        headers={"WWW-Authenticate": 'Basic realm="SuperTwin", charset="UTF-8"'},
+        caller = await gate.admit_token(sent.get("token", "").strip())
+    except ApiError as error:
+        return _page(request, services, goal, error)
+    assert caller.token  # noqa: S101 (a text is never the account)
+    answer = _to(request, goal)
+    answer.set_cookie(
+        gate.cookie,
+        gate.sessions.begin(caller.token),
+        max_age=LASTS_S,
+        path=_root(request) or "/",
+        # What the browser calls the API by; a proxy may stand between.
+        secure=request.headers.get("origin", "").startswith("https:"),
+        httponly=True,
+        samesite="strict",
     )
+    return answer
+
+
+@router.post("/logout", response_class=Response)
+async def logout(request: Request, services: Use) -> Response:
+    """End the session, here and in the browser."""
+    if is_foreign(request, services.settings, must_say=True):
+        raise refusals.foreign()
+    services.gate.sessions.end(request.cookies.get(services.gate.cookie, ""))
+    answer = _to(request, PATH)
+    answer.delete_cookie(
+        services.gate.cookie,
+        path=_root(request) or "/",
+        httponly=True,
+        samesite="strict",
+    )
+    return answer
+
+
+def login_page(request: Request, error: ApiError) -> Response | None:
+    """The way to log in, for a person at a browser who is nobody yet; else None.
+
+    Where there is an account, the browser asks for it by itself.
+    """
+    services: Services = request.app.state.services
+    chosen = choose(request.headers.getlist("accept"), _OFFERS)
+    is_page = request.method == "GET" and chosen == formats.HTML
+    if error.status != 401 or not is_page or refusals.has_account(services.settings):
+        return None
+    path = quote(get_route_path(request.scope)) or "/"
+    query = f"?{request.url.query}" if request.url.query else ""
+    return _to(request, f"{PATH}?{urlencode({'next': path + query})}")
+
+
+def _page(
+    request: Request, services: Services, goal: str, error: ApiError | None = None
+) -> Response:
+    return pages.page(
+        "login.html",
+        request,
+        services.settings.base,
+        status=error.status if error else 200,
+        headers={**((error and error.headers) or {}), "Cache-Control": "no-store"},
+        title="Log in",
+        goal=goal,
+        problem=error.detail if error else "",
+    )
+
+
+def _to(request: Request, path: str) -> RedirectResponse:
+    headers = {"Cache-Control": "no-store"}
+    return RedirectResponse(_root(request) + path, status_code=303, headers=headers)
+
+
+def _root(request: Request) -> str:
+    root: str = request.scope.get("root_path", "")
+    return root.rstrip("/")
+
+
+def _within(goal: str) -> str:
+    """A path of ours: nobody is led elsewhere by a link to the login."""
+    plain = goal.isascii() and goal.isprintable() and "\\" not in goal
+    return goal if plain and goal.startswith("/") and goal[1:2] != "/" else "/"

@@ -1,4 +1,4 @@
-"""``/plans``: the sampling plans of one host, or of all. The API only reads them."""
+"""``/plans``: the sampling plans of one host, or of all; adding and removing them."""
 
 from typing import Annotated, Any
 
@@ -37,11 +37,12 @@ async def plans(
 ) -> Response:
     """Each plan by name: period in seconds, metrics, and of which instances.
 
-    `instances` is null where all are sampled. `supertwin sample` changes them.
+    `instances` is null where all are sampled. POST and DELETE, like
+    `supertwin sample`, change them.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
-    found = await while_connected(request, _plans(services, host))
+    found = await while_connected(request, find_plans(services, host))
     if media_type == formats.HTML:
         return pages.page(
             "plans.html",
@@ -53,9 +54,10 @@ async def plans(
     return response(orjson.dumps(found), formats.JSON)
 
 
-async def _plans(services: Services, host: str) -> list[dict[str, Any]]:
+async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:
+    """The plans of a host, or of all; raises NotFoundError."""
     if host:
-        await _check_known(services, host)
+        await check_known(services, host)
     text = saved_query("telemetry/plans").bind({"host": host or None})
     rows = read_rows(await services.graph.query(text, JSON_RESULTS))
     return [
@@ -64,7 +66,8 @@ async def _plans(services: Services, host: str) -> list[dict[str, Any]]:
     ]
 
 
-async def _check_known(services: Services, host: str) -> None:
+async def check_known(services: Services, host: str) -> None:
+    """Raise NotFoundError for a host that has no twin."""
     known = await nodes.hosts(services.graph)
     try:
         node = services.iris.host(host)

@@ -36,7 +36,8 @@ _HEADERS = {
     ),
     "Vary": "Accept",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Nothing to others; a form of ours without it would be of no origin.
+    "Referrer-Policy": "same-origin",
 }
 _NAVIGATION = (
     ("/", "Hosts"),
@@ -154,7 +155,10 @@ def _navigation(request: Request, root: str) -> dict[str, Any]:
     """The links on top of every page, and which of them this page is below."""
     path = request.url.path.removeprefix(root)
     below = (link for link, _ in _NAVIGATION[1:] if f"{path}/".startswith(f"{link}/"))
-    return {"navigation": _NAVIGATION, "here": next(below, "/")}
+    gate = request.app.state.services.gate
+    session = gate.sessions.find(request.cookies.get(gate.cookie, ""))
+    here = next(below, "/")
+    return {"navigation": _NAVIGATION, "here": here, "session": session is not None}
 
 
 def triples(node: Node, links: Links) -> dict[str, Any]:

@@ -1,8 +1,13 @@
 """The API as a process."""
 
 import sys
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
+
+from supertwin.tokens import Role, TokenError, add_token, revoke_token
 from tests.servers import LOOPBACK, ROOT, Server, answers, free_port
 
 
@@ -20,3 +25,32 @@ class Api(Server):
         command = [sys.executable, "-W", "error", "-m", "api"]
         self.launch(command, cwd=ROOT, **self.env)
         self.ready(lambda: answers(f"{self.url}/context.jsonld"), 30.0)
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that shows a token."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The address and the state folder of an API that asks for tokens."""
+
+    url: str
+    home: Path
+    client: httpx.Client
+
+    def add(self, name: str, role: Role, expires: int | None = None) -> str:
+        """A new token, in the place of one of that name."""
+        self.revoke(name)
+        return add_token(self.home, name, role, expires)
+
+    def revoke(self, name: str) -> None:
+        """Take a token back if there is one."""
+        with suppress(TokenError):
+            revoke_token(self.home, name)
+
+    def get(self, path: str = "/queries", token: str = "") -> httpx.Response:
+        """What a path answers to whoever shows a token."""
+        shown = bearer(token) if token else {}
+        return self.client.get(self.url + path, headers=shown)

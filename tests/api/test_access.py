@@ -3,12 +3,14 @@
 import sys
 from base64 import b64encode
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.api.servers import Api
+from supertwin.tokens import Role, add_token
+from tests.api.servers import Api, Closed, bearer
 from tests.servers import Server
 
 GRAFANA = "http://localhost:3000"
@@ -17,12 +19,20 @@ ASK = {"query": "ASK {}"}
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, fuseki: str) -> Iterator[str]:
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def guarded(
+    tmp_path_factory: pytest.TempPathFactory, fuseki: str, state: Path
+) -> Iterator[str]:
     secret = tmp_path_factory.mktemp("secrets") / "reader"
     secret.write_text(READER[1] + "\n")
     with Api(
         tmp_path_factory.mktemp("guarded"),
         base="https://twin.example/supertwin",
+        home=str(state),
         allowed_hosts="proxy.internal, Other.Internal",
         fuseki_url=fuseki,
         reader_user=READER[0],
@@ -80,7 +90,7 @@ def test_more_names_are_a_setting(guarded: str, host: str) -> None:
 
 
 def test_beyond_loopback_every_address_is_a_name(tmp_path: Path, fuseki: str) -> None:
-    with Api(tmp_path, bind="0.0.0.0", fuseki_url=fuseki) as server:
+    with Api(tmp_path, bind="0.0.0.0", read_access="open", fuseki_url=fuseki) as server:
         for host, status in (("192.0.2.7:8000", 200), ("evil.example", 421)):
             answer = httpx.get(
                 f"{server.url}/sparql", params=ASK, headers={"Host": host}
@@ -198,6 +208,14 @@ def test_by_default_no_page_of_another_origin_asks(api: httpx.Client) -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_what_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    given = {"SUPERTWIN_READ_ACCESS": "open", "SUPERTWIN_READER_PASSWORD": "s3cret"}
+    output = Refused(tmp_path).refusal(**given)
+    assert len(output.splitlines()) == 1
+    assert "leave SUPERTWIN_READER_PASSWORD out" in output
+    assert "s3cret" not in output
+
+
 def test_every_origin_where_an_account_is_set(tmp_path: Path, fuseki: str) -> None:
     with Api(
         tmp_path, fuseki_url=fuseki, cors_origins="*", reader_password="x"
@@ -223,6 +241,7 @@ class Refused(Server):
     ("name", "value", "words"),
     [
         ("CORS_ORIGINS", "*", "SUPERTWIN_READER_PASSWORD"),
+        ("READ_ACCESS", "closed", "'auto', 'open' or 'token'"),
         ("CORS_ORIGINS", "http://x:3000/path", "no origin such as"),
         ("ALLOWED_HOSTS", "name:80", "no name of a host"),
         ("READER_PASSWORD_FILE", "/no/such/file", "cannot be read"),
@@ -250,3 +269,36 @@ def test_a_base_with_a_path_is_where_the_api_lives(guarded: str) -> None:
     }
     assert len(pages) == 1
     assert 'href="/supertwin/' in pages.pop()
+
+
+def test_a_token_and_the_account_both_read(guarded: str, state: Path) -> None:
+    token = add_token(state, "both", Role.READER, None)
+    for sent in (bearer(token), basic("any", token), basic(*READER)):
+        assert httpx.get(f"{guarded}/queries", headers=sent).status_code == 200
+    challenge = httpx.get(f"{guarded}/queries").headers["www-authenticate"]
+    assert challenge.endswith(', Bearer realm="SuperTwin"')
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    encoded = b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {encoded}"}
+
+
+def test_a_flood_of_wrong_tokens_keeps_nobody_out(guarded: str, state: Path) -> None:
+    with httpx.Client(timeout=20, trust_env=False) as client:
+        flood(Closed(guarded, state, client))
+
+
+def flood(closed: Closed) -> None:
+    def wrong(number: int) -> httpx.Response:
+        return closed.get("/queries", f"supertwin_{number:012x}_{'0' * 64}")
+
+    token = closed.add("good", Role.READER)
+    with ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(wrong, range(60))]
+    refused = [answer for answer in found if answer.status_code == 429]
+    assert {answer.status_code for answer in found} == {401, 429}
+    assert refused[0].json()["type"].endswith("/too-many-attempts")
+    assert int(refused[0].headers["retry-after"]) >= 1
+    # A token that was never seen before is let in all the same.
+    assert closed.get("/queries", token).status_code == 200

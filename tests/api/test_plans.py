@@ -59,8 +59,7 @@ def test_what_cannot_be_answered(api: httpx.Client) -> None:
     assert api.get("/plans", params={"host": "n9"}).status_code == 404
     assert api.get("/plans", params={"host": ".."}).status_code == 404
     assert api.get("/plans", headers={"Accept": "text/turtle"}).status_code == 406
-    for method in ("POST", "DELETE"):
-        assert api.request(method, "/plans").status_code == 405
+    assert api.delete("/plans").status_code == 405
 
 
 @pytest.mark.parametrize(("instance", "plans"), [("cpu0", 1), ("cpu1", 2)])

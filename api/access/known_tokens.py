@@ -1,0 +1,49 @@
+"""The tokens as their file has them now, looked at with every request."""
+
+import os
+import time
+from pathlib import Path
+
+from supertwin.token_file import TokenFileError
+from supertwin.tokens import Token, all_tokens, file_of
+
+
+class KnownTokens:
+    """The tokens of an installation; a change of the file counts at once."""
+
+    def __init__(self, home: Path) -> None:
+        self._home, self._file = home, file_of(home)
+        self._seen: tuple[int, ...] | None = None
+        self._tokens: dict[str, Token] = {}
+        self._problem: TokenFileError | None = None
+        self._latest = 0.0
+
+    def find(self, id_: str) -> Token | None:
+        """The token with an id; raises TokenFileError, and then nobody is let in."""
+        seen = self._state()
+        if seen != self._seen:
+            self._read()
+            self._seen = seen
+        if self._problem:
+            raise self._problem
+        return self._tokens.get(id_)
+
+    def now(self) -> float:
+        """The time, which never goes back: what has ended stays so."""
+        self._latest = max(self._latest, time.time())
+        return self._latest
+
+    def _read(self) -> None:
+        try:
+            self._tokens = {token.id: token for token in all_tokens(self._home)}
+            self._problem = None
+        except TokenFileError as error:
+            self._problem = error
+
+    def _state(self) -> tuple[int, ...]:
+        """What differs when the file is another one; () where there is none."""
+        try:
+            found = os.lstat(self._file)
+        except OSError as error:
+            return (error.errno or -1,)
+        return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -1,0 +1,38 @@
+"""``requires(role)``: what a route that takes more than reading depends on."""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+
+from api import problems
+from api.access.gate import Caller
+from api.services import Use
+from supertwin.tokens import Role
+
+SCHEME = HTTPBearer(
+    scheme_name="token",
+    bearerFormat="supertwin_…",
+    description="A token of `supertwin token add`; also as the password of HTTP's "
+    "Basic scheme, and from browsers as the session of `/login`.",
+    auto_error=False,
+)
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    401: {**problems.RESPONSE, "description": "No token, or one that lets nobody in"},
+    403: {**problems.RESPONSE, "description": "A token of a smaller role"},
+    429: {**problems.RESPONSE, "description": "Too many wrong tokens lately"},
+}
+
+
+def requires(role: Role) -> Any:
+    """Refuse whoever has not this role, before the body of the request is read."""
+
+    async def admitted(
+        request: Request,
+        services: Use,
+        _shown: Annotated[HTTPAuthorizationCredentials | None, Security(SCHEME)],
+    ) -> Caller:
+        return await services.gate.admit(request, role)
+
+    return Depends(admitted)

@@ -1,0 +1,56 @@
+"""Sessions of browsers: a cookie stands for a token, which stays out of it.
+
+Browsers send a cookie to every port of its host; the token itself is shown to the API
+alone. Sessions end with the process, with their token, and after half a day.
+"""
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass
+
+from supertwin.tokens import Token
+
+LASTS_S = 12 * 3600
+_MOST = 1000
+
+
+@dataclass(frozen=True)
+class Session:
+    """The token that a session was begun with, as it was then."""
+
+    token: str
+    hash: str
+    until: float
+
+
+class Sessions:
+    """The sessions of one API; beyond a thousand the oldest ends."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[bytes, Session] = {}
+
+    def begin(self, token: Token) -> str:
+        """Begin one; the answer is what its cookie holds."""
+        while len(self._sessions) >= _MOST:
+            del self._sessions[next(iter(self._sessions))]
+        secret = secrets.token_urlsafe(32)
+        until = time.monotonic() + LASTS_S
+        self._sessions[_key(secret)] = Session(token.id, token.hash, until)
+        return secret
+
+    def find(self, secret: str) -> Session | None:
+        """The session of a cookie; None when there is none or it is over."""
+        found = self._sessions.get(_key(secret))
+        if found and found.until < time.monotonic():
+            self.end(secret)
+            return None
+        return found
+
+    def end(self, secret: str) -> None:
+        """End one, if it goes on."""
+        self._sessions.pop(_key(secret), None)
+
+
+def _key(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

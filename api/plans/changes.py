@@ -1,0 +1,180 @@
+"""Plans added and removed over HTTP, by the same path as `supertwin sample`."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from api import formats
+from api.access.roles import ANSWERS, requires
+from api.body import read_body
+from api.plans.routes import check_known, find_plans
+from api.problems import ApiError, NotFoundError
+from api.services import Services, Use
+from ingest.errors import IngestError, PlanRequestError
+from ingest.plans.request import PlanRequest, check_plan_name, parse_period
+from queries.errors import EndpointError, EndpointUnreachableError, ParameterError
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.tokens import Role
+
+router = APIRouter(tags=["Telemetry"])
+
+if TYPE_CHECKING:
+    from supertwin.sampling import Added
+
+T = TypeVar("T")
+
+_MOST_BYTES = 256 * 1024
+_OPERATOR = requires(Role.OPERATOR)
+# Names are free until they are taken; other processes are kept out by a file's lock,
+# which there is none of where the state is read-only.
+_ONE_AT_A_TIME = asyncio.Lock()
+
+
+class NewPlan(BaseModel):
+    """What is to be sampled, and how often; as `supertwin sample add` takes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    host: str = Field(min_length=1, max_length=300, description="Name of the host")
+    plan: str = Field(default="", description="Its name; else plan-1, …")
+    metrics: list[str] = Field(
+        min_length=1, max_length=10_000, description="Metrics, named as in PCP"
+    )
+    period: str = Field(description="1ms to 1h, such as 10ms", examples=["10ms"])
+    query: str = Field(
+        default="", description="Saved query whose components are sampled"
+    )
+    parameters: dict[str, str] = Field(default={}, description="Those of the query")
+    instances: list[str] = Field(
+        default=[], max_length=10_000, description="Instances that are sampled"
+    )
+
+    def request(self) -> PlanRequest:
+        """The same as all of SuperTwin asks for plans; raises PlanRequestError."""
+        if "plan" in self.model_fields_set:
+            check_plan_name(self.plan)
+        return PlanRequest(
+            self.host,
+            self.plan,
+            tuple(self.metrics),
+            parse_period(self.period),
+            self.query,
+            self.parameters,
+            tuple(self.instances),
+        )
+
+
+_ADDED: dict[int | str, dict[str, Any]] = {
+    **ANSWERS,
+    201: {
+        "description": "The plan as `GET /plans` shows it; `noticed` tells whether a "
+        "bridge of this installation was told",
+        "content": {formats.JSON: {}},
+    },
+    404: {"description": "An unknown host"},
+    409: {"description": "The host has a plan of that name"},
+}
+_BODY = {
+    "required": True,
+    "content": {"application/json": {"schema": NewPlan.model_json_schema()}},
+}
+
+
+@router.post(
+    "/plans",
+    summary="Add a sampling plan",
+    status_code=201,
+    response_class=Response,
+    responses=_ADDED,
+    dependencies=[_OPERATOR],
+    openapi_extra={"requestBody": _BODY},
+)
+async def add(request: Request, services: Use) -> Response:
+    """Takes effect within one period; other plans lose no tick. Role: operator."""
+    new = _read(await read_body(request, _MOST_BYTES, "plan"))
+    await check_known(services, new.host)
+    if new.plan and new.plan in await _names(services, new.host):
+        detail = f"{new.host} has a plan {new.plan} already: give another name, or "
+        raise _refused(detail + "remove it first", status=409)
+    added = await _write(lambda: _add(services, new))
+    plans = await find_plans(services, new.host)
+    found = [plan for plan in plans if plan["plan"] == added.name]
+    if not found:
+        raise _refused(f"plan {added.name} was removed again meanwhile", status=409)
+    body = orjson.dumps({**found[0], "noticed": added.noticed})
+    return Response(body, 201, media_type=formats.JSON)
+
+
+@router.delete(
+    "/plans/{host}/{plan}",
+    summary="Remove a sampling plan",
+    status_code=204,
+    responses={**ANSWERS, 404: {"description": "An unknown host or plan"}},
+    dependencies=[_OPERATOR],
+)
+async def remove(
+    services: Use,
+    host: Annotated[str, Path(max_length=300)],
+    plan: Annotated[str, Path(max_length=300)],
+) -> Response:
+    """What another plan names goes on at that one's period. Role: operator."""
+    await check_known(services, host)
+    names = await _names(services, host)
+    if plan not in names:
+        has = f"it has {', '.join(names[:5])}" if names else "it has none"
+        detail = f"{host} has no plan {plan[:80]}; {has}"
+        raise NotFoundError("no-such-plan", "No such plan", detail)
+    await _write(lambda: _remove(services, host, plan))
+    return Response(status_code=204)
+
+
+async def _names(services: Services, host: str) -> list[str]:
+    return [str(found["plan"]) for found in await find_plans(services, host)]
+
+
+def _read(body: bytes) -> NewPlan:
+    try:
+        return NewPlan.model_validate_json(body)
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+        raise RequestValidationError(found) from None
+
+
+async def _write(work: Callable[[], T]) -> T:
+    """Do it in a thread to its end, whether or not the client waits for it."""
+    try:
+        async with _ONE_AT_A_TIME:
+            return await to_thread.run_sync(work)
+    except (PlanRequestError, ParameterError, MendableError) as error:
+        raise _refused(str(error)) from None
+    except (EndpointError, IngestError, SuperTwinError) as error:
+        status = 503 if isinstance(error, EndpointUnreachableError) else 502
+        title = "The plan could not be changed"
+        raise ApiError(status, "plan-failed", title, str(error)) from None
+
+
+def _add(services: Services, new: NewPlan) -> "Added":
+    # With all that validates a plan: a second that the API's start need not take.
+    from supertwin import sampling
+
+    return sampling.add(services.settings, new.request(), _unheard)
+
+
+def _remove(services: Services, host: str, plan: str) -> None:
+    from supertwin import sampling
+
+    sampling.remove(services.settings, host, plan, _unheard)
+
+
+def _unheard(_line: str) -> None:
+    """What a person at a terminal is told while it goes on."""
+
+
+def _refused(detail: str, status: int = 400) -> ApiError:
+    return ApiError(status, "plan-refused", "The plan cannot be as it is", detail)

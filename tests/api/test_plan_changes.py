@@ -1,0 +1,226 @@
+"""Plans added and removed over HTTP, by whoever has a token of an operator."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from sampler_bridge.nudge import Nudges
+from supertwin.tokens import Role, add_token
+from tests.api.servers import Closed, bearer
+
+USER = "kernel.percpu.cpu.user"
+PLAN = {"host": "n1", "metrics": [USER], "period": "10ms"}
+
+
+@pytest.fixture(scope="module")
+def opened(api_url: str, home: Path) -> Iterator[Closed]:
+    """The API that everybody may read, on loopback."""
+    with httpx.Client(timeout=30, trust_env=False) as client:
+        yield Closed(api_url, home, client)
+
+
+@pytest.fixture(scope="module")
+def operator(opened: Closed) -> str:
+    return opened.add("operator", Role.OPERATOR)
+
+
+@pytest.fixture(autouse=True)
+def only_the_monitor_plan(opened: Closed, operator: str) -> Iterator[None]:
+    yield
+    for name in names(opened) - {"monitor"}:
+        removed = remove(opened, name, **bearer(operator))
+        assert removed.status_code == 204, removed.text
+
+
+def names(api: Closed) -> set[str]:
+    return {plan["plan"] for plan in api.get("/plans?host=n1").json()}
+
+
+def add(api: Closed, plan: Any = PLAN, **headers: str) -> httpx.Response:
+    return api.client.post(f"{api.url}/plans", json=plan, headers=headers)
+
+
+def remove(api: Closed, name: str, host: str = "n1", **headers: str) -> httpx.Response:
+    return api.client.delete(f"{api.url}/plans/{host}/{name}", headers=headers)
+
+
+def test_a_plan_comes_and_goes(opened: Closed, operator: str) -> None:
+    fast = PLAN | {"plan": "fast", "instances": ["cpu1"]}
+    answer = add(opened, fast, **bearer(operator))
+    assert answer.status_code == 201, answer.text
+    shown = {plan["plan"]: plan for plan in opened.get("/plans?host=n1").json()}
+    assert answer.json() == shown["fast"] | {"noticed": False}
+    assert (shown["fast"]["period"], shown["fast"]["instances"]) == (0.01, 1)
+    again = add(opened, fast, **bearer(operator))
+    assert again.status_code == 409
+    assert "n1 has a plan fast already" in again.json()["detail"]
+    gone = remove(opened, "fast", **bearer(operator))
+    assert (gone.status_code, gone.content) == (204, b"")
+    assert names(opened) == {"monitor"}
+    assert remove(opened, "fast", **bearer(operator)).status_code == 404
+
+
+def test_without_a_name_it_gets_one(opened: Closed, operator: str) -> None:
+    made = [add(opened, **bearer(operator)).json()["plan"] for _ in range(2)]
+    assert made == ["plan-1", "plan-2"]
+
+
+def test_a_bridge_that_runs_is_told(opened: Closed, operator: str) -> None:
+    nudges = Nudges(opened.home / "bridge")
+    try:
+        answer = add(opened, PLAN | {"plan": "told"}, **bearer(operator))
+        assert answer.json()["noticed"] is True
+        began = time.monotonic()
+        nudges.wait(60)
+        assert time.monotonic() - began < 30
+    finally:
+        nudges.close()
+
+
+def test_many_at_once_are_all_kept(opened: Closed, operator: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = [*pool.map(lambda _: add(opened, **bearer(operator)), range(8))]
+    assert {answer.status_code for answer in made} == {201}
+    found = {answer.json()["plan"] for answer in made}
+    assert found == {f"plan-{number}" for number in range(1, 9)}
+    assert names(opened) == found | {"monitor"}
+
+
+@pytest.mark.parametrize("send", [add, lambda api, **h: remove(api, "monitor", **h)])
+def test_nobody_changes_plans_without_an_operator_s_token(
+    opened: Closed, tmp_path: Path, send: Any
+) -> None:
+    """Not on loopback, where everybody reads, either."""
+    nobody = send(opened)
+    assert nobody.status_code == 401
+    assert nobody.headers["www-authenticate"] == 'Bearer realm="SuperTwin"'
+    assert "`supertwin token add NAME --role operator`" in nobody.json()["detail"]
+    reader = send(opened, **bearer(opened.add("reader", Role.READER)))
+    assert reader.status_code == 403
+    assert "token reader is reader, and this takes operator" in reader.json()["detail"]
+    other = send(opened, **bearer(add_token(tmp_path, "x", Role.ADMIN, None)))
+    assert other.status_code == 401
+    assert names(opened) == {"monitor"}
+
+
+def test_an_admin_may_what_an_operator_may(opened: Closed) -> None:
+    assert add(opened, **bearer(opened.add("admin", Role.ADMIN))).status_code == 201
+
+
+def test_a_revoked_token_changes_nothing(opened: Closed) -> None:
+    token = opened.add("gone", Role.OPERATOR)
+    assert add(opened, **bearer(token)).status_code == 201
+    opened.revoke("gone")
+    assert add(opened, **bearer(token)).status_code == 401
+    assert remove(opened, "plan-1", **bearer(token)).status_code == 401
+    assert names(opened) == {"monitor", "plan-1"}
+
+
+def test_no_web_page_uses_the_session_of_a_browser(
+    opened: Closed, operator: str
+) -> None:
+    """Cookies and Basic accounts go along with whatever page asks."""
+    origin = {"Origin": opened.url}
+    with httpx.Client(trust_env=False, timeout=30) as browser:
+        form = {"token": operator}
+        browser.post(f"{opened.url}/login", data=form, headers=origin)
+        api = Closed(opened.url, opened.home, browser)
+        port = urlsplit(opened.url).port
+        for foreign in ("http://evil.example", f"http://localhost:{port}", "null"):
+            answer = add(api, Origin=foreign)
+            assert answer.status_code == 403
+            assert answer.json()["type"].endswith("/foreign-origin")
+        assert add(api).status_code == 403
+        assert add(api, **origin).status_code == 201
+    for foreign, status in (({"Origin": "http://evil.example"}, 403), ({}, 201)):
+        answer = opened.client.post(
+            f"{opened.url}/plans", json=PLAN, headers=foreign, auth=("any", operator)
+        )
+        assert answer.status_code == status
+
+
+REFUSED: list[tuple[Any, int, str]] = [
+    ({"metrics": ["no.such.metric"]}, 400, "n1 has no metric 'no.such.metric'"),
+    ({"period": "0ms"}, 400, "a period of 0ms is not possible"),
+    ({"period": "often"}, 400, "a period of 'often' cannot be read"),
+    ({"plan": "monitor"}, 409, "has a plan monitor already"),
+    ({"plan": ""}, 400, "can be no name of a plan"),
+    ({"plan": "a b"}, 400, "can be no name of a plan"),
+    ({"instances": ["cpu9"]}, 400, "has no instance 'cpu9'"),
+    ({"instances": ["cpu0\ncpu1"]}, 400, "line break"),
+    ({"metrics": ["a\0b"]}, 400, ""),
+    ({"query": "no/such"}, 400, "no saved query"),
+    ({"parameters": {"socket": "0"}}, 400, "belongs to no query"),
+    ({"host": "n9"}, 404, "n9"),
+    ({"host": "../n1"}, 404, "n1"),
+    ({"host": ""}, 422, "host"),
+    ({"metrics": []}, 422, "metrics"),
+    ({"metrics": USER}, 422, "metrics"),
+    ({"period": 10}, 422, "period"),
+    ({"perod": "10ms"}, 422, "perod"),
+]
+
+
+def test_what_cannot_be_is_refused_in_the_words_of_the_command(
+    opened: Closed, operator: str
+) -> None:
+    for more, status, words in REFUSED:
+        answer = add(opened, PLAN | more, **bearer(operator))
+        assert answer.status_code == status, (more, answer.text)
+        assert words in answer.json()["detail"]
+        assert "\n" not in answer.json()["detail"]
+    assert names(opened) == {"monitor"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 422),
+        (b"[]", 422),
+        (b"{", 422),
+        (b"\xff\xfe", 422),
+        (b'{"host": "\\ud800", "metrics": ["a"], "period": "1s"}', 422),
+        (b"[" * 50_000, 422),
+        (b" " * 300_000, 413),
+    ],
+)
+def test_a_body_that_is_no_plan(
+    opened: Closed, operator: str, body: bytes, status: int
+) -> None:
+    url = f"{opened.url}/plans"
+    answer = opened.client.post(url, content=body, headers=bearer(operator))
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_body_of_a_stranger_is_not_read(opened: Closed) -> None:
+    answer = opened.client.post(f"{opened.url}/plans", content=b" " * 300_000)
+    assert answer.status_code == 401
+
+
+def test_what_cannot_be_removed(opened: Closed, operator: str) -> None:
+    for name, host, status in (
+        ("monitor", "n1", 400),
+        ("none", "n1", 404),
+        ("plan-1", "n9", 404),
+        ("a%00b", "n1", 404),
+        ("x", "..%2f..", 404),
+    ):
+        answer = remove(opened, name, host, **bearer(operator))
+        assert answer.status_code == status, answer.text
+
+
+def test_openapi_names_role_and_scheme(opened: Closed) -> None:
+    document = opened.get("/openapi.json").json()
+    for path, method in (("/plans", "post"), ("/plans/{host}/{plan}", "delete")):
+        found = document["paths"][path][method]
+        assert found["security"] == [{"token": []}]
+        assert "Role: operator" in found["description"]
+        assert {"401", "403", "429"} <= found["responses"].keys()
+    assert "security" not in document["paths"]["/plans"]["get"]

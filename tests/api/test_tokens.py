@@ -1,0 +1,287 @@
+"""Reading with a token: who is let in, and who is no more."""
+
+import asyncio
+import os
+import socket
+import statistics
+import time
+from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from api.access.known_tokens import KnownTokens
+from api.access.proofs import Proofs
+from api.problems import ApiError
+from supertwin.tokens import (
+    Presented,
+    Role,
+    add_token,
+    all_tokens,
+    file_of,
+    last_used,
+    parse_token,
+    proves,
+)
+from tests.api.servers import Closed, bearer
+
+UNKNOWN = f"supertwin_{'0' * 12}_{'0' * 64}"
+PATHS = ("/", "/sparql?query=ASK%20%7B%7D", "/twin", "/plans", "/nothing", "/state")
+
+
+@pytest.fixture
+def token(closed: Closed) -> str:
+    return closed.add("reads", Role.READER)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_a_token_nothing_is_read(closed: Closed, path: str) -> None:
+    answer = closed.get(path)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == 'Bearer realm="SuperTwin"'
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "`supertwin token add NAME --role reader`" in answer.json()["detail"]
+    assert answer.json()["type"].endswith("/token-needed")
+
+
+@pytest.mark.parametrize("role", Role)
+def test_with_a_token_of_any_role_all_is_read(closed: Closed, role: Role) -> None:
+    token = closed.add(role, role)
+    assert closed.get("/queries", token).status_code == 200
+    asked = closed.client.post(
+        f"{closed.url}/sparql", data={"query": "ASK {}"}, headers=bearer(token)
+    )
+    assert asked.json()["boolean"] is True
+
+
+def test_a_token_is_the_password_of_any_user(closed: Closed, token: str) -> None:
+    """Of clients that know Basic alone, such as Grafana's SPARQL plugin."""
+    for auth, status in ((("any", token), 200), ((token, ""), 401), (("", token), 200)):
+        assert (
+            closed.client.get(f"{closed.url}/queries", auth=auth).status_code == status
+        )
+
+
+@pytest.mark.parametrize("path", ["/health", "/context.jsonld", "/static/theme.css"])
+def test_what_does_not_tell_of_the_twin_is_open(closed: Closed, path: str) -> None:
+    assert closed.get(path).status_code in (200, 503)
+
+
+ODD = [
+    "Bearer",
+    "Bearer x",
+    "Bearer supertwin_",
+    f"Bearer {UNKNOWN}",
+    f"Bearer {UNKNOWN} x",
+    "Bearer \xff\xfe",
+    "Bearer " + "0" * 60_000,
+    "Basic",
+    "Basic ###",
+    "Basic " + b64encode(b"\xff:\xff").decode(),
+    "Basic " + b64encode(b"no colon").decode(),
+    "Basic " + b64encode(f"a:{UNKNOWN}".encode()).decode(),
+    "Digest username=a",
+    "supertwin",
+]
+
+
+@pytest.mark.parametrize("header", ODD, ids=range(len(ODD)))
+def test_odd_headers_let_nobody_in(closed: Closed, header: str) -> None:
+    sent = {"Authorization": header.encode("latin-1")}
+    answer = closed.client.get(f"{closed.url}/queries", headers=sent)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith('Bearer realm="SuperTwin"')
+
+
+def test_two_headers_let_nobody_in(closed: Closed, token: str) -> None:
+    sent = [("Authorization", f"Bearer {token}")] * 2
+    answer = closed.client.get(f"{closed.url}/queries", headers=sent)
+    assert answer.status_code == 401
+
+
+def test_bytes_that_are_no_header_break_nothing(closed: Closed, token: str) -> None:
+    place = urlsplit(closed.url)
+    for value in (
+        b"",
+        b"Bearer ",
+        b"Bearer \0\0",
+        b"Bearer \x01\x7f",
+        b"Bearer " + b"a" * 70_000,
+    ):
+        with socket.create_connection((place.hostname, place.port), 20) as connection:
+            connection.sendall(
+                b"GET /queries HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                b"Authorization: " + value + b"\r\n\r\n"
+            )
+            assert connection.recv(12).split()[1:2] in ([b"400"], [b"401"], [b"431"])
+    assert closed.get("/queries", token).status_code == 200
+
+
+def test_a_token_of_another_installation_is_refused(
+    closed: Closed, token: str, tmp_path: Path
+) -> None:
+    other = add_token(tmp_path, "reads", Role.ADMIN, None)
+    mixed = token[:23] + other[23:]
+    for text in (other, mixed, token[:-1], token + "0", token.upper()):
+        answer = closed.get("/queries", text)
+        assert answer.status_code == 401
+        assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+        assert text not in answer.text
+
+
+def test_a_revoked_token_is_out_at_once(closed: Closed) -> None:
+    for _ in range(3):
+        token = closed.add("short", Role.READER)
+        assert closed.get("/queries", token).status_code == 200
+        closed.revoke("short")
+        answer = closed.get("/queries", token)
+        assert answer.status_code == 401
+        assert "was revoked" in answer.json()["detail"]
+
+
+def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
+    """Of those that begin after the command has ended, none is let in."""
+    token, done = closed.add("busy", Role.READER), []
+
+    def ask(_: int) -> None:
+        began = time.monotonic()
+        done.append((began, closed.get("/queries", token).status_code))
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = pool.map(ask, range(60))
+        while sum(status == 200 for _, status in [*done]) < 5:
+            time.sleep(0.01)
+        closed.revoke("busy")
+        revoked = time.monotonic()
+        list(asked)
+    ask(0)
+    assert {status for _, status in done} == {200, 401}
+    assert {status for began, status in done if began > revoked} == {401}
+
+
+def test_an_expired_token_says_so(closed: Closed) -> None:
+    token = closed.add("ends", Role.READER, int(time.time()) + 2)
+    assert closed.get("/queries", token).status_code == 200
+    deadline = time.monotonic() + 20
+    while (answer := closed.get("/queries", token)).status_code == 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert answer.status_code == 401
+    assert "token ends expired at 20" in answer.json()["detail"]
+
+
+def test_who_holds_no_token_learns_nothing_of_those_there_are(closed: Closed) -> None:
+    """Neither that the id is known, nor that the token has ended."""
+    token = closed.add("ended", Role.READER, int(time.time()) - 1)
+    wrong = token[:-64] + "0" * 64
+    answers = [closed.get("/queries", text) for text in (wrong, UNKNOWN)]
+    assert answers[0].json() == answers[1].json()
+    assert (
+        answers[0].headers["www-authenticate"]
+        == (answers[1].headers["www-authenticate"])
+    )
+    assert "ended" not in answers[0].text
+
+
+def test_an_unknown_id_takes_as_long_as_a_wrong_secret(tmp_path: Path) -> None:
+    """Some 20 ms each; without a proof it would be a ten-thousandth of that."""
+    add_token(tmp_path, "known", Role.READER, None)
+    (known,) = all_tokens(tmp_path)
+    took: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(10):
+        token, began = known if number % 2 else None, time.thread_time()
+        assert not proves(token, "0" * 64)
+        took[token is None].append(time.thread_time() - began)
+    unknown, wrong = statistics.median(took[True]), statistics.median(took[False])
+    assert wrong / 3 < unknown < wrong * 3
+
+
+def test_time_does_not_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = KnownTokens(tmp_path)
+    for clock, seen in ((1000.0, 1000.0), (900.0, 1000.0), (1001.0, 1001.0)):
+        monkeypatch.setattr("api.access.known_tokens.time.time", lambda c=clock: c)
+        assert known.now() == seen
+
+
+def test_when_it_was_last_used_is_known(closed: Closed, token: str) -> None:
+    (found,) = [t for t in all_tokens(closed.home) if t.name == "reads"]
+    assert last_used(closed.home, found) is None
+    closed.get("/queries", token)
+    used = last_used(closed.home, found)
+    assert used and used > time.time() - 60
+
+
+def test_who_was_right_before_stays_in_while_its_id_is_guessed_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.access.proofs._KEPT_S", 0.0)
+    good = parse_token(add_token(tmp_path, "known", Role.READER, None))
+    (token,) = all_tokens(tmp_path)
+    assert good
+
+    async def guess() -> None:
+        proofs = Proofs(tmp_path)
+        assert await proofs.proved(good, token)
+        with pytest.raises(ApiError, match="try again in 1 s"):
+            for number in range(100):
+                wrong = Presented(good.id, f"{number:064}")
+                assert not await proofs.proved(wrong, token)
+        assert await proofs.proved(good, token)
+
+    asyncio.run(guess())
+
+
+def test_what_a_cookie_opens_is_kept_by_no_proxy(closed: Closed, token: str) -> None:
+    assert closed.get("/queries", token).headers["cache-control"] == "private"
+
+
+def test_many_with_one_new_token_are_no_flood(closed: Closed, token: str) -> None:
+    with ThreadPoolExecutor(30) as pool:
+        found = [*pool.map(lambda _: closed.get("/queries", token), range(30))]
+    assert {answer.status_code for answer in found} == {200}
+
+
+@pytest.mark.parametrize("harm", ["damaged", "open", "pipe"])
+def test_a_file_that_cannot_be_read_closes_the_api(
+    closed: Closed, token: str, harm: str
+) -> None:
+    file = file_of(closed.home)
+    kept = file.read_text()
+    assert closed.get("/queries", token).status_code == 200
+    try:
+        if harm == "damaged":
+            file.write_text(kept[:-40])
+        elif harm == "open":
+            file.chmod(0o644)
+        else:
+            file.unlink()
+            os.mkfifo(file, 0o600)
+        answer = closed.get("/queries", token)
+        assert answer.status_code == 503
+        assert str(file) in answer.json()["detail"]
+        assert "\n" not in answer.json()["detail"]
+        assert closed.get("/queries").status_code == 401
+    finally:
+        file.unlink()
+        file.touch(mode=0o600)
+        file.write_text(kept)
+    assert closed.get("/queries", token).status_code == 200
+
+
+def test_without_the_file_nobody_is_let_in(closed: Closed, token: str) -> None:
+    file = file_of(closed.home)
+    moved = file.rename(file.with_suffix(".away"))
+    try:
+        assert closed.get("/queries", token).status_code == 401
+    finally:
+        moved.rename(file)
+    assert closed.get("/queries", token).status_code == 200
+
+
+def test_openapi_says_so(closed: Closed, token: str) -> None:
+    document = closed.get("/openapi.json", token).json()
+    scheme = document["components"]["securitySchemes"]["token"]
+    assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+    assert document["paths"]["/sparql"]["get"]["security"] == [{"token": []}]

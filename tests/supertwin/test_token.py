@@ -1,0 +1,261 @@
+"""`supertwin token`, and the file that it keeps."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from supertwin import tokens
+from supertwin.cli import main
+from supertwin.errors import MendableError
+from supertwin.token_file import TokenFileError
+from supertwin.tokens import Role, Token
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("SUPERTWIN_HOME", str(home))
+
+    def run(*words: str, given: str = "") -> Result:
+        return CliRunner().invoke(main, ["token", *words], input=given)
+
+    return run
+
+
+def listed(run: Run) -> dict[str, dict[str, str]]:
+    rows = json.loads(run("list", "--format", "json").stdout)
+    return {row.pop("name"): row for row in rows}
+
+
+def test_a_token_is_all_that_is_printed_and_is_kept_nowhere(
+    run: Run, home: Path
+) -> None:
+    done = run("add", "ci", "--role", "operator", "--expires", "30d")
+    assert done.exit_code == 0, done.output
+    token = done.stdout.removesuffix("\n")
+    assert tokens.parse_token(token)
+    assert "ci is operator until 20" in done.stderr
+    assert token not in done.stderr
+    secret = token.rpartition("_")[2]
+    for path in home.rglob("*"):
+        if path.is_file():
+            assert secret not in path.read_text()
+    file = tokens.file_of(home)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    (entry,) = json.loads(file.read_text())["tokens"]
+    assert entry["hash"].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert entry["expires"] - entry["made"] == 30 * 86400
+
+
+def test_tokens_are_listed_without_their_secret(run: Run) -> None:
+    made = [run("add", name, "--role", name).stdout for name in ("reader", "admin")]
+    found = listed(run)
+    assert [*found] == ["reader", "admin"]
+    assert found["admin"]["role"] == "admin"
+    assert found["admin"]["expires"] is None and found["admin"]["used"] is None
+    table = run("list").stdout
+    assert "(2 rows)" in table
+    for token in made:
+        assert token.strip() not in table
+        assert token.split("_")[1] not in table
+
+
+def test_a_token_is_checked(run: Run) -> None:
+    token = run("add", "ci", "--role", "reader", "--expires", "12h").stdout
+    good = run("check", given=token)
+    assert (good.exit_code, good.stdout[:12]) == (0, "ci is reader")
+    last = token.strip()[-1]
+    for text, words in (
+        (token.strip()[:-1] + ("0" if last != "0" else "1"), "no token of this"),
+        (f"supertwin_{'0' * 12}_{'0' * 64}", "no token of this installation"),
+        ("", "standard input holds no token"),
+        ("a" * 100_000, "standard input holds no token"),
+        (token.strip().upper(), "standard input holds no token"),
+    ):
+        bad = run("check", given=text)
+        assert (bad.exit_code, bad.stdout) == (2, "")
+        assert words in bad.stderr and bad.stderr.count("\n") == 1
+    assert run("revoke", "ci").stdout == "ci is revoked\n"
+    assert "was revoked" in run("check", given=token).stderr
+    assert listed(run) == {}
+
+
+REFUSED = [
+    (("add", "ci", "--role", "reader"), "a token ci already"),
+    (("add", "a b", "--role", "reader"), "no name of a token"),
+    (("add", "", "--role", "reader"), "no name of a token"),
+    (("add", "x" * 65, "--role", "reader"), "no name of a token"),
+    (("add", "zwölf", "--role", "reader"), "no name of a token"),
+    (("add", "x\ny", "--role", "reader"), "no name of a token"),
+    (("add", "x", "--role", "king"), "'king' is not one of"),
+    (("add", "x"), "--role"),
+    (("add", "x", "--role", "reader", "--expires", "0d"), "'0d' is no time"),
+    (("add", "x", "--role", "reader", "--expires", "soon"), "'soon' is no time"),
+    (("add", "x", "--role", "reader", "--expires", ""), "'' is no time"),
+    (("add", "x", "--role", "reader", "--expires", "-1d"), "'-1d' is no time"),
+    (("add", "x", "--role", "reader", "--expires", "999999999y"), "is no time"),
+    (("revoke", "cy"), "no token 'cy'; there is ci"),
+    (("revoke", "no\nne"), "no token 'no\\nne'"),
+]
+
+
+def test_each_refusal_is_one_line_and_changes_nothing(run: Run, home: Path) -> None:
+    run("add", "ci", "--role", "reader")
+    before = tokens.file_of(home).read_bytes()
+    for words, reason in REFUSED:
+        done = run(*words)
+        assert (done.exit_code, done.stdout) == (2, ""), (words, done.output)
+        assert reason in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert tokens.file_of(home).read_bytes() == before
+
+
+HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2Fs$" + "A" * 43
+ENTRY = {"id": "0" * 12, "name": "a", "role": "admin", "made": 1, "expires": None}
+DEAR = HASH.replace("m=19456", "m=4194304")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "\0",
+        "[" * 100_000,
+        '{"version": 2, "tokens": []}',
+        '{"version": 1, "tokens": {}}',
+        '{"version": 1, "tokens": [1]}',
+        *(
+            json.dumps({"version": 1, "tokens": entries})
+            for entries in (
+                [ENTRY],
+                [ENTRY | {"hash": "x"}],
+                [ENTRY | {"hash": DEAR}],
+                [ENTRY | {"hash": HASH, "role": "root"}],
+                [ENTRY | {"hash": HASH, "id": "../../x"}],
+                [ENTRY | {"hash": HASH, "expires": "never"}],
+                [ENTRY | {"hash": HASH, "expires": 1e99}],
+                [ENTRY | {"hash": HASH, "made": True}],
+                [ENTRY | {"hash": HASH, "more": 1}],
+                [ENTRY | {"hash": HASH}, ENTRY | {"hash": HASH, "name": "b"}],
+            )
+        ),
+    ],
+)
+def test_of_a_damaged_file_nothing_is_believed(run: Run, home: Path, text: str) -> None:
+    file = tokens.file_of(home)
+    file.parent.mkdir(parents=True)
+    file.touch(mode=0o600)
+    file.write_text(text)
+    for words in (("list",), ("add", "x", "--role", "reader"), ("revoke", "a")):
+        done = run(*words)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert f"{file} is damaged" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert file.read_text() == text
+
+
+def test_a_file_that_is_not_ours_alone_is_not_read(run: Run, home: Path) -> None:
+    run("add", "ci", "--role", "reader")
+    file = tokens.file_of(home)
+    file.chmod(0o640)
+    assert f"open to others: `chmod 600 {file}`" in run("list").stderr
+    file.chmod(0o600)
+    moved = file.rename(home / "elsewhere")
+    file.symlink_to(moved)
+    assert "cannot be read" in run("list").stderr
+    file.unlink()
+    os.mkfifo(file, 0o600)
+    assert "no regular file" in run("list").stderr
+    file.unlink()
+    file.mkdir()
+    assert run("list").exit_code == 2
+    with pytest.raises(TokenFileError):
+        tokens.all_tokens(home)
+
+
+def test_a_full_disk_leaves_the_tokens_as_they_were(run: Run, home: Path) -> None:
+    run("add", "ci", "--role", "reader")
+    before = tokens.file_of(home).read_bytes()
+    script = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before)}, {len(before)}))\n"
+        "from supertwin.cli import main\n"
+        "main(['token', 'add', 'second', '--role', 'reader'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and done.stdout == ""
+    assert tokens.file_of(home).read_bytes() == before
+    assert not list(file_names(home) - {"tokens.json", "tokens.lock"})
+
+
+def file_names(home: Path) -> set[str]:
+    return {path.name for path in tokens.file_of(home).parent.iterdir()}
+
+
+def test_many_at_once_lose_nothing(home: Path) -> None:
+    names = [f"t{n}" for n in range(8)]
+
+    def change(name: str) -> None:
+        tokens.add_token(home, name, Role.READER, None)
+        tokens.add_token(home, f"{name}-gone", Role.READER, None)
+        tokens.revoke_token(home, f"{name}-gone")
+
+    threads = [threading.Thread(target=change, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(token.name for token in tokens.all_tokens(home)) == names
+
+
+def test_the_roles_include_each_other_in_order() -> None:
+    assert [[role.includes(other) for other in Role] for role in Role] == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [(1000, ""), (1999.9, ""), (2000, "expired at 1970-01-01T00:33:20Z"), (1e12, "ex")],
+)
+def test_a_token_ends(now: float, words: str) -> None:
+    token = Token("0" * 12, "ci", Role.READER, 1000, 2000, HASH)
+    assert words in token.refusal(now) and bool(words) == bool(token.refusal(now))
+
+
+def test_a_clock_that_was_set_back_wakes_no_token() -> None:
+    """One that ends would else last for as long as the clock is set back."""
+    token = Token("0" * 12, "ci", Role.READER, 1000, 2000, HASH)
+    assert "set the clock" in token.refusal(500)
+    endless = Token("0" * 12, "ci", Role.READER, 1000, None, HASH)
+    assert endless.refusal(500) == ""
+
+
+def test_there_is_an_end_to_how_many_there_are(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "_MOST_TOKENS", 1)
+    tokens.add_token(home, "a", Role.READER, None)
+    with pytest.raises(MendableError, match="revoke some"):
+        tokens.add_token(home, "b", Role.READER, None)
