@@ -10,13 +10,14 @@ ROOT = Path(__file__).parents[1]
 
 MAY_IMPORT = {
     "ontology": set(),
+    "cgroups": set(),
     "pmapi": set(),
     "shapes": {"ontology"},
     "queries": {"ontology"},
     "dashboards": {"ontology", "queries"},
     "dtdl": {"ontology", "queries"},
-    "ingest": {"ontology", "shapes", "queries", "pmapi"},
-    "sampler_bridge": {"ontology", "queries", "pmapi"},
+    "ingest": {"ontology", "shapes", "queries", "pmapi", "cgroups"},
+    "sampler_bridge": {"ontology", "queries", "pmapi", "cgroups"},
     "api": {
         "ontology",
         "shapes",
@@ -25,6 +26,7 @@ MAY_IMPORT = {
         "dtdl",
         "ingest",
         "sampler_bridge",
+        "cgroups",
         "supertwin",
     },
     "supertwin": {
@@ -35,6 +37,7 @@ MAY_IMPORT = {
         "dtdl",
         "ingest",
         "sampler_bridge",
+        "cgroups",
         "api",
     },
 }
