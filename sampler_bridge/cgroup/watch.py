@@ -8,18 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
 
+from cgroups.errors import CgroupError
 from cgroups.groups import Group, Mount, make_group, read_allowed, telling_mounts
+from cgroups.ledger import LEDGER_FILE, Ledger, Life, read_ledger, to_document
 from cgroups.mounts import read_mounts
 from cgroups.roots import Found, Root, find_groups
-from sampler_bridge.cgroup.ledger import (
-    LEDGER_FILE,
-    Ledger,
-    Life,
-    load_ledger,
-    to_document,
-)
 from sampler_bridge.cgroup.reader import given
-from sampler_bridge.files import write_whole
+from sampler_bridge.files import read_json, write_whole
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -54,7 +49,7 @@ class CgroupWatch(Worker):
         self._changed = Event()
         self._mounts = self._read_mounts()
         boot = _boot(root)
-        kept = load_ledger(self._path) or Ledger(boot, {})
+        kept = _kept(self._path) or Ledger(boot, {})
         self._ledger = kept.at(_now_ms(), boot)
         self._groups: dict[str, Group] = {}
         self._asked: dict[str, int] = {}
@@ -185,6 +180,16 @@ class CgroupWatch(Worker):
         except OSError as error:
             _LOG.warning("cgroups are not watched: %s", error)
             return []
+
+
+def _kept(path: Path) -> Ledger | None:
+    try:
+        return read_ledger(read_json(path))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, CgroupError) as error:
+        _LOG.warning("%s is not read (%s): its list begins anew", path, error)
+    return None
 
 
 def _continued(life: Life | None, group: Group, now_ms: int) -> Life:

@@ -4,16 +4,14 @@ Who describes them reads it from the bridge's folder whenever it changed, and mi
 nothing of what came and went while he was away.
 """
 
-import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from cgroups.errors import CgroupError
 from cgroups.groups import Allowed, Group
-from sampler_bridge.files import read_json
 
-_LOG = logging.getLogger(__name__)
+N = TypeVar("N", int, float)
 
 LEDGER_FILE = "cgroups.json"
 _FORMAT = "supertwin-cgroups/1"
@@ -66,15 +64,12 @@ def to_document(ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def load_ledger(path: Path) -> Ledger | None:
-    """The list that was kept, None where there is none that can be read."""
+def read_ledger(document: object) -> Ledger:
+    """The list that to_document wrote; raises CgroupError for anything else."""
     try:
-        return _read(read_json(path))
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, TypeError) as error:
-        _LOG.warning("%s is no list of cgroups (%s): begun anew", path, error)
-    return None
+        return _read(document)
+    except (LookupError, TypeError, ValueError) as error:
+        raise CgroupError(f"it is no list of cgroups: {error}") from None
 
 
 def _row(life: Life) -> dict[str, Any]:
@@ -82,7 +77,6 @@ def _row(life: Life) -> dict[str, Any]:
 
 
 def _read(document: object) -> Ledger:
-    """Raises ValueError and TypeError for what to_document did not write."""
     match document:
         case {
             "format": str(form),
@@ -129,7 +123,11 @@ def _allowed(row: Mapping[Any, Any]) -> Allowed:
     return Allowed(
         tuple(map(str, row["controllers"])),
         None if cpus is None else tuple(map(int, cpus)),
-        row["memory"],
-        row["cpu_share"],
-        row["tasks"],
+        _number(row["memory"], int),
+        _number(row["cpu_share"], float),
+        _number(row["tasks"], int),
     )
+
+
+def _number(value: object, kind: Callable[[Any], N]) -> N | None:
+    return None if value is None else kind(value)
