@@ -34,6 +34,7 @@ _SIGNS = {
     "the log was damaged": LOG_DAMAGED,
     "the store refused it": REFUSED,
     "no value at present": ABSENT,
+    "no such instance at present": ABSENT,
     "Missing metric value": ABSENT,
     "Try again": ABSENT,
     "an instance without a name": NAMELESS,
