@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from cgroups.files import read_file
 from cgroups.mounts import Hierarchy
@@ -22,15 +22,18 @@ class Mount:
     keys: tuple[str, ...]
 
 
-def telling_mounts(hierarchies: Sequence[Hierarchy]) -> list[Mount]:
+def telling_mounts(
+    hierarchies: Sequence[Hierarchy], root: Path = Path("/")
+) -> list[Mount]:
     """The mounts that groups are looked for in, those of version 1 first."""
-    found = [
-        Mount(one["path"], 1, tuple(sorted({*one["controllers"]} & _TELLING)))
-        for one in hierarchies
-        if one["version"] == 1
-    ]
-    found += [Mount(h["path"], 2, (UNIFIED,)) for h in hierarchies if h["version"] == 2]
-    return [mount for mount in found if mount.keys]
+    found = [_mount(one, root) for one in hierarchies]
+    return sorted((m for m in found if m.keys), key=lambda mount: mount.version)
+
+
+def _mount(hierarchy: Hierarchy, root: Path) -> Mount:
+    path, version = str(root / hierarchy["path"].lstrip("/")), hierarchy["version"]
+    own = tuple(sorted({*hierarchy["controllers"]} & _TELLING))
+    return Mount(path, version, own if version == 1 else (UNIFIED,))
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,6 @@ class Group:
     folders: Mapping[str, str]
     numbers: Mapping[str, int]
     versions: tuple[int, ...]
-
-    def is_same(self, other: "Group") -> bool:
-        """Whether it is the same group, found in more or fewer hierarchies by now."""
-        return bool(self.numbers.items() & other.numbers.items())
 
     def file(self, key: str, name: str) -> str | None:
         """The path of a file of a controller; None where it has no such folder."""

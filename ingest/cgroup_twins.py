@@ -37,7 +37,8 @@ class CgroupTwins:
         self._host = host
         self._domain = domain
         self._graph = iris.cgroups_graph(host)
-        self._known: dict[URIRef, Triples] | None = None
+        self._said: Mapping[URIRef, Triples] = {}
+        self._empty = False
 
     def pending(self, ledger: Ledger) -> Change | None:
         """What has to be written for a list to stand; None where it stands already.
@@ -45,16 +46,16 @@ class CgroupTwins:
         Nothing is written of a host that is not in the twin.
         """
         lives = [*ledger.ended, *ledger.running.values()]
-        if not lives and self._known == {}:
+        if not lives and self._empty:
             return None
         host = self._iris.host(self._host)
         if not self._twin.ask(f"ASK {{ <{host}> a <{ST.ComputeNode}> }}"):
             return None
-        if self._known is None:
-            self._known = dict.fromkeys(self._standing(), Triples())
+        # Whoever takes the host out of the twin takes its groups along.
+        known = {iri: self._said.get(iri) for iri in self._standing()}
+        self._empty = not known
         wanted = describe_cgroups(self._iris, self._host, lives, self._planned())
-        stale = [iri for iri, said in self._known.items() if wanted.get(iri) != said]
-        known = self._known
+        stale = [iri for iri, said in known.items() if wanted.get(iri) != said]
         fresh = {iri: said for iri, said in wanted.items() if said != known.get(iri)}
         over = over_plans(self._plans(), lives)
         return Change(stale, fresh, over) if stale or fresh or over else None
@@ -66,9 +67,9 @@ class CgroupTwins:
             self._twin.update(
                 f"{self._removal(change.stale)} ;\n{insertion({self._graph: every})}"
             )
-            stale, known = {*change.stale}, self._known or {}
-            kept = {iri: said for iri, said in known.items() if iri not in stale}
-            self._known = {**kept, **change.fresh}
+            stale = {*change.stale}
+            kept = {iri: said for iri, said in self._said.items() if iri not in stale}
+            self._said, self._empty = {**kept, **change.fresh}, False
         for name in change.over:
             remove_plan(self._host, name, self._twin, self._iris)
 
@@ -113,6 +114,5 @@ class CgroupTwins:
         """Of groups, with their instances and series."""
         values = " ".join(f"<{iri}>" for iri in groups)
         return f"""WITH <{self._graph}> DELETE {{ ?s ?p ?o }} WHERE {{
-          VALUES ?group {{ {values} }}
-          {{ BIND (?group AS ?s) }} UNION {{ ?s <{ST.ofComponent}> ?group }}
-          ?s ?p ?o }}"""
+          {{ VALUES ?s {{ {values} }} ?s ?p ?o }} UNION
+          {{ VALUES ?group {{ {values} }} ?s <{ST.ofComponent}> ?group ; ?p ?o }} }}"""

@@ -175,8 +175,10 @@ class CgroupWatch(Worker):
             self._written = text
 
     def _read_mounts(self) -> list[Mount]:
+        if not self._roots:
+            return []
         try:
-            return telling_mounts(read_mounts(self._root)) if self._roots else []
+            return telling_mounts(read_mounts(self._root), self._root)
         except OSError as error:
             _LOG.warning("cgroups are not watched: %s", error)
             return []
@@ -208,11 +210,7 @@ def _problems(
         if root.is_plain and not _is_there(root, mounts)
     ]
     if len(found.folders) > MOST:
-        more = "or more " if found.cut else ""
-        said.append(
-            f"{len(found.folders)} {more}cgroups match the roots: {MOST} are watched, "
-            "name fewer"
-        )
+        said.append(f"more than {MOST} cgroups match: the others are left out")
     said += [f"cgroup folder {path!a} has no printable name" for path in found.odd]
     said += [f"cgroup folder {path} cannot be read" for path in found.denied]
     return tuple(sorted(said)[:20])
