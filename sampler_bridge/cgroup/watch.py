@@ -63,7 +63,7 @@ class CgroupWatch(Worker):
         return tuple(self._ledger.problems)
 
     def look(self) -> Mapping[str, Group]:
-        """The groups that run now, by path, as of at most a few ms ago."""
+        """The groups that run now, by path, as of a moment ago: see _SHARE."""
         with self._lock:
             began = time.monotonic()
             if began >= self._look_after:
