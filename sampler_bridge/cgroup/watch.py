@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
@@ -54,7 +54,7 @@ class CgroupWatch(Worker):
         self._groups: dict[str, Group] = {}
         self._asked: dict[str, int] = {}
         self._look_after = 0.0
-        self._written = ""
+        self._written: Ledger | None = None
         self._told: set[str] = set()
 
     @property
@@ -142,10 +142,15 @@ class CgroupWatch(Worker):
                 known[life.path] = replace(life, allowed=allowed, metrics=metrics)
         with self._lock:
             self._asked |= dict.fromkeys(known, now)
-            running = dict(self._ledger.running)
-            for path, life in known.items():
-                if path in running and running[path].began == life.began:
-                    running[path] = life
+            self._learn(known.values())
+
+    def _learn(self, lives: Iterable[Life]) -> None:
+        """Take up what is known of groups, as far as they are still the same."""
+        running = dict(self._ledger.running)
+        for life in lives:
+            if life.path in running and running[life.path].began == life.began:
+                running[life.path] = life
+        if running != self._ledger.running:
             self._ledger = replace(self._ledger, running=running)
 
     def _is_due(self, life: Life, now_ms: int) -> bool:
@@ -159,20 +164,20 @@ class CgroupWatch(Worker):
             if problem not in self._told:
                 _LOG.warning("%s", problem)
         self._told = {*problems}
-        self._ledger = replace(self._ledger, problems=problems)
+        if problems != tuple(self._ledger.problems):
+            self._ledger = replace(self._ledger, problems=problems)
 
     def _write(self) -> None:
         with self._lock:
             ledger = self._ledger
-        text = json.dumps(to_document(ledger))
-        if text == self._written:
+        if ledger is self._written:
             return
         try:
-            write_whole(self._path, text)
+            write_whole(self._path, json.dumps(to_document(ledger)))
         except OSError as error:
             _LOG.debug("no list of cgroups written: %s", error.strerror)
         else:
-            self._written = text
+            self._written = ledger
 
     def _read_mounts(self) -> list[Mount]:
         if not self._roots:
