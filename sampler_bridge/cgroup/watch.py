@@ -22,7 +22,8 @@ _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
 # What a group may use is written after it was made, and seldom changes later.
 _YOUNG_MS, _SELDOM_MS = 5_000, 20_000
-# A look takes a twentieth of the time at most, however often it is asked for.
+# A look takes a twentieth of the time at most, however often it is asked for, but one
+# that was slow once costs no more than the next second.
 _SHARE = 20
 _SHORTEST_SECONDS = 0.02
 MOST = 4096
@@ -69,7 +70,8 @@ class CgroupWatch(Worker):
             if began >= self._look_after:
                 self._take(find_groups([m.path for m in self._mounts], self._roots))
                 took = time.monotonic() - began
-                self._look_after = began + max(_SHORTEST_SECONDS, _SHARE * took)
+                pause = max(_SHORTEST_SECONDS, min(_SHARE * took, _LOOK_SECONDS))
+                self._look_after = began + pause
             return self._groups
 
     def stop(self, seconds: float) -> None:
@@ -106,9 +108,9 @@ class CgroupWatch(Worker):
         self._changed.set()
 
     def _is_known(self, groups: Mapping[str, Group]) -> bool:
-        running = self._ledger.running
-        return groups.keys() == running.keys() == self._groups.keys() and all(
-            group.numbers == running[path].numbers for path, group in groups.items()
+        known = self._groups
+        return groups.keys() == known.keys() == self._ledger.running.keys() and all(
+            group.numbers == known[path].numbers for path, group in groups.items()
         )
 
     def _chosen(self, found: Found) -> dict[str, Group]:
@@ -202,7 +204,9 @@ def _kept(path: Path) -> Ledger | None:
 def _continued(life: Life | None, group: Group, now_ms: int) -> Life:
     if life is None:
         return Life(group.path, now_ms, group.versions, group.numbers)
-    return replace(life, versions=group.versions, numbers=group.numbers)
+    # Its folders go one after the other: what it was is not forgotten meanwhile.
+    versions = tuple(sorted({*life.versions, *group.versions}))
+    return replace(life, versions=versions, numbers={**life.numbers, **group.numbers})
 
 
 def _problems(
