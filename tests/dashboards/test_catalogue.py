@@ -67,7 +67,7 @@ def test_a_header_alone_makes_a_dashboard(tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(
-        UnknownDashboardError, match="'x'; there are: bridge, inventory, mon"
+        UnknownDashboardError, match="'x'; there are: bridge, inventory, jobs"
     ):
         definition("x")
 
