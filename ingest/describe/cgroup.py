@@ -66,7 +66,7 @@ def _described(iris: Iris, host: str, life: Life, parent: URIRef | None) -> Trip
         cgroup_iri(iris, host, life),
         ST.Cgroup,
         {
-            ST.isPartOf: iris.host(host),
+            ST.ofHost: iris.host(host),
             ST.cgroupPath: life.path,
             ST.cgroupVersion: life.versions,
             ST.controller: allowed.controllers,
