@@ -16,6 +16,7 @@ from api.access.hosts import Hosts
 from api.access.prefix import Prefix
 from api.access.reading import Reading
 from api.access.roles import SCHEME
+from api.cgroups.watch import follow_cgroups
 from api.dashboards import live
 from api.dashboards import routes as dashboards
 from api.dashboards import series as panel_series
@@ -81,10 +82,14 @@ def create_app(settings: Settings) -> FastAPI:
         load_catalogue()
         context()
         ontology_graph()
-        following = asyncio.create_task(follow(services))
+        following = [
+            asyncio.create_task(follow(services)),
+            asyncio.create_task(follow_cgroups(services)),
+        ]
         yield
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
         await services.aclose()
 
     app = FastAPI(

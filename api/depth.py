@@ -8,15 +8,18 @@ from anyio import to_thread
 
 from api.services import Services
 from api.store import StoreError
-from api.verdict import Counter, Evidence
+from api.verdict import CgroupSeen, Counter, Evidence
+from ingest.describe.process import time_literal
 from ontology.iris import series_name
 from ontology.selectors import selector, series_labels
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS
 from queries.errors import ParameterError
 from queries.results import read_rows
+from sampler_bridge.cgroup.metrics import PREFIX as CGROUP_METRICS
 
 _MOST_NAMES = 3
+_CGROUPS = (CGROUP_METRICS, "cgroup.")
 _COUNTERS, _VALUE, _DUTY = "perfevent.hwcounters.", ".value", ".dutycycle"
 
 
@@ -24,6 +27,8 @@ async def in_depth(services: Services, found: Evidence) -> Evidence:
     """The same evidence, and what a counter or an unknown name needs beside it."""
     if found.metric.startswith(_COUNTERS) and found.metric.endswith(_VALUE):
         found = replace(found, duty=await _duty(services, found))
+    if found.instance and found.metric.startswith(_CGROUPS):
+        found = replace(found, group=await _group(services, found))
     if not found.known.host or found.known.exposed:
         return found
     counters = await _counters(services, found)
@@ -40,6 +45,17 @@ async def _duty(services: Services, found: Evidence) -> float | None:
     except StoreError:
         return None
     return float(sample.value) if sample else None
+
+
+async def _group(services: Services, found: Evidence) -> CgroupSeen | None:
+    """The last control group that had the path, which is its name in PCP too."""
+    asked = {"path": found.instance or "", "metric": found.metric}
+    rows = await _rows(services, "why/cgroup", host=found.host, **asked)
+    if not rows:
+        return None
+    _host, _path, _noticed, ended, gives, _iri = rows[0]
+    own = found.metric.startswith(CGROUP_METRICS)
+    return CgroupSeen(str(time_literal(ended)) if ended else "", bool(gives) or not own)
 
 
 async def _counters(services: Services, found: Evidence) -> tuple[Counter, ...]:

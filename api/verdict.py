@@ -33,11 +33,20 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class CgroupSeen:
+    """The last control group of a path: when it was gone, and if the metric is its."""
+
+    ended: str
+    gives: bool
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Everything a verdict rests on.
 
     ``near`` are names like one that is not known; ``counters`` are the events that a
-    metric may be named for; ``duty`` is the share of time in which a counter counted.
+    metric may be named for; ``duty`` is the share of time in which a counter counted;
+    ``group`` is the control group that an instance is.
     """
 
     host: str
@@ -50,6 +59,7 @@ class Evidence:
     near: tuple[str, ...] = ()
     counters: tuple[Counter, ...] = ()
     duty: float | None = None
+    group: CgroupSeen | None = None
 
     @property
     def of_many(self) -> bool:
@@ -63,6 +73,7 @@ def judge(evidence: Evidence) -> Finding:
         _of_duty(evidence)
         or _of_data(evidence)
         or _of_counters(evidence)
+        or _of_group(evidence)
         or _of_graph(evidence)
         or _of_bridge(evidence)
         or _of_store(evidence)
@@ -104,6 +115,19 @@ def _of_counters(evidence: Evidence) -> Finding | None:
     if all(counter.usable is False for counter in here):
         reason = f"the kernel of {evidence.host!r} offers no counter of {here[0].pmu}"
         return Finding("counter not on this PMU", f"{reason} for {event!r}")
+    return None
+
+
+def _of_group(evidence: Evidence) -> Finding | None:
+    """A control group that is gone, or that has nothing to tell of the metric."""
+    group, name = evidence.group, evidence.instance
+    if group is None or not evidence.known.exposed:
+        return None
+    if group.ended:
+        return Finding("cgroup ended", f"control group {name!r} ended at {group.ended}")
+    if not group.gives:
+        reason = f"control group {name!r} gives no {evidence.metric!r}: it lacks the "
+        return Finding("no value", f"{reason}controller, or did none of it yet")
     return None
 
 

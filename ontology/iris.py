@@ -133,6 +133,10 @@ class Iris:
         """The named processes of a host, and what they were bound to."""
         return self._iri("graph", "processes", host)
 
+    def cgroups_graph(self, host: str) -> URIRef:
+        """The control groups of a host: those that run, and the last that ended."""
+        return self._iri("graph", "cgroups", host)
+
     def pmu_graph(self, pmu: str) -> URIRef:
         return self._iri("graph", "pmu", pmu)
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
+from cgroups.errors import CgroupError
+from cgroups.roots import Root, parse_roots
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 
@@ -51,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--store", required=True, help="VictoriaMetrics, e.g. http://127.0.0.1:8428")
     add("--state", required=True, type=Path, help="folder of log, cursor and status")
     add("--log-max-bytes", required=True, type=_bytes, help="largest log, in bytes")
+    add("--cgroup-roots", default=(), type=_roots, help="cgroups to watch, by pattern")
+    add("--cgroup-keep", default=1000, type=int, help="ended cgroups that are kept")
     return parser
 
 
@@ -65,6 +69,13 @@ def _name(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("a host needs a name")
     return text
+
+
+def _roots(text: str) -> tuple[Root, ...]:
+    try:
+        return parse_roots(text)
+    except CgroupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _bytes(text: str) -> int:

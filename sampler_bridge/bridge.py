@@ -11,15 +11,19 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from cgroups.roots import Root
 from sampler_bridge.absence import Counted
 from sampler_bridge.account import Account
+from sampler_bridge.cgroup.source import CgroupSource
+from sampler_bridge.cgroup.watch import CgroupWatch
 from sampler_bridge.cost import Cost
 from sampler_bridge.cursor import load_cursor
 from sampler_bridge.errors import BridgeError, StateError
 from sampler_bridge.files import write_reserved
 from sampler_bridge.graph_plan import PlanWatch
+from sampler_bridge.local_metrics import is_local
+from sampler_bridge.local_source import LocalSource
 from sampler_bridge.log import Log
-from sampler_bridge.own_metrics import is_own
 from sampler_bridge.own_source import OwnSource
 from sampler_bridge.pcp_source import PcpSource
 from sampler_bridge.plan import Plan, parted
@@ -42,6 +46,8 @@ LOG_FOLDER, LOCK_FILE = "log", "lock"
 class Options:
     """What the bridge of one host is told: addresses, state folder, bytes of log.
 
+    Which control groups are watched, and how many of the ended ones are kept.
+
     Accounts are user and password, None where a store asks for none.
     """
 
@@ -52,6 +58,8 @@ class Options:
     store: str
     state: Path
     log_max_bytes: int
+    cgroup_roots: tuple[Root, ...] = ()
+    cgroup_keep: int = 1000
     fuseki_account: tuple[str, str] | None = field(default=None, repr=False)
     store_account: tuple[str, str] | None = field(default=None, repr=False)
 
@@ -77,7 +85,10 @@ class Bridge:
             lambda: TimedSource(PcpSource(options.pcp), self._cost),
             recorder,
         )
-        self._own = Samplers(options.host, lambda: OwnSource(self._figures), recorder)
+        self._cgroups = CgroupWatch(
+            options.cgroup_roots, options.cgroup_keep, options.state
+        )
+        self._own = Samplers(options.host, self._local_source, recorder)
         self._plan = PlanWatch(
             options.fuseki,
             options.host,
@@ -92,7 +103,7 @@ class Bridge:
         The caller has blocked these signals. Raises BridgeError when a part of the
         bridge broke.
         """
-        for part in (self._writer, self._plan):
+        for part in (self._writer, self._cgroups, self._plan):
             part.start()
         self._write_status()
         while not stop.wait(_STATUS_SECONDS):
@@ -105,22 +116,27 @@ class Bridge:
         self._plan.stop(0.0)
         self._samplers.stop(_STOP_SECONDS)
         self._own.stop(_STOP_SECONDS)
+        self._cgroups.stop(_STOP_SECONDS)
         self._writer.stop(_STOP_SECONDS)
         self._log.close()
         self._write_status(stopped=time.time())
         os.close(self._lock)
 
     def _check_parts(self) -> None:
-        for part in (self._writer, self._plan, self._samplers, self._own):
+        parts = (self._writer, self._plan, self._cgroups, self._samplers, self._own)
+        for part in parts:
             if not part.alive:
                 name = type(part).__name__
                 raise BridgeError(f"{name} broke: see the traceback above; restart")
 
     def _apply(self, plan: Plan) -> None:
-        """Sample a plan: what it wants of the bridge itself, apart from any PMCD."""
-        own, others = parted(plan, is_own)
+        """Sample a plan: what it wants of this machine itself, apart from any PMCD."""
+        own, others = parted(plan, is_local)
         self._samplers.apply(others)
         self._own.apply(own)
+
+    def _local_source(self) -> LocalSource:
+        return LocalSource(OwnSource(self._figures), CgroupSource(self._cgroups))
 
     def _figures(self) -> Mapping[str, Any]:
         return figures(self._account, self._log, self._cost, self._counted.absence)

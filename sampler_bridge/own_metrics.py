@@ -4,7 +4,7 @@ No agent of PCP is behind them, and yet a plan in the graph names these metrics 
 it names PCP's, and so do queries, dashboards and the account itself.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sampler_bridge.cost import QUANTILES
 from sampler_bridge.reasons import WORDS
@@ -62,29 +62,3 @@ OWN_METRICS = (
     _now("rss", "u64", "byte", "memory of the bridge that is in RAM"),
     _now("uncounted", "double", "sec", "time before its start in which nobody counted"),
 )
-
-
-def is_own(metric: str) -> bool:
-    """Whether the bridge itself is asked for a metric, and no PMCD."""
-    return metric.startswith(PREFIX)
-
-
-def with_own(pcp: dict[str, Any]) -> dict[str, Any]:
-    """The facts that a PMCD gave, and beside them the bridge's own metrics."""
-    domains = {
-        name: {
-            "stored": True,
-            "instances": [[one, at] for at, one in enumerate(instances)],
-        }
-        for name, instances in DOMAINS.items()
-    }
-    return {
-        **pcp,
-        "metrics": [*pcp["metrics"], *map(_fact, OWN_METRICS)],
-        "indoms": {**pcp["indoms"], **domains},
-    }
-
-
-def _fact(metric: OwnMetric) -> dict[str, Any]:
-    found = metric._asdict()
-    return {**found, "indom": found.pop("domain"), "pmid": "512"}

@@ -35,6 +35,7 @@ _SIGNS = {
     "the log was damaged": LOG_DAMAGED,
     "the store refused it": REFUSED,
     "no value at present": ABSENT,
+    "no such instance at present": ABSENT,
     "Missing metric value": ABSENT,
     "Try again": ABSENT,
     "texts of one instance in an hour": TEXTS,

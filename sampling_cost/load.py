@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from sampler_bridge.choice import Choice
-from sampler_bridge.own_metrics import is_own
+from sampler_bridge.local_metrics import is_local
 from sampler_bridge.plan import Group, Plan
 from sampling_cost.wire import Fetch
 
@@ -112,7 +112,7 @@ def load_of(plan: Plan, sizes: Mapping[str, Size]) -> Load:
 
 def _of_group(group: Group, rate: float, sizes: Mapping[str, Size]) -> Load:
     known = {name: sizes[name] for name in group.names if name in sizes}
-    fetched = {name: size for name, size in known.items() if not is_own(name)}
+    fetched = {name: size for name, size in known.items() if not is_local(name)}
     chosen = [
         _chosen(size.values, group.choices.get(name)) for name, size in known.items()
     ]

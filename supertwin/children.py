@@ -168,6 +168,8 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         *("--pcp", pmcd_address, "--fuseki", settings.fuseki),
         *("--base", settings.base, "--store", settings.store_write),
         *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
+        f"--cgroup-roots={settings.cgroup_roots}",
+        f"--cgroup-keep={settings.cgroup_keep}",
     )
     env = {
         **_account_variable("FUSEKI", fuseki_account(settings)),

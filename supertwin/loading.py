@@ -18,8 +18,8 @@ from ingest.probe import check_host, probe
 from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
+from sampler_bridge.local_metrics import PREFIXES, with_local
 from sampler_bridge.monitor import load_monitor, plan_names
-from sampler_bridge.own_metrics import PREFIX, with_own
 from supertwin.accounts import fuseki_account
 from supertwin.lock import turn
 from supertwin.settings import Settings
@@ -79,7 +79,7 @@ def load_document(
 
 
 def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
-    """The facts of the bridge's own host: beside PCP's metrics stand the bridge's.
+    """The facts of the bridge's own host: beside PCP's metrics stand the local ones.
 
     Raises DocumentError for facts of another form than a probe's.
     """
@@ -87,7 +87,7 @@ def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
     facts = document["facts"]
     if not facts.get("pcp"):
         return document
-    return {**document, "facts": {**facts, "pcp": with_own(facts["pcp"])}}
+    return {**document, "facts": {**facts, "pcp": with_local(facts["pcp"])}}
 
 
 @contextmanager
@@ -144,14 +144,14 @@ def _load(
 def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
     """The part of the monitor set that the host exposes; the rest is named.
 
-    What a bridge counts of itself is sampled wherever a bridge is.
+    What a bridge counts of itself, and control groups, are sampled wherever one is.
     """
     metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
     exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
     absent = [name for name in monitor if not plan_names([name], exposed)]
     if exposed and absent:
         progress(f"of the monitor set, not on this host: {', '.join(absent)}")
-    return plan_names([*monitor, f"{PREFIX}*"], exposed)
+    return plan_names([*monitor, *(f"{name}*" for name in PREFIXES)], exposed)
 
 
 def read_twin(settings: Settings, host: str) -> Twin | None:

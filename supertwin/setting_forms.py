@@ -8,6 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Field
 
+from cgroups.errors import CgroupError
+from cgroups.roots import parse_roots
+
 _LENGTH_OF_TIME = re.compile(r"([0-9]{1,9})([hdwy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
@@ -47,6 +50,14 @@ def without_account(service: str, name: str, url: str) -> dict[str, str]:
 def _absolute(path: Path) -> Path:
     """Keep the same folder when a child runs elsewhere."""
     return path.expanduser().absolute()
+
+
+def _roots(text: str) -> str:
+    try:
+        parse_roots(text)
+    except CgroupError as error:
+        raise ValueError(str(error)) from None
+    return text
 
 
 def _ipv4(text: str) -> str:
@@ -98,3 +109,4 @@ Url = Annotated[str, AfterValidator(_url)]
 LengthOfTime = Annotated[str, AfterValidator(_length_of_time)]
 Hosts = Annotated[str, AfterValidator(_hosts)]
 Origins = Annotated[str, AfterValidator(_origins)]
+CgroupRoots = Annotated[str, AfterValidator(_roots)]

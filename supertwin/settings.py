@@ -9,7 +9,9 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from cgroups.roots import DEFAULT_ROOTS
 from supertwin.setting_forms import (
+    CgroupRoots,
     Folder,
     Hosts,
     Ipv4,
@@ -180,6 +182,20 @@ class Settings(BaseSettings):
         ge=0,
         description="Bytes a day on disk that a plan may add, by estimate, before "
         "`supertwin sample add` asks.",
+    )
+    cgroup_roots: CgroupRoots = Field(
+        default=",".join(DEFAULT_ROOTS),
+        description="Control groups that become twins, below any cgroup mount: folders "
+        "(all below them) or patterns with `*` within a name and `/**` at the end, "
+        "separated by commas; empty: none. The default finds the jobs and steps of "
+        "Slurm, and the jobs of OAR.",
+    )
+    cgroup_keep: int = Field(
+        default=1000,
+        ge=0,
+        le=100_000,
+        description="How many control groups that ended stay in the twin; older ones "
+        "go, their series stay.",
     )
     min_free_bytes: int = Field(
         default=1024 * 1024 * 1024,

@@ -10,13 +10,14 @@ ROOT = Path(__file__).parents[1]
 
 MAY_IMPORT = {
     "ontology": set(),
+    "cgroups": set(),
     "pmapi": set(),
     "shapes": {"ontology"},
     "queries": {"ontology"},
     "dashboards": {"ontology", "queries"},
     "dtdl": {"ontology", "queries"},
-    "ingest": {"ontology", "shapes", "queries", "pmapi"},
-    "sampler_bridge": {"ontology", "queries", "pmapi"},
+    "ingest": {"ontology", "shapes", "queries", "pmapi", "cgroups"},
+    "sampler_bridge": {"ontology", "queries", "pmapi", "cgroups"},
     "sampling_cost": {"ontology", "queries", "pmapi", "ingest", "sampler_bridge"},
     "api": {
         "ontology",
@@ -26,6 +27,7 @@ MAY_IMPORT = {
         "dtdl",
         "ingest",
         "sampler_bridge",
+        "cgroups",
         "supertwin",
     },
     "supertwin": {
@@ -37,6 +39,7 @@ MAY_IMPORT = {
         "ingest",
         "sampler_bridge",
         "sampling_cost",
+        "cgroups",
         "api",
     },
 }

@@ -137,7 +137,7 @@ def _check_form(query: SavedQuery) -> None:
 
 def _of_components(metric: _Metric, query: str, answer: Rows) -> Sampled:
     """The instances of the components in the one column that holds any."""
-    if not metric.has_instances or metric.at_fetch:
+    if not metric.has_instances or (metric.at_fetch and not metric.instances):
         when = "resolved at each fetch" if metric.at_fetch else "none"
         raise PlanRequestError(
             f"metric {metric.name} has no components in the twin (its instances are "

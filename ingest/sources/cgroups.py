@@ -6,10 +6,10 @@ Documentation/admin-guide/cgroup-v2.rst, "Delegation", and systemd.resource-cont
 """
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
+from cgroups.mounts import Hierarchy, parse_mounts
 from ingest.errors import SourceMissingError
 from ingest.sources.files import read_text, read_value
 from ingest.sources.machine import HERE, Machine
@@ -18,11 +18,6 @@ _MOUNTS = Path("proc/self/mountinfo")
 _DELEGATED = ("user.delegate", "trusted.delegate")
 _DEEPEST = 5
 _MOST_FOLDERS = 2000
-_OCTAL = re.compile(r"\\([0-7]{3})")
-# Options of a v1 mount that name no controller.
-_OPTIONS = re.compile(r"rw|ro|xattr|clone_children|noprefix|release_agent=.*|name=.*")
-
-Hierarchy = dict[str, Any]
 
 
 def read_cgroups(machine: Machine = HERE) -> dict[str, Any]:
@@ -45,35 +40,6 @@ def layout(hierarchies: list[Hierarchy]) -> str:
     """``v1``, ``v2``, or ``hybrid`` where controllers are on v1 and v2 is there too."""
     versions = {hierarchy["version"] for hierarchy in hierarchies}
     return "hybrid" if len(versions) > 1 else f"v{versions.pop()}"
-
-
-def parse_mounts(text: str) -> list[Hierarchy]:
-    """The cgroup mounts in the text of a mountinfo file (proc(5)), each once."""
-    found: dict[str, Hierarchy] = {}
-    for line in text.splitlines():
-        before, dash, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
-        if not dash or len(fields) < 5 or len(kind) < 3:
-            continue
-        if kind[0] in ("cgroup", "cgroup2"):
-            path = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
-            found[path] = _hierarchy(path, kind[0], kind[2].split(","))
-    return list(found.values())
-
-
-def _hierarchy(path: str, kind: str, options: list[str]) -> Hierarchy:
-    version = 2 if kind == "cgroup2" else 1
-    named = [o.removeprefix("name=") for o in options if o.startswith("name=")]
-    return {
-        "path": path,
-        "version": version,
-        "name": named[0] if named else None,
-        "controllers": []
-        if version == 2
-        else sorted(option for option in options if not _OPTIONS.fullmatch(option)),
-        "enabled": [],
-        "delegated": [],
-    }
 
 
 def _words(path: Path) -> list[str]:

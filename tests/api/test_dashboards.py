@@ -82,7 +82,7 @@ def test_for_grafana(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("path", "query", "status", "said"),
     [
-        ("no-such", {"host": SMALL}, 404, "inventory, monitor"),
+        ("no-such", {"host": SMALL}, 404, "inventory, jobs, monitor"),
         ('mon"}itor', {}, 404, "no dashboard"),
         ("monitor", {"host": "nobody"}, 404, "known: large, small"),
         ("monitor", {"host": '"} #'}, 404, "known: large, small"),
@@ -92,7 +92,7 @@ def test_for_grafana(watched: Watched) -> None:
         ("monitor/live", {}, 400, "large, small"),
         ("monitor/live", {"host": "nobody"}, 404, "known: large, small"),
         ("monitor", {"host": SMALL, "component": "x"}, 404, "socket/"),
-        ("no-such/grafana", {"host": SMALL}, 404, "inventory, monitor"),
+        ("no-such/grafana", {"host": SMALL}, 404, "inventory, jobs, monitor"),
     ],
 )
 def test_what_is_refused(

@@ -11,7 +11,7 @@ import pytest
 
 from api.bridge import Bridge, read_bridge
 from api.store import Sample
-from api.verdict import Counter, Evidence, judge
+from api.verdict import CgroupSeen, Counter, Evidence, judge
 from queries.findings import Known
 from sampler_bridge.account import SLOW_SOURCE
 from sampler_bridge.pcp_texts import TOO_MANY
@@ -51,6 +51,11 @@ AWAY = Counter("skx", "L1D:REPLACEMENT", present=False, usable=None)
 HERE = Counter("icl", "L1D:REPLACEMENT", present=True, usable=None)
 REFUSED = replace(HERE, usable=False)
 NO_AGENT = "No PMCD agent for domain of request"
+ENDED = CgroupSeen("2026-11-21T19:54:12.102Z", gives=False)
+OF_GROUP = {
+    "instance": "/job_7",
+    "known": known(has_instances=True, resolved_at_fetch=True),
+}
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("data", {"age": 1}),
@@ -66,6 +71,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         "no permission",
         {"known": known(exposed=False, probe_reason="No permission to …")},
     ),
+    ("cgroup ended", {"age": 20, **OF_GROUP, "group": ENDED}),
+    ("cgroup ended", {**OF_GROUP, "group": ENDED, "bridge": Bridge({}, "away")}),
+    ("data", {"age": 1, **OF_GROUP, "group": ENDED}),
+    ("no value", {**OF_GROUP, "group": CgroupSeen("", gives=False)}),
+    ("not yet sampled", {**OF_GROUP, "group": CgroupSeen("", gives=True)}),
     ("unknown instance", {"instance": "x"}),
     (
         "unknown instance",

@@ -8,6 +8,7 @@ from dashboards.catalogue import definition, load_dashboards
 from dashboards.errors import UnknownDashboardError
 from dashboards.header import PanelHeader
 from queries.errors import CatalogueError
+from sampler_bridge.cgroup.metrics import CGROUP_METRICS
 from sampler_bridge.monitor import load_monitor
 from sampler_bridge.own_metrics import OWN_METRICS
 from tests.dashboards.saved import SERIES, TABLE, query_text, save
@@ -15,7 +16,7 @@ from tests.dashboards.saved import SERIES, TABLE, query_text, save
 
 def test_ours() -> None:
     monitor, inventory = definition("monitor"), definition("inventory")
-    assert list(load_dashboards()) == ["bridge", "inventory", "monitor"]
+    assert list(load_dashboards()) == ["bridge", "inventory", "jobs", "monitor"]
     assert (monitor.title, monitor.about_one_host) == ("Monitor", True)
     assert (inventory.title, inventory.about_one_host) == ("Inventory and drift", False)
 
@@ -35,6 +36,12 @@ def test_positions_tell_panels_apart(name: str) -> None:
 def test_what_bridge_needs_is_the_bridges_own(panel: PanelHeader) -> None:
     assert panel.metrics
     assert set(panel.metrics) <= {metric.name for metric in OWN_METRICS}
+
+
+@pytest.mark.parametrize("panel", definition("jobs").panels, ids=lambda p: p.title)
+def test_what_jobs_needs_is_of_control_groups(panel: PanelHeader) -> None:
+    assert panel.metrics
+    assert set(panel.metrics) <= {metric.name for metric in CGROUP_METRICS}
 
 
 @pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)
@@ -60,7 +67,7 @@ def test_a_header_alone_makes_a_dashboard(tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(
-        UnknownDashboardError, match="'x'; there are: bridge, inventory, mon"
+        UnknownDashboardError, match="'x'; there are: bridge, inventory, jobs"
     ):
         definition("x")
 

@@ -52,7 +52,7 @@ def test_every_dashboard_is_a_file(run: Run, made: list[Made], tmp_path: Path) -
     wanted = {
         f"{one.document['uid']}.json": one.document
         for one in made
-        if one.spec.name in ("bridge", "monitor") or not one.spec.host
+        if one.spec.name in ("bridge", "jobs", "monitor") or not one.spec.host
     }
     assert {path.name for path in out.iterdir()} == wanted.keys()
     for name, document in wanted.items():
@@ -67,8 +67,11 @@ def test_one_host_again_is_the_same_and_others_are_left_alone(
     (tmp_path / "home").mkdir()
     first = _written(run, tmp_path)
     assert first.keys() == {
-        *("mine.json", f"supertwin-inventory-{BIG}.json"),
-        *(f"supertwin-bridge-{BIG}.json", f"supertwin-monitor-{BIG}.json"),
+        "mine.json",
+        *(
+            f"supertwin-{name}-{BIG}.json"
+            for name in ("bridge", "inventory", "jobs", "monitor")
+        ),
     }
     kept = tmp_path / f"supertwin-inventory-{BIG}.json"
     changed = kept.stat().st_mtime_ns

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from cgroups.mounts import parse_mounts
 from ingest.errors import SourceMissingError
-from ingest.sources.cgroups import parse_mounts, read_cgroups
+from ingest.sources.cgroups import read_cgroups
 from tests.ingest.tree import copied, plant
 
 V2 = "29 23 0:26 / {} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"

@@ -1,0 +1,1 @@
+"""Control groups as twins: what the bridge notices is described."""

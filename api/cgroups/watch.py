@@ -1,0 +1,73 @@
+"""Describes control groups as the bridge's list has them, soon after it changed."""
+
+import asyncio
+import json
+import logging
+import time
+from pathlib import Path
+
+from anyio import to_thread
+
+from api.services import Services
+from cgroups.errors import CgroupError
+from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from ingest.cgroup_twins import CgroupTwins
+from ingest.errors import IngestError
+from queries.errors import QueriesError
+from sampler_bridge.cgroup.metrics import DOMAIN
+from sampler_bridge.nudge import nudge
+from supertwin.loading import dataset, writing
+from supertwin.settings import Settings
+
+# How late a change of the list, and one of what is sampled, may be noticed.
+LOOK_S, AGAIN_S = 0.3, 5.0
+_TIMEOUT = 20.0
+_log = logging.getLogger(__name__)
+
+
+async def follow_cgroups(services: Services) -> None:
+    """Follow the bridge's list until cancelled.
+
+    A graph store that is away costs nothing: the list stays, and is read again.
+    """
+    settings, told, seen, read_at = services.settings, "", 0, 0.0
+    path = settings.home / "bridge" / LEDGER_FILE
+    with dataset(settings, "twin", _TIMEOUT) as twin:
+        twins = CgroupTwins(twin, services.iris, settings.host, DOMAIN)
+        while True:
+            changed = _changed(path)
+            if changed and (changed != seen or time.monotonic() - read_at >= AGAIN_S):
+                read_at = time.monotonic()
+                try:
+                    await to_thread.run_sync(_write, settings, twins, path)
+                    seen, told = changed, ""
+                except (OSError, QueriesError, IngestError, CgroupError) as error:
+                    if told != str(error):
+                        told = str(error)
+                        _log.warning("control groups: %s", told)
+            await asyncio.sleep(LOOK_S)
+
+
+def _write(settings: Settings, twins: CgroupTwins, path: Path) -> None:
+    ledger = _read(path)
+    if (change := twins.pending(ledger)) is None:
+        return
+    with writing(settings, settings.host, _log.info):
+        twins.write(change)
+    if change.over:
+        nudge(settings.home / "bridge")
+
+
+def _read(path: Path) -> Ledger:
+    try:
+        return read_ledger(json.loads(path.read_bytes()))
+    except ValueError as error:
+        raise CgroupError(f"{path} cannot be read: {error}") from None
+
+
+def _changed(path: Path) -> int:
+    """When the list was written, in ns; 0 where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

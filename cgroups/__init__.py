@@ -1,0 +1,1 @@
+"""Linux control groups: where they are mounted, which there are, what they say."""

@@ -1,0 +1,46 @@
+"""Which hierarchies of control groups are mounted where, see proc(5)."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+_MOUNTS = Path("proc/self/mountinfo")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+# Options of a v1 mount that name no controller.
+_OPTIONS = re.compile(r"rw|ro|xattr|clone_children|noprefix|release_agent=.*|name=.*")
+
+Hierarchy = dict[str, Any]
+
+
+def read_mounts(root: Path = Path("/")) -> list[Hierarchy]:
+    """The mounted hierarchies, none where the kernel does not say; raises OSError."""
+    return parse_mounts((root / _MOUNTS).read_text(errors="surrogateescape"))
+
+
+def parse_mounts(text: str) -> list[Hierarchy]:
+    """The cgroup mounts in the text of a mountinfo file (proc(5)), each once."""
+    found: dict[str, Hierarchy] = {}
+    for line in text.splitlines():
+        before, dash, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if not dash or len(fields) < 5 or len(kind) < 3:
+            continue
+        if kind[0] in ("cgroup", "cgroup2"):
+            path = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
+            found[path] = _hierarchy(path, kind[0], kind[2].split(","))
+    return list(found.values())
+
+
+def _hierarchy(path: str, kind: str, options: list[str]) -> Hierarchy:
+    version = 2 if kind == "cgroup2" else 1
+    named = [o.removeprefix("name=") for o in options if o.startswith("name=")]
+    return {
+        "path": path,
+        "version": version,
+        "name": named[0] if named else None,
+        "controllers": []
+        if version == 2
+        else sorted(option for option in options if not _OPTIONS.fullmatch(option)),
+        "enabled": [],
+        "delegated": [],
+    }

@@ -1,0 +1,33 @@
+"""Jobs, steps and users, as schedulers write them into the names of groups.
+
+Slurm: ``…/uid_1000/job_123/step_0`` (version 1) and ``…/slurmstepd.scope/job_123/…``
+(version 2, without a user), see its src/plugins/cgroup. OAR: ``/oar/alice_123``.
+"""
+
+import re
+from typing import NamedTuple
+
+_SLURM = re.compile(
+    r"(?:/uid_(?P<uid>[0-9]{1,10}))?/job_(?P<job>[0-9]{1,20})"
+    r"(?:/step_(?P<step>[A-Za-z0-9_.+-]{1,64}))?(?=/|$)"
+)
+_OAR = re.compile(r"/oar/(?P<user>[^/]{1,64})_(?P<job>[0-9]{1,20})(?=/|$)")
+
+
+class Job(NamedTuple):
+    """What a path says; None where it does not."""
+
+    job: str | None = None
+    step: str | None = None
+    uid: int | None = None
+    user: str | None = None
+
+
+def parse_job(path: str) -> Job:
+    """The job that a group belongs to, by its path below the mount."""
+    if found := _SLURM.search(path):
+        uid = None if found["uid"] is None else int(found["uid"])
+        return Job(found["job"], found["step"], uid)
+    if found := _OAR.match(path):
+        return Job(found["job"], user=found["user"])
+    return Job()

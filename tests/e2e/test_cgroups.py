@@ -1,0 +1,79 @@
+"""A job appears, is a twin within seconds, is sampled as asked, and ends."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from ontology.terms import ST
+from tests.cgroup_folders import Folders, cgroup_folders
+from tests.servers import wait_until
+from tests.stack import HOST, Stack
+
+USAGE, MEMORY = "supertwin.cgroup.cpu.usage", "supertwin.cgroup.memory.usage"
+
+
+@pytest.fixture
+def folders() -> Iterator[Folders]:
+    with cgroup_folders("e2e") as made:
+        yield made
+
+
+def groups(stack: Stack) -> list[list[str]]:
+    """Path and IRI of the control groups that run."""
+    return stack.sparql(
+        f"""SELECT ?path ?group {{ ?group <{ST.cgroupPath}> ?path
+          FILTER NOT EXISTS {{ ?group <{ST.endedAt}> ?end }} }} ORDER BY ?path"""
+    )
+
+
+def plans(stack: Stack) -> set[str]:
+    """The names of all plans."""
+    rows = stack.sparql(f"SELECT DISTINCT ?name {{ ?plan <{ST.planName}> ?name }}")
+    return {name for (name,) in rows}
+
+
+def points(stack: Stack, instance: str) -> dict[int, float]:
+    """The points of the CPU time of a group, by millisecond."""
+    series = f'supertwin_cgroup_cpu_usage{{instname="{instance}"}}'
+    asked = {"match[]": series, "end": str(time.time() + 5)}
+    answer = httpx.get(f"{stack.store}/api/v1/export", params=asked, timeout=60)
+    blocks = [json.loads(line) for line in answer.text.splitlines()]
+    pairs = [zip(b["timestamps"], b["values"], strict=True) for b in blocks]
+    return dict(sorted(pair for block in pairs for pair in block))
+
+
+def why(stack: Stack, instance: str) -> str:
+    return stack.run("why", HOST, USAGE, instance, check=False).stdout
+
+
+def test_a_job_from_its_start_to_its_end(stack: Stack, folders: Folders) -> None:
+    monitored = plans(stack)
+    job = folders.make("uid_1000/job_4711")
+    step = folders.make("uid_1000/job_4711/step_0")
+    wait_until(lambda: [path for path, _ in groups(stack)] == [job, step])
+    folders.put("uid_1000/job_4711/step_0", "sh", "-c", "while :; do :; done")
+    wait_until(lambda: points(stack, step), what="its values")
+    page = groups(stack)[1][1].removeprefix(stack.base)
+    assert USAGE in stack.get(page, "text/html").text
+    assert stack.get(page, "application/ld+json").json()["@context"]
+    # A plan of its own, ten times a second, for one group; and one for the whole job.
+    stack.run("sample", "add", USAGE, "--period", "100ms", "--instance", step)
+    by_job = ("--query", "cgroups/of-job", "--param", "job=4711")
+    stack.run("sample", "add", MEMORY, "--period", "500ms", *by_job)
+    wait_until(lambda: any(ms % 1000 for ms in points(stack, step)), what="tenths")
+    assert len(plans(stack) - monitored) == 2
+    folders.processes[0].kill()
+    folders.processes[0].wait()
+    folders.remove("uid_1000")
+    wait_until(lambda: not groups(stack), what="the end of the groups")
+    wait_until(lambda: plans(stack) == monitored, what="the end of their plans")
+    assert job in stack.run("cgroups", "list", "--ended").stdout
+    wait_until(lambda: "cgroup ended" in why(stack, step), what="no more values")
+    ended = stack.get(page, "text/turtle").text
+    assert "st:endedAt" in ended
+    assert "/telemetry/" not in ended
+    values = [*points(stack, step).values()]
+    assert values == sorted(values), "a counter that fell holds a false value"

@@ -1,0 +1,229 @@
+"""Control groups noticed and sampled: real ones, and folders that look like some."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from cgroups.roots import parse_roots
+from sampler_bridge.cgroup import watch as watching
+from sampler_bridge.cgroup.metrics import CGROUP_METRICS, PREFIX
+from sampler_bridge.cgroup.source import CgroupSource
+from sampler_bridge.cgroup.watch import CgroupWatch
+from tests.cgroup_folders import Folders, cgroup_folders
+from tests.ingest.tree import plant
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import VictoriaMetrics, wait_until
+
+MOUNTS = "30 1 0:25 / /cg rw - cgroup2 cgroup2 rw\n"
+ALL = [metric.name for metric in CGROUP_METRICS]
+
+
+@pytest.fixture
+def folders() -> Iterator[Folders]:
+    with cgroup_folders("b") as made:
+        yield made
+
+
+def watch(
+    tmp_path: Path, roots: str, keep: int = 10, root: Path = Path("/")
+) -> CgroupWatch:
+    return CgroupWatch(parse_roots(roots), keep, tmp_path, root)
+
+
+def ledger(state: Path) -> Ledger:
+    return read_ledger(json.loads((state / LEDGER_FILE).read_text()))
+
+
+def pretended(tmp_path: Path, *paths: str) -> Path:
+    """A machine with version 2, and groups of it that are plain folders."""
+    files = {f"cg/{path}/cpu.stat": "usage_usec 5\n" for path in paths}
+    return plant(tmp_path / "machine", {"proc/self/mountinfo": MOUNTS, **files})
+
+
+def looked(made: CgroupWatch) -> list[str]:
+    """What it finds, however soon after the last look."""
+    made._look_after = 0.0
+    return sorted(made.look())
+
+
+def values(source: CgroupSource) -> dict[tuple[str, str], int]:
+    return {
+        (series.metric.removeprefix(PREFIX), str(series.instance)): int(value)
+        for column in source.fetch().columns
+        for series, value in zip(column.series, column.values, strict=True)
+    }
+
+
+def test_a_real_group_is_sampled_from_its_start_to_its_end(
+    folders: Folders, tmp_path: Path
+) -> None:
+    made = watch(tmp_path, f"{folders.top}/uid_*/job_*")
+    source = CgroupSource(made)
+    source.select([*ALL, PREFIX + "unheard.of"])
+    assert values(source) == {}
+    job = folders.make("uid_1000/job_7")
+    assert looked(made) == [job]
+    folders.put("uid_1000/job_7", "sh", "-c", "while :; do :; done")
+    wait_until(lambda: values(source)["cpu.usage", job] > 1_000_000)
+    first, second = values(source), values(source)
+    assert second["cpu.usage", job] >= first["cpu.usage", job]
+    if "pids" in folders.mounts:
+        assert second["pids.current", job] == 1
+    sample = source.fetch()
+    assert [*sample.missing] == [PREFIX + "unheard.of"]
+    assert sample.columns[0].series is source.fetch().columns[0].series
+    folders.processes[0].kill()
+    folders.processes[0].wait()
+    folders.remove("uid_1000/job_7")
+    assert values(source) == {}, (
+        "a group that went has no value, not even before a look"
+    )
+    assert looked(made) == []
+
+
+def test_its_list_holds_who_runs_and_the_last_that_ended(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.05)
+    made = watch(tmp_path, folders.top, keep=2)
+    made.start()
+    wait_until((tmp_path / LEDGER_FILE).exists)
+    for name in ("a", "b", "c"):
+        path = folders.make(name)
+        wait_until(lambda path=path: path in ledger(tmp_path).running)
+        wait_until(lambda path=path: ledger(tmp_path).running[path].metrics)
+        folders.remove(name)
+        wait_until(lambda: not ledger(tmp_path).running)
+    ended = ledger(tmp_path).ended
+    assert [life.path.rpartition("/")[2] for life in ended] == ["b", "c"]
+    assert all(life.began <= (life.ended or 0) for life in ended)
+    made.stop(5)
+
+
+def test_the_same_path_again_is_another_life(tmp_path: Path) -> None:
+    root = pretended(tmp_path, "jobs/1")
+    made = watch(tmp_path, "jobs", root=root)
+    assert looked(made) == ["/jobs/1"]
+    old = root / "cg/jobs/1"
+    old.rename(root / "cg/gone")  # its number stays in use
+    plant(root, {"cg/jobs/1/cpu.stat": "usage_usec 1\n"})
+    time.sleep(0.002)
+    looked(made)
+    made._write()
+    found = ledger(tmp_path)
+    assert [life.path for life in (*found.ended, *found.running.values())] == [
+        "/jobs/1"
+    ] * 2
+    assert found.ended[0].ended == found.running["/jobs/1"].began
+
+
+def test_a_bridge_that_starts_again_goes_on_with_what_still_runs(
+    tmp_path: Path,
+) -> None:
+    root = pretended(tmp_path, "jobs/1", "jobs/2")
+    plant(root, {"proc/sys/kernel/random/boot_id": "one\n"})
+    first = watch(tmp_path, "jobs", root=root)
+    looked(first)
+    first._write()
+    began = ledger(tmp_path).running["/jobs/1"].began
+    shutil.rmtree(root / "cg/jobs/2")
+    again = watch(tmp_path, "jobs", root=root)
+    looked(again)
+    again._write()
+    assert ledger(tmp_path).running["/jobs/1"].began == began
+    assert [life.path for life in ledger(tmp_path).ended] == ["/jobs/2"]
+    plant(root, {"proc/sys/kernel/random/boot_id": "two\n"})
+    rebooted = watch(tmp_path, "jobs", root=root)
+    looked(rebooted)
+    rebooted._write()
+    assert [life.path for life in ledger(tmp_path).ended] == ["/jobs/2", "/jobs/1"]
+
+
+def test_a_damaged_list_is_begun_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / LEDGER_FILE).write_text('{"format": "supertwin-cgroups/1", "boot": 3}')
+    made = watch(tmp_path, "jobs", root=pretended(tmp_path, "jobs/1"))
+    assert looked(made) == ["/jobs/1"]
+    assert [r.message for r in caplog.records if "begins anew" in r.message]
+
+
+def test_what_is_not_watched_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MOST", 3)
+    root = pretended(tmp_path, *(f"jobs/{number}" for number in range(5)))
+    plant(root, {"cg/jobs/two\nlines/cpu.stat": ""})
+    made = watch(tmp_path, "jobs,absent", root=root)
+    first = looked(made)
+    plant(root, {"cg/jobs/0000/cpu.stat": ""})
+    assert looked(made) == first, "those that are watched stay"
+    said = sorted(record.message for record in caplog.records)
+    assert len(said) == 3, said
+    assert said[0] == r"cgroup folder '/jobs/two\nlines' has no printable name"
+    assert said[1].startswith("cgroup root 'absent' is not below")
+    assert said[2] == "more than 3 cgroups match: the others are left out"
+
+
+def test_a_group_that_goes_while_it_is_read_and_one_that_may_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = pretended(tmp_path, "jobs/1", "jobs/2")
+    made = watch(tmp_path, "jobs", root=root)
+    source = CgroupSource(made)
+    source.select([PREFIX + "cpu.usage", PREFIX + "memory.usage"])
+    assert values(source) == {
+        ("cpu.usage", "/jobs/1"): 5000,
+        ("cpu.usage", "/jobs/2"): 5000,
+    }
+    shutil.rmtree(root / "cg/jobs/2")
+    made._look_after = time.monotonic() + 60
+    assert values(source) == {("cpu.usage", "/jobs/1"): 5000}
+
+    def refuse(path: str) -> str:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("sampler_bridge.cgroup.reader.read_file", refuse)
+    gap = source.fetch().missing[PREFIX + "cpu.usage"]
+    assert "ermission" in gap.reason
+    assert gap.points == 2
+
+
+def test_a_group_of_three_seconds_has_its_ticks_and_no_other(
+    folders: Folders,
+    store: VictoriaMetrics,
+    new_bridge: Callable[..., BridgeProcess],
+) -> None:
+    bridge = new_bridge(
+        "unix:///nowhere", store.url, cgroup_roots=f"{folders.top}/job_*"
+    )
+    bridge.plan([PREFIX + "cpu.usage"], 1.0)
+    bridge.start()
+    name = "supertwin_cgroup_cpu_usage"
+    began = time.time()
+    folders.make("job_7")
+    process: subprocess.Popen[bytes] = folders.put("job_7", "sleep", "60")
+    wait_until(lambda: len(store.peek(name)) >= 3)
+    process.kill()
+    process.wait()
+    folders.remove("job_7")
+    ended = time.time()
+    wait_until(lambda: ledger(bridge.state).ended)
+    bridge.wait_for(lambda status: status["last_tick_ms"] > (ended + 1) * 1000)
+    (series,) = store.values(name).items()
+    assert series[0] == f"{name}{{/{folders.top}/job_7}}"
+    ticks = sorted(series[1])
+    assert began * 1000 <= ticks[0]
+    assert ticks[-1] <= ended * 1000 + 500
+    status = bridge.status()
+    assert closes(status)
+    # A busy machine may cost a tick, which is counted; nothing else is missing.
+    skipped = {*range(ticks[0], ticks[-1], 1000)} - {*ticks}
+    assert len(skipped) <= sum(status["missing"].values())
+    assert not status["missing"].get("no such instance at present")

@@ -1,0 +1,32 @@
+"""`supertwin cgroups` without a stack, and roots that are none."""
+
+import pytest
+from click.testing import CliRunner
+from pydantic import ValidationError
+
+from supertwin.cli import main
+from supertwin.settings import Settings
+from tests.servers import free_port
+
+
+@pytest.mark.parametrize("roots", ["slurm//x", "fine/*,../x", "a\nb"])
+def test_roots_that_are_none_are_refused(roots: str) -> None:
+    with pytest.raises(ValidationError, match="is no cgroup root"):
+        Settings(cgroup_roots=roots)
+
+
+def test_a_bad_root_is_one_line_of_any_command() -> None:
+    done = CliRunner().invoke(
+        main, ["cgroups", "list"], env={"SUPERTWIN_CGROUP_ROOTS": "/a/**/b"}
+    )
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert "SUPERTWIN_CGROUP_ROOTS" in line
+    assert "** can stand at the end only" in line
+
+
+def test_without_the_graph_store_it_fails() -> None:
+    away = {"SUPERTWIN_FUSEKI_PORT": str(free_port())}
+    done = CliRunner().invoke(main, ["cgroups", "list"], env=away)
+    assert done.exit_code == 1
+    assert len(done.stderr.splitlines()) == 1
