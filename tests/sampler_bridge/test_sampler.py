@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sampler_bridge.account import Account
+from sampler_bridge.account import LATE, SLOW_SOURCE, Account
 from sampler_bridge.batch import START
 from sampler_bridge.log import Log
 from sampler_bridge.plan import Plan, make_plan
@@ -69,10 +69,12 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     assert len(points) == source.fetches - 1
     assert stamps == sorted(set(stamps))
     assert all(ms % PERIOD_MS == 0 for ms in stamps)
-    assert max(abs(value - ms) for value, ms in points) <= PERIOD_MS + 1
+    # at most a period, and another half where a busy machine began late
+    assert max(abs(value - ms) for value, ms in points) <= 1.5 * PERIOD_MS + 1
     figures = account.figures()
     ticks = (stamps[-1] - stamps[0]) // PERIOD_MS + 1
     assert figures["fetched"] == len(points)
     assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
     assert figures["expected"] >= ticks
-    assert list(figures["missing"]) == ["the source answered too late"]
+    assert figures["missing"][SLOW_SOURCE] > 0
+    assert set(figures["missing"]) <= {SLOW_SOURCE, LATE}
