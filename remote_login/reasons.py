@@ -6,7 +6,7 @@ it prints in English whatever the locale.
 
 import re
 
-from ingest.remote.address import Address
+from remote_login.address import Address
 
 _LAST = 6
 _PORT = "check the address, and that sshd runs there"
