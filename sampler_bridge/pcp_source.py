@@ -99,12 +99,12 @@ class PcpSource:
         if not self._chosen:
             return Sample((), {})
         with self._open().fetch(self._pmids) as (address, changed):
-            raw = decode(address, self._wide)
+            raw, taken = decode(address, self._wide), pmapi.result_seconds(address)
         if changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
             self._ask_at = self._names_until = 0.0
             self._known.clear()
-        return Sample(self._layout.columns(raw), self._layout.gaps)
+        return Sample(self._layout.columns(raw), self._layout.gaps, taken)
 
     def _refresh(self) -> None:
         now = time.monotonic()
