@@ -89,6 +89,13 @@ class Ssh:
         for thread in self._threads:
             thread.start()
 
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Its exit status; None where it does not end within so many seconds."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
     def end(self) -> None:
         """End it, and whatever it started to get there."""
         for number in (signal.SIGTERM, signal.SIGKILL):

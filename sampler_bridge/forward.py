@@ -5,7 +5,6 @@ and what ssh complained last is the reason why the host does not answer.
 """
 
 import logging
-import subprocess
 import time
 from pathlib import Path
 from threading import Event
@@ -121,7 +120,7 @@ class Forward(Worker):
             if self._is_in(ssh) and self._forward(ssh):
                 _LOG.info("%s: logged in", self._address)
                 self._reason, since = None, time.monotonic()
-                ssh.process.wait()
+                ssh.wait()
                 if time.monotonic() - since > _HOLDS:
                     self._down_since = time.monotonic()
         finally:
@@ -150,12 +149,8 @@ class Forward(Worker):
             self._address, _NO_CONFIG, options, "-O", "forward", "-L", where
         )
         client = Ssh(argv, self._address)
-        try:
-            done = client.process.wait(CONNECT_SECONDS) == 0
-        except subprocess.TimeoutExpired:
-            done = False
-        finally:
-            client.end()
+        done = client.wait(CONNECT_SECONDS) == 0
+        client.end()
         if not done and ssh.process.poll() is None:
             self._away(f"ssh makes no socket here: {client.last_lines()[-1:]}")
         return done
