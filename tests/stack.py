@@ -84,9 +84,9 @@ class Stack:
         )["children"]
         return found
 
-    def bridge(self) -> dict[str, Any]:
-        """What the bridge says of itself."""
-        path = self.home / "bridge" / "status.json"
+    def bridge(self, host: str = HOST) -> dict[str, Any]:
+        """What the bridge says of a host."""
+        path = self.home / "bridge" / "hosts" / host / "status.json"
         found: dict[str, Any] = json.loads(path.read_text())
         return found
 
