@@ -65,6 +65,7 @@ class Fleet:
         self._sockets: Path | None = None
         self._wanted: dict[str, Wanted] = {}
         self._try_again_at = 0.0
+        self._spread: float | None = None
         self._start_as_before()
 
     @property
@@ -109,12 +110,14 @@ class Fleet:
 
     def document(self) -> dict[str, Any]:
         """Which hosts are sampled, how they do, which are not, and how well in step."""
-        offsets = {one.name: one.last_offset for one in self.hosts}
-        known = [offset for offset in offsets.values() if offset is not None]
+        hosts = self.hosts
+        known = [one.last_offset for one in hosts]
+        offsets = [offset for offset in known if offset is not None]
+        self._spread = round(max(offsets) - min(offsets), 6) if offsets else None
         return {
-            "hosts": {one.name: one.summary() for one in self.hosts},
+            "hosts": {one.name: one.summary() for one in hosts},
             "unreached": dict(sorted(self.unreached.items())),
-            "tick_spread_seconds": round(max(known) - min(known), 6) if known else None,
+            "tick_spread_seconds": self._spread,
         }
 
     def end(self, seconds: float) -> None:
@@ -178,7 +181,12 @@ class Fleet:
     def _new(self, name: str) -> SampledHost:
         folder = self._place.state / HOSTS_FOLDER / encode_id(name)
         host = SampledHost(
-            name, folder, self._place.log_max_bytes, self._writer, self._way
+            name,
+            folder,
+            self._place.log_max_bytes,
+            self._writer,
+            self._way,
+            lambda: self._spread,
         )
         host.start()
         return host

@@ -39,12 +39,19 @@ NewWay = Callable[[str], Way]
 class SampledHost(Worker):
     """One host in a folder of its own; a change is taken up without delaying another.
 
-    ``new_way`` makes a way to an address. Raises StateError where the folder cannot
+    ``new_way`` makes a way to an address, ``spread`` is how far the ticks of all hosts
+    are apart (seconds). Raises StateError where the folder cannot
     be used.
     """
 
     def __init__(
-        self, name: str, folder: Path, max_bytes: int, writer: Writer, new_way: NewWay
+        self,
+        name: str,
+        folder: Path,
+        max_bytes: int,
+        writer: Writer,
+        new_way: NewWay,
+        spread: Callable[[], float | None],
     ) -> None:
         super().__init__(f"host-{name}")
         try:
@@ -60,6 +67,7 @@ class SampledHost(Worker):
         self._address = ""
         self._way: Way | None = None
         self._new_way = new_way
+        self._spread = spread
         self._counted = Counted(folder / COUNTED_FILE, self._started)
         self._outbox = Outbox(folder, max_bytes, writer.told)
         self._cost = Cost(writer.latency)
@@ -128,8 +136,8 @@ class SampledHost(Worker):
 
     @property
     def last_offset(self) -> float | None:
-        """How far from its tick the last fetch began, in seconds."""
-        return self._cost.offset.last
+        """How far from its tick the last fetch began, in seconds, where it answers."""
+        return None if self._samplers.reason else self._cost.offset.last
 
     def summary(self) -> dict[str, Any]:
         """Its address, why it does not answer, and where its status is."""
@@ -143,7 +151,8 @@ class SampledHost(Worker):
 
     def figures(self) -> Mapping[str, Any]:
         """What is counted and measured, of one moment."""
-        return figures(self._outbox, self._cost, self._counted.absence)
+        counts = figures(self._outbox, self._cost, self._counted.absence)
+        return {**counts, "tick_spread_seconds": self._spread()}
 
     def write_status(self, base: str, reading: Reading, stopped: float | None) -> None:
         """Say how it does; a disk that is full leaves the last word standing."""

@@ -70,7 +70,7 @@ def load_document(
 ) -> None:
     """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
-    if document["host"] == settings.host:
+    if document["host"] == settings.host or _is_far(document):
         document = with_bridge(document)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
@@ -79,7 +79,7 @@ def load_document(
 
 
 def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
-    """The facts of the bridge's own host: beside PCP's metrics stand the bridge's.
+    """The facts of a host that the bridge samples: beside PCP's metrics its own.
 
     Raises DocumentError for facts of another form than a probe's.
     """
@@ -88,6 +88,11 @@ def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
     if not facts.get("pcp"):
         return document
     return {**document, "facts": {**facts, "pcp": with_own(facts["pcp"])}}
+
+
+def _is_far(document: dict[str, Any]) -> bool:
+    """Whether facts come from where the bridge can go, too."""
+    return str(document.get("address", "")).startswith("ssh://")
 
 
 @contextmanager
