@@ -11,7 +11,7 @@ from threading import Event
 
 from remote_login.address import Address
 from remote_login.errors import RemoteLoginError
-from remote_login.reasons import explain
+from remote_login.reasons import explain, printable
 from remote_login.ssh import CONNECT_SECONDS, OPTIONS, Ssh, ssh_argv
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.way import greets
@@ -23,6 +23,8 @@ PMCD_SOCKET = "/run/pcp/pmcd.socket"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0
 # What an outage may last longer for our having waited, as a part of it.
 _PART_OF_OUTAGE = 0.25
+# An attempt may begin a moment before a network is back, and hears nothing then.
+_FIRST_TIMEOUT = 3
 _HOLDS = 5.0  # seconds after which a login was more than an attempt
 _LOGIN_SECONDS = 30.0
 _LOOK = 0.02
@@ -31,17 +33,15 @@ _LOOK = 0.02
 _MASTER = {
     **OPTIONS,
     "Compression": "no",
+    # With -M as well it would ask somebody before each forward.
     "ControlMaster": "yes",
     "ControlPersist": "no",
     "ServerAliveInterval": "2",
-}
-# Asks the master alone, and has no configuration whose own forwards it would add.
-_CLIENT = {
-    "ControlMaster": "no",
-    "ProxyCommand": "false",
     "StreamLocalBindMask": "0177",
     "StreamLocalBindUnlink": "yes",
 }
+# Asks the master alone, and has no configuration whose own forwards it would add.
+_CLIENT = {"ControlMaster": "no", "ProxyCommand": "false"}
 _NO_CONFIG = Path("none")
 _REFUSED = (
     (
@@ -107,14 +107,24 @@ class Forward(Worker):
         return SourceDownError(f"PMCD of {self._address} does not answer: {reason}")
 
     def _pause(self) -> float:
-        away = time.monotonic() - self._down_since
-        return min(_FIRST_PAUSE + _PART_OF_OUTAGE * away, _LONGEST_PAUSE)
+        return min(_FIRST_PAUSE + self._part(), _LONGEST_PAUSE)
+
+    def _timeout(self) -> int:
+        return min(_FIRST_TIMEOUT + int(self._part()), CONNECT_SECONDS)
+
+    def _part(self) -> float:
+        """A part of the time since it was there last, in seconds."""
+        return _PART_OF_OUTAGE * (time.monotonic() - self._down_since)
 
     def _log_in(self) -> None:
         """Log in, and stay until that ends; raises SshMissingError."""
         self._control.unlink(missing_ok=True)
-        options = {**_MASTER, "ControlPath": str(self._control)}
-        argv = ssh_argv(self._address, self._config, options, "-M", "-N")
+        options = {
+            **_MASTER,
+            "ConnectTimeout": str(self._timeout()),
+            "ControlPath": str(self._control),
+        }
+        argv = ssh_argv(self._address, self._config, options, "-N")
         self._ssh = ssh = Ssh(argv, self._address)
         try:
             if self._is_in(ssh) and self._forward(ssh):
@@ -151,8 +161,9 @@ class Forward(Worker):
         client = Ssh(argv, self._address)
         done = client.wait(CONNECT_SECONDS) == 0
         client.end()
+        said = client.last_lines()
         if not done and ssh.process.poll() is None:
-            self._away(f"ssh makes no socket here: {client.last_lines()[-1:]}")
+            self._away("ssh makes no socket: " + printable(" ".join(said)))
         return done
 
     def _refusal(self) -> str:
