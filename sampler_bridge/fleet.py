@@ -162,7 +162,8 @@ class Fleet:
         encode_id(host)
         if not address:
             raise AddressError(
-                "it has a plan, but no address: `supertwin add ssh://…` gives it one"
+                "it has a plan, but no address; a bridge of its own samples it, or "
+                "`supertwin add ssh://…` gives it one"
             )
         if address.startswith("unix://"):
             return address

@@ -25,9 +25,12 @@ _LOG = logging.getLogger(__name__)
 
 _PLANS, _HOSTS = "telemetry/sampling", "telemetry/sampled-hosts"
 _DATASET = "twin"
-_TIMEOUT = 10.0
+_TIMEOUT = 30.0
 _FORMAT = "supertwin-hosts/1"
 READ_AGAIN_SECONDS = 3.0
+# Plans of many hosts take the store a while: that keeps it busy for at most this part.
+_BUSY_PART = 1 / 20
+_LONGEST_PAUSE = 60.0
 
 Row = dict[str, Any]
 
@@ -103,7 +106,8 @@ class Plans:
 class PlanWatch(Worker):
     """Keeps what is sampled as the graph has it; what was read last stands meanwhile.
 
-    It is read every few seconds, and at once when somebody nudges in the state folder.
+    It is read every few seconds, less often where that takes the store long, and at
+    once when somebody nudges in the state folder.
     ``take`` is handed what is wanted of all hosts where that differs from before.
     """
 
@@ -133,21 +137,27 @@ class PlanWatch(Worker):
 
     def _work(self) -> None:
         while not self._stop.is_set():
-            self._read()
-            self._nudges.wait(READ_AGAIN_SECONDS)
+            self._nudges.wait(self._pause(self._read()))
         self._nudges.close()
         self._endpoint.close()
 
-    def _read(self) -> None:
+    def _pause(self, took: float) -> float:
+        return min(max(took / _BUSY_PART, READ_AGAIN_SECONDS), _LONGEST_PAUSE)
+
+    def _read(self) -> float:
+        """Read the plans; how many seconds the store took for it."""
+        began = time.monotonic()
         try:
             wanted = self._plans.read()
         except PlanError as error:
             self._stand(str(error))
-            return
+            return 0.0
+        took = time.monotonic() - began
         self.reading = Reading(time.time(), "graph", None)
         if wanted != self._last:
             self._take(wanted)
             self._last = wanted
+        return took
 
     def _stand(self, reason: str) -> None:
         last = self.reading

@@ -19,6 +19,7 @@ from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.nudge import nudge
 from sampler_bridge.own_metrics import PREFIX, with_own
 from supertwin.accounts import fuseki_account
 from supertwin.lock import turn
@@ -76,6 +77,7 @@ def load_document(
         _load(iris, store, document, progress, confirm, registration)
     if problem := keep_topology(settings.home, document):
         progress(problem)
+    nudge(settings.home / "bridge")
 
 
 def with_bridge(document: dict[str, Any]) -> dict[str, Any]:

@@ -114,6 +114,8 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
         "SUPERTWIN_FUSEKI_PORT": str(fuseki),
         "SUPERTWIN_STORE_PORT": str(store),
         "SUPERTWIN_PMCD": "own",
+        # Written by the tests that go to another machine.
+        "SUPERTWIN_SSH_CONFIG": str(home / "ssh_config"),
     }
 
 
