@@ -204,14 +204,24 @@ class Fleet:
 
     def _start_as_before(self) -> None:
         """Start with what is known without the graph, the own host first."""
-        own = {self._place.host: self._place.pcp}
-        known = own | load_addresses(self._place.state / HOSTS_FILE) | own
-        for name, address in known.items():
-            host = self._hosts[name] = self._new(name)
-            self._wanted[name] = Wanted(host.kept, address)
-            host.sample(self._wanted[name])
+        self._resume(self._place.host, "")
+        known = load_addresses(self._place.state / HOSTS_FILE)
+        for name in known.keys() - {self._place.host}:
+            try:
+                self._resume(name, known[name])
+            except (AddressError, IdError, StateError) as error:
+                _LOG.error("%s: %s", name, error)
         for name in self._left_over():
-            self._leave(self._new(name))
+            try:
+                self._leave(self._new(name))
+            except StateError as error:
+                _LOG.error("%s: %s", name, error)
+
+    def _resume(self, name: str, known: str) -> None:
+        address = self._address(name, known)
+        host = self._hosts[name] = self._new(name)
+        self._wanted[name] = Wanted(host.kept, address)
+        host.sample(self._wanted[name])
 
     def _left_over(self) -> Iterator[str]:
         """Hosts of folders that nobody wants, whose points may wait in them."""
