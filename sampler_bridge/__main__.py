@@ -17,6 +17,8 @@ from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 from sampler_bridge.fleet import Place
 
+_SWITCH_SECONDS = 0.0005
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
@@ -26,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Place(**given), fuseki, store, _account("FUSEKI"), _account("STORE")
     )
     _talk()
+    # Who has fetched waits no longer than this for who writes text.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""The clock of one group of metrics: fetch on each tick, put the lines into the log.
+"""The clock of one group of metrics: fetch on each tick, hand the values on.
 
 One thread, source and period; another period or host is another sampler, which
 neither delays nor breaks this one.
@@ -9,16 +9,16 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Set
+from functools import partial
 from threading import Condition, Event
 
 from sampler_bridge.account import LATE, SLOW_SOURCE
 from sampler_bridge.errors import SourceDownError
-from sampler_bridge.lines import Lines
+from sampler_bridge.journal import Journal
 from sampler_bridge.plan import Group
-from sampler_bridge.recorder import Recorder
+from sampler_bridge.scribe import Scribe
 from sampler_bridge.source import Gap, Sample, Source
-from sampler_bridge.subset import Subset
-from sampler_bridge.ticks import first_tick, next_tick
+from sampler_bridge.ticks import Pace, first_tick, next_tick, tick_of
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -31,30 +31,33 @@ _LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
 class Sampler(Worker):
     """Samples metrics of one host at one period (ms) from one source.
 
-    ``gaps`` says which metrics gave nothing at the last tick, ``reason`` why the
-    source does not answer (None: it does).
+    ``reason`` says why the source does not answer (None: it does). What comes of a
+    tick goes into the journal, by the scribe.
     """
 
     def __init__(
-        self, host: str, period_ms: int, source: Source, recorder: Recorder
+        self, period_ms: int, source: Source, journal: Journal, scribe: Scribe
     ) -> None:
         super().__init__(f"sampler-{period_ms}")
         self.reason: str | None = _NOT_YET
-        self.gaps: Mapping[str, Gap] = {}
-        self._host = host
         self._source = source
         self.period_ms = period_ms
         self.ready = Event()
-        self._recorder = recorder
+        self._journal = journal
+        self._scribe = scribe
+        self._pace = Pace()
+        self._early_ms = 0
         self._changed = Condition()
         self._stopping = False
         self._next: deque[tuple[int, Group | None]] = deque()
         self._group = Group()
-        self._lines = Lines(host, {})
-        self._subset = Subset({})
-        self._expected = 0
         self._looked_up: Set[str] = frozenset()
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
+
+    @property
+    def gaps(self) -> Mapping[str, Gap]:
+        """Metrics that gave nothing, or not everything, at the last tick."""
+        return self._journal.gaps
 
     def prepare(self, group: Group) -> None:
         """Start, reach the source and look these metrics up; ``ready`` says when done.
@@ -96,11 +99,12 @@ class Sampler(Worker):
         tick_ms = first_tick(self._first_moment(), self.period_ms)
         while self._wait_for(tick_ms):
             if _now_ms() - tick_ms <= self.period_ms // 2:
-                self._tick(tick_ms)
+                tick_ms, reason = self._tick(tick_ms)
             else:
-                self._recorder.skip(self._expected, self.reason or LATE)
+                reason = self.reason or LATE
+                self._skip(1, reason)
             tick_ms, skipped = next_tick(tick_ms, _now_ms(), self.period_ms)
-            self._recorder.skip(skipped * self._expected, self.reason or LATE)
+            self._skip(skipped, reason)
         self._source.close()
 
     def _first_moment(self) -> int:
@@ -123,7 +127,8 @@ class Sampler(Worker):
                     return False
                 if self._is_due(tick_ms):
                     continue
-                seconds = (tick_ms * 1_000_000 - time.time_ns()) / 1e9
+                begin_ms = tick_ms - self._early_ms
+                seconds = (begin_ms * 1_000_000 - time.time_ns()) / 1e9
                 if seconds <= 0:
                     return True
                 self._changed.wait(min(seconds, self._patience()))
@@ -149,11 +154,13 @@ class Sampler(Worker):
 
     def _take_up(self, group: Group) -> None:
         self._group = group
-        self._lines = Lines(self._host, group.names)
-        self._subset = Subset(group.choices)
-        self._expected = self._subset.expected(group.names)
         self._looked_up = group.names.keys()
+        self._scribe.give(partial(self._journal.planned, group))
         self._source.select(list(group.names))
+
+    def _skip(self, ticks: int, reason: str) -> None:
+        if ticks:
+            self._scribe.give(partial(self._journal.skipped, ticks, reason))
 
     def _connect_when_due(self) -> None:
         if not self._source.connected and time.monotonic() >= self._connect_at:
@@ -167,30 +174,31 @@ class Sampler(Worker):
             self._connect_at = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         else:
-            _LOG.info("the source of %s answers", self._host)
+            _LOG.info("the source of %s answers", self._journal.host)
             self.reason, self._pause = None, _FIRST_PAUSE
 
-    def _tick(self, tick_ms: int) -> None:
+    def _tick(self, tick_ms: int) -> tuple[int, str]:
+        """The last tick dealt with, and why those that passed meanwhile are not."""
+        began_ms = _now_ms()
         try:
             sample = self._fetch()
         except SourceDownError as error:
             self._away(error)
-            self.gaps = {name: Gap(str(error), 1) for name in self._group.names}
-            self._recorder.skip(self._expected, str(error))
-            return
-        self.reason = None
-        late_ms = _now_ms() - tick_ms
-        if late_ms > self.period_ms:  # these are values of another time
-            reason = SLOW_SOURCE
-            self.gaps = {name: Gap(reason, 1) for name in self._group.names}
-            self._recorder.skip(self._subset.of(sample).expected, reason)
-            return
-        sample = self._subset.of(sample)
-        text = self._lines.text(sample, tick_ms)
-        self._expected = sample.expected
-        self.gaps = {**text.left_out, **sample.missing}
-        gaps = [*text.left_out.values(), *sample.missing.values()]
-        self._recorder.record(tick_ms, text, gaps)
+            return self._silent(tick_ms, str(error))
+        self.reason, ended_ms = None, _now_ms()
+        took_ms = ended_ms - began_ms
+        # A source that needs more than a period is asked again at once.
+        self._early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
+        if self._pace.is_held_up(took_ms, self.period_ms):
+            return self._silent(tick_ms, SLOW_SOURCE)
+        got_ms = tick_of(tick_ms, began_ms, ended_ms, self.period_ms)
+        self._skip((got_ms - tick_ms) // self.period_ms, SLOW_SOURCE)
+        self._scribe.give(partial(self._journal.fetched, got_ms, sample))
+        return got_ms, SLOW_SOURCE if 2 * took_ms > self.period_ms else LATE
+
+    def _silent(self, tick_ms: int, reason: str) -> tuple[int, str]:
+        self._scribe.give(partial(self._journal.silent, reason))
+        return tick_ms, reason
 
     def _fetch(self) -> Sample:
         """The values of now; a source that was restarted since is met again."""
@@ -203,6 +211,7 @@ class Sampler(Worker):
             return self._source.fetch()
 
     def _away(self, error: SourceDownError) -> None:
+        self._early_ms = 0
         if self.reason is None:
             _LOG.warning("%s", error)
         self.reason = str(error)

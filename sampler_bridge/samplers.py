@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 from threading import Lock
 
+from sampler_bridge.journal import Journal
 from sampler_bridge.plan import Group, Plan
 from sampler_bridge.recorder import Recorder
 from sampler_bridge.sampler import Sampler
+from sampler_bridge.scribe import Scribe
 from sampler_bridge.source import Gap, Source
 
 # How long a new sampler may take to look its metrics up before all others go on.
@@ -26,6 +28,8 @@ class Samplers:
         self._host = host
         self._new_source = new_source
         self._recorder = recorder
+        self._scribe = Scribe(host)
+        self._scribe.start()
         self._lock = Lock()
         self._running: dict[int, Sampler] = {}
         self._stopped = False
@@ -77,18 +81,21 @@ class Samplers:
             sampler.stop(0.0)
         for sampler in running:
             sampler.stop(max(0.0, until - time.monotonic()))
+        self._scribe.stop(max(0.0, until - time.monotonic()))
 
     @property
     def ended(self) -> bool:
-        """Whether no sampler's thread runs any more."""
+        """Whether none of its threads runs any more."""
         with self._lock:
-            return not any(sampler.alive for sampler in self._running.values())
+            workers = [self._scribe, *self._running.values()]
+        return not any(worker.alive for worker in workers)
 
     @property
     def alive(self) -> bool:
-        """Whether every sampler's thread runs."""
+        """Whether every thread runs."""
         with self._lock:
-            return all(sampler.alive for sampler in self._running.values())
+            workers = [self._scribe, *self._running.values()]
+        return all(worker.alive for worker in workers)
 
     @property
     def reason(self) -> str | None:
@@ -110,5 +117,6 @@ class Samplers:
             }
 
     def _new(self, period_ms: int) -> Sampler:
+        journal = Journal(self._host, self._recorder)
         source = self._new_source(period_ms)
-        return Sampler(self._host, period_ms, source, self._recorder)
+        return Sampler(period_ms, source, journal, self._scribe)

@@ -1,5 +1,7 @@
 """When ticks are due: multiples of the period by wall clock, in whole milliseconds."""
 
+import math
+from collections import deque
 from typing import NamedTuple
 
 _STEP_BACK_MS = 60_000
@@ -15,6 +17,36 @@ class Next(NamedTuple):
 def first_tick(now_ms: int, period_ms: int) -> int:
     """The first multiple of the period after now."""
     return (now_ms // period_ms + 1) * period_ms
+
+
+class Pace:
+    """Tells a fetch that was held up from one of a source that takes its time.
+
+    Held up is what takes more than two periods, and more than four times as long as the
+    quickest of the eight before: which of its moments the values are of, nobody knows.
+    """
+
+    def __init__(self) -> None:
+        self._took_ms: deque[int] = deque(maxlen=8)
+
+    def is_held_up(self, took_ms: int, period_ms: int) -> bool:
+        """Whether a fetch was, by how long it took."""
+        quickest = min(self._took_ms, default=took_ms)
+        self._took_ms.append(took_ms)
+        return took_ms > max(2 * period_ms, 4 * quickest)
+
+
+def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int:
+    """The tick whose values a fetch gave: the one it was for, unless its middle is more
+    than a period away from that; then the tick nearest its middle.
+
+    So a source that needs longer than a period still fills ticks of its own times, and
+    never two with one fetch.
+    """
+    middle = (began_ms + ended_ms) / 2
+    if middle - asked_ms <= period_ms:
+        return asked_ms
+    return math.ceil(middle / period_ms - 0.5) * period_ms
 
 
 def next_tick(tick_ms: int, now_ms: int, period_ms: int) -> Next:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.ticks import first_tick, next_tick
+from sampler_bridge.ticks import Pace, first_tick, next_tick, tick_of
 
 PERIODS = st.integers(1, 3_600_000)
 TIMES = st.integers(1_700_000_000_000, 1_900_000_000_000)
@@ -41,3 +41,45 @@ def test_a_clock_set_back_a_little_is_waited_for() -> None:
 
 def test_a_clock_set_back_far_is_followed() -> None:
     assert next_tick(10_000_000, 5_000_500, 1000) == (5_001_000, 0)
+
+
+@given(TIMES, PERIODS, st.integers(0, 10**6), st.integers(0, 10**8))
+def test_two_fetches_never_fill_one_tick(
+    now: int, period: int, off: int, took: int
+) -> None:
+    asked = first_tick(now, period)
+    half = period // 2
+    early = half if took >= period else 0  # only a slow source is asked early
+    began = asked - early + off % (early + half + 1)
+    tick = tick_of(asked, began, began + took, period)
+    assert tick >= asked
+    assert tick % period == 0
+    following, _ = next_tick(tick, began + took, period)
+    assert following > tick
+    assert abs(tick - (began + took / 2)) <= period
+
+
+def test_a_fetch_is_for_the_tick_it_was_asked_for() -> None:
+    assert tick_of(1000, 1002, 1020, 15) == 1000
+
+
+def test_a_slow_fetch_fills_the_tick_at_its_middle() -> None:
+    assert tick_of(1005, 1006, 1046, 15) == 1020
+
+
+def test_a_source_that_is_always_slow_is_not_held_up() -> None:
+    pace = Pace()
+    assert not any(pace.is_held_up(took, 15) for took in (41, 60, 44, 120, 43))
+
+
+def test_a_fetch_that_hangs_for_once_is_held_up() -> None:
+    pace = Pace()
+    assert not any(pace.is_held_up(3, 200) for _ in range(9))
+    assert pace.is_held_up(2500, 200)
+    assert not pace.is_held_up(390, 200)
+
+
+def test_a_source_that_became_slow_is_believed_after_some_fetches() -> None:
+    pace = Pace()
+    assert not pace.is_held_up(3, 15)
+    assert [pace.is_held_up(40, 15) for _ in range(9)] == [True] * 8 + [False]

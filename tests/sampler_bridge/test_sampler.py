@@ -1,0 +1,78 @@
+"""A sampler whose source needs longer than a period: what it gives is kept."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sampler_bridge.account import Account
+from sampler_bridge.batch import START
+from sampler_bridge.log import Log
+from sampler_bridge.plan import Plan, make_plan
+from sampler_bridge.recorder import Recorder
+from sampler_bridge.samplers import Samplers
+from sampler_bridge.source import Column, Sample, Series
+
+PERIOD_MS = 15
+SLOW = 0.04  # seconds
+SERIES = (Series("slow.clock", None),)
+
+
+class SlowSource:
+    """Gives the middle of each fetch as its value, in ms of Unix time."""
+
+    connected = True
+
+    def __init__(self) -> None:
+        self.fetches = 0
+
+    def connect(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def select(self, metrics: Sequence[str]) -> None:
+        pass
+
+    def fetch(self) -> Sample:
+        began = time.time_ns()
+        time.sleep(SLOW)
+        self.fetches += 1
+        middle = np.array([(began + time.time_ns()) // 2_000_000])
+        return Sample((Column(SERIES, middle),), {})
+
+
+def plan() -> Plan:
+    row = {"samplerName": "slow.clock", "dbName": "slow_clock"}
+    return make_plan([{**row, "period": PERIOD_MS / 1000}])
+
+
+def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
+    tmp_path: Path,
+) -> None:
+    source, log = SlowSource(), Log(tmp_path, 1 << 20, START)
+    account = Account(0)
+    samplers = Samplers("n1", lambda _: source, Recorder(log, account, lambda: False))
+    samplers.apply(plan())
+    time.sleep(1.5)
+    samplers.stop(5.0)
+    points = [
+        (float(value), int(ms))
+        for entry in log.read(START, 1 << 20).entries
+        for _, value, ms in map(str.split, entry.payload.decode().splitlines())
+    ]
+    log.close()
+    stamps = [ms for _, ms in points]
+    # the first one only tries the source out
+    assert len(points) == source.fetches - 1
+    assert stamps == sorted(set(stamps))
+    assert all(ms % PERIOD_MS == 0 for ms in stamps)
+    assert max(abs(value - ms) for value, ms in points) <= PERIOD_MS + 1
+    figures = account.figures()
+    ticks = (stamps[-1] - stamps[0]) // PERIOD_MS + 1
+    assert figures["fetched"] == len(points)
+    assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
+    assert figures["expected"] >= ticks
+    assert list(figures["missing"]) == ["the source answered too late"]
