@@ -122,6 +122,10 @@ def test_a_far_host_is_sampled_beside_the_own_one(
     assert_lost_nothing(bridge, store)
     assert absent(of(store, "far")) <= sum(status["missing"].values())
     wait_until(lambda: not sshd.sessions())
+    bridge.start()
+    bridge.wait_for(lambda status: status["pcp"]["connected"], "far")
+    bridge.end(signal.SIGKILL)
+    wait_until(lambda: not sshd.sessions(), what="the end of a login without a bridge")
 
 
 def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> float:
