@@ -1,6 +1,7 @@
 """Hosts over ssh beside the own one: what befalls them is theirs alone."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.account import LATE, SLOW_SOURCE
+from sampler_bridge.sockets import sockets_folder
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 from tests.sshd import Sshd
@@ -126,6 +128,7 @@ def test_a_far_host_is_sampled_beside_the_own_one(
     bridge.wait_for(lambda status: status["pcp"]["connected"], "far")
     bridge.end(signal.SIGKILL)
     wait_until(lambda: not sshd.sessions(), what="the end of a login without a bridge")
+    shutil.rmtree(sockets_folder(bridge.state))
 
 
 def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> float:
