@@ -17,14 +17,19 @@ from cgroups.errors import CgroupError
 from cgroups.roots import Root, parse_roots
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
+from sampler_bridge.fleet import Place
 
 _SWITCH_SECONDS = 0.0005
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
+    given = vars(_parser().parse_args(arguments))
+    of_all = ("fuseki", "store", "cgroup_roots", "cgroup_keep")
+    shared = {name: given.pop(name) for name in of_all}
     options = Options(
-        **vars(_parser().parse_args(arguments)),
+        Place(**given),
+        **shared,
         fuseki_account=_account("FUSEKI"),
         store_account=_account("STORE"),
     )
@@ -46,13 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("sampler_bridge", description=__doc__)
     add = parser.add_argument
-    add("--host", required=True, type=_name, help="name of the host in the twin")
-    add("--pcp", required=True, help="PMCD, e.g. unix:///run/pcp/pmcd.socket")
+    add("--host", required=True, type=_name, help="name of this machine in the twin")
+    add("--pcp", required=True, help="its PMCD, e.g. unix:///run/pcp/pmcd.socket")
     add("--fuseki", required=True, help="graph store, e.g. http://127.0.0.1:3030")
     add("--base", required=True, help="what every instance IRI begins with")
     add("--store", required=True, help="VictoriaMetrics, e.g. http://127.0.0.1:8428")
-    add("--state", required=True, type=Path, help="folder of log, cursor and status")
-    add("--log-max-bytes", required=True, type=_bytes, help="largest log, in bytes")
+    add("--state", required=True, type=Path, help="folder of logs, cursors and status")
+    add("--log-max-bytes", required=True, type=_bytes, help="largest log of a host")
+    add("--ssh-config", type=Path, help="what ssh reads instead of ~/.ssh/config")
     add("--cgroup-roots", default=(), type=_roots, help="cgroups to watch, by pattern")
     add("--cgroup-keep", default=1000, type=int, help="ended cgroups that are kept")
     return parser

@@ -17,16 +17,19 @@ def is_local(metric: str) -> bool:
     return metric.startswith(PREFIXES)
 
 
-def with_local(pcp: dict[str, Any]) -> dict[str, Any]:
-    """The facts that a PMCD gave, and beside them those of the bridge's own host.
+def with_local(pcp: dict[str, Any], cgroups: bool) -> dict[str, Any]:
+    """The facts that a PMCD gave, and beside them what the bridge itself can give.
 
-    Which control groups there are is found at each fetch.
+    Control groups are those of its own machine; which ones is found at each fetch.
     """
+    metrics = (*OWN_METRICS, *(CGROUP_METRICS if cgroups else ()))
     domains = {name: _domain(instances) for name, instances in DOMAINS.items()}
+    if cgroups:
+        domains[CGROUP_DOMAIN] = _domain((), False)
     return {
         **pcp,
-        "metrics": [*pcp["metrics"], *map(_fact, (*OWN_METRICS, *CGROUP_METRICS))],
-        "indoms": {**pcp["indoms"], **domains, CGROUP_DOMAIN: _domain((), False)},
+        "metrics": [*pcp["metrics"], *map(_fact, metrics)],
+        "indoms": {**pcp["indoms"], **domains},
     }
 
 

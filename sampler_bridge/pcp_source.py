@@ -102,7 +102,7 @@ class PcpSource:
         if not self._chosen:
             return Sample((), {})
         with self._open().fetch(self._pmids) as (address, changed):
-            raw = decode(address, self._wide)
+            raw, taken = decode(address, self._wide), pmapi.result_seconds(address)
             texts = decode_texts(address, len(self._wide), self._text_metrics)
         if changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
@@ -110,7 +110,8 @@ class PcpSource:
             self._known.clear()
         self._names.next_fetch()
         columns = self._layout.columns(raw) + self._texts.columns(texts)
-        return Sample(columns, {**self._layout.gaps, **self._texts.gaps})
+        gaps = {**self._layout.gaps, **self._texts.gaps}
+        return Sample(columns, gaps, taken)
 
     def _refresh(self) -> None:
         now = time.monotonic()

@@ -20,6 +20,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.local_metrics import PREFIXES, with_local
 from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.nudge import nudge
 from supertwin.accounts import fuseki_account
 from supertwin.lock import turn
 from supertwin.settings import Settings
@@ -70,16 +71,20 @@ def load_document(
 ) -> None:
     """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
-    if document["host"] == settings.host:
-        document = with_bridge(document)
+    near = document["host"] == settings.host
+    if near or _is_far(document):
+        document = with_bridge(document, near)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
     if problem := keep_topology(settings.home, document):
         progress(problem)
+    nudge(settings.home / "bridge")
 
 
-def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
-    """The facts of the bridge's own host: beside PCP's metrics stand the local ones.
+def with_bridge(document: dict[str, Any], near: bool = True) -> dict[str, Any]:
+    """The facts of a host that the bridge samples: beside PCP's metrics its own.
+
+    On the bridge's own machine, ``near``, these are of control groups, too.
 
     Raises DocumentError for facts of another form than a probe's.
     """
@@ -87,7 +92,12 @@ def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
     facts = document["facts"]
     if not facts.get("pcp"):
         return document
-    return {**document, "facts": {**facts, "pcp": with_local(facts["pcp"])}}
+    return {**document, "facts": {**facts, "pcp": with_local(facts["pcp"], near)}}
+
+
+def _is_far(document: dict[str, Any]) -> bool:
+    """Whether facts come from where the bridge can go, too."""
+    return str(document.get("address", "")).startswith("ssh://")
 
 
 @contextmanager

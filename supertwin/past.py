@@ -15,6 +15,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
 from queries.names import Found, choose
+from sampler_bridge.nudge import nudge
 from supertwin.loading import Progress, open_store, writing
 from supertwin.settings import Settings
 
@@ -73,6 +74,7 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
             if history:
                 forget(store.history, iris, host)
             topology_path(settings.home, host).unlink(missing_ok=True)
+    nudge(settings.home / "bridge")
 
 
 def _past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:

@@ -10,6 +10,7 @@ from dashboards.errors import DashboardError
 from dtdl.errors import DtdlError
 from ingest.errors import BrokenOffError, IngestError, NotConformingError
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
+from remote_login.errors import RemoteLoginError
 from sampling_cost.errors import CostError, ModelError
 from supertwin.errors import MendableError, SuperTwinError
 
@@ -23,6 +24,7 @@ _KNOWN = (
     IngestError,
     QueriesError,
     CostError,
+    RemoteLoginError,
     OSError,
 )
 
@@ -66,6 +68,7 @@ def exit_code(error: Exception) -> int:
         IngestError,
         ModelError,
         QueriesError,
+        RemoteLoginError,
         ValidationError,
     )
     known = isinstance(error, mendable)

@@ -54,7 +54,7 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
 ) -> None:
     source, log = SlowSource(), Log(tmp_path, 1 << 20, START)
     account = Account(0)
-    samplers = Samplers("n1", lambda: source, Recorder(log, account, lambda: False))
+    samplers = Samplers("n1", lambda _: source, Recorder(log, account, lambda: False))
     samplers.apply(plan())
     time.sleep(1.5)
     samplers.stop(5.0)
