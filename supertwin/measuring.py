@@ -21,6 +21,7 @@ from sampling_cost.load import BRIDGE, STORE, Size, load_of
 from sampling_cost.model import Measured
 from sampling_cost.runs import Run
 from sampling_cost.usage import Meter, rss_bytes
+from supertwin.account_lines import status_path
 from supertwin.loading import dataset
 from supertwin.settings import Settings
 from supertwin.state import read_json
@@ -93,7 +94,8 @@ class Ground:
 
     def status(self) -> dict[str, Any]:
         """What the bridge says of itself."""
-        return read_json(self._settings.home / "bridge" / "status.json") or {}
+        folder = self._settings.home / "bridge"
+        return read_json(status_path(folder, self._settings.host)) or {}
 
     async def at_rest(self) -> dict[str, Any]:
         """What it says when nothing waits to be written."""

@@ -37,7 +37,7 @@ def listed(running: list[Life], ended: list[Life] | None = None) -> Ledger:
 
 @pytest.fixture
 def twins(store: Store) -> CgroupTwins:
-    facts = {"pcp": with_local(PCP), "hwloc": hwloc()}
+    facts = {"pcp": with_local(PCP, cgroups=True), "hwloc": hwloc()}
     described = describe(document(facts, HOST), IRIS, [USAGE, PIDS])
     publish(described, store, IRIS)
     return CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
