@@ -1,12 +1,9 @@
 """`supertwin cgroups`: the control groups that have twins, and how to watch others."""
 
-import json
-
 import click
 
-from cgroups.errors import CgroupError
-from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
 from queries.catalogue import saved_query
+from supertwin.cgroup_list import read_groups
 from supertwin.cli_host import HOST
 from supertwin.cli_queries import as_csv, as_json, as_table
 from supertwin.loading import dataset
@@ -43,14 +40,5 @@ def list_command(ended: bool, host: str | None, output: str) -> None:
     with dataset(settings, "twin") as twin:
         rows = twin.select(query.bind({"host": asked}))
     click.echo(_FORMATS[output](rows), nl=False)
-    for problem in _ledger(settings).problems if asked == settings.host else ():
+    for problem in read_groups(settings).problems if asked == settings.host else ():
         click.echo(problem, err=True)
-
-
-def _ledger(settings: Settings) -> Ledger:
-    """The bridge's list; without a bridge there is nothing to say of this host."""
-    path = settings.home / "bridge" / LEDGER_FILE
-    try:
-        return read_ledger(json.loads(path.read_bytes()))
-    except (OSError, ValueError, CgroupError):
-        return Ledger("", {})

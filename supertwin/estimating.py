@@ -8,6 +8,7 @@ from ingest.plans.request import PlanRequest
 from ingest.plans.store import check_host, check_new, free_name, plan_names
 from ontology.iris import Iris
 from sampler_bridge.errors import BridgeError
+from sampler_bridge.local_metrics import is_local
 from sampling_cost.estimate import Estimate, estimate_added, estimate_all
 from sampling_cost.graph import Count, loads, loads_with, nobody_counts
 from sampling_cost.live import value_counts
@@ -15,6 +16,7 @@ from sampling_cost.load import Load
 from sampling_cost.model import Model, load_model
 from supertwin import stack
 from supertwin.calibration import model_path
+from supertwin.cgroup_list import read_groups
 from supertwin.errors import MendableError
 from supertwin.loading import dataset
 from supertwin.settings import Settings
@@ -91,18 +93,27 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
 
 
 def _counter(settings: Settings, host: str) -> Count:
-    """Who counts instances that come and go: the PMCD of this machine, of its own."""
-    address = stack.pmcd_address(settings)
-    if host != settings.host or address is None:
+    """Who counts instances that come and go, of this machine alone."""
+    if host != settings.host:
         return nobody_counts
+    return lambda metrics: {
+        **_of_pmcd(settings, [name for name in metrics if not is_local(name)]),
+        **_of_groups(settings, [name for name in metrics if is_local(name)]),
+    }
 
-    def count(metrics: Sequence[str]) -> dict[str, int]:
-        try:
-            return value_counts(address, metrics)
-        except BridgeError:  # what is not counted is said to be left out
-            return {}
 
-    return count
+def _of_pmcd(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    address = stack.pmcd_address(settings)
+    try:
+        return value_counts(address, metrics) if address and metrics else {}
+    except BridgeError:  # what is not counted is said to be left out
+        return {}
+
+
+def _of_groups(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    """How many control groups give each metric."""
+    lives = read_groups(settings).running.values()
+    return {name: sum(name in life.metrics for life in lives) for name in metrics}
 
 
 def _nothing(host: str | None) -> str:
