@@ -146,7 +146,11 @@ def remembered(
 
 def forgotten(iris: Iris, host: str) -> str:
     """One SPARQL Update: the host is in the twin no more."""
-    graphs = (iris.twin_graph(host), iris.plans_graph(host), iris.register_graph(host))
+    kinds = (
+        *(iris.twin_graph, iris.plans_graph, iris.register_graph),
+        iris.counters_graph,
+    )
+    graphs = [graph(host) for graph in kinds]
     drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
     # Plans that were added have graphs of their own, below that of the host's plans.
     added = Literal(f"{iris.plans_graph(host)}/").n3()

@@ -1,0 +1,144 @@
+"""The counters of a host's plans: its agent counts what all of them ask for."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ingest.plans.counters import (
+    Counts,
+    only_counters,
+    publish_counters,
+    read_counters,
+    restore_counters,
+)
+from ingest.plans.request import PlanRequest
+from ingest.sources.pcp import read_pcp
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from sampler_bridge.perfevent.event import Event
+from supertwin.errors import MendableError
+from supertwin.loading import Progress
+from supertwin.perfevent import Prepared, prepare
+from supertwin.perfevent_here import counting_here
+from supertwin.settings import Settings
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Roles and events of a plan, and whether they may share counters."""
+
+    roles: frozenset[str]
+    events: frozenset[str]
+    shares: bool
+
+
+@contextmanager
+def counting(
+    settings: Settings, request: PlanRequest, twin: Endpoint, progress: Progress
+) -> Iterator[dict[str, Counts]]:
+    """Count what a new plan asks for beside all others; gives its metrics.
+
+    All or nothing: where the block fails, what was counted before is counted again.
+    Raises MendableError for what cannot be counted, with the reason.
+    """
+    if not (request.roles or request.events):
+        yield {}
+        return
+    host = request.host
+    named = prepare(twin, host, (), request.events, multiplex=True).told().events
+    own = prepare(twin, host, request.roles, request.events, multiplex=True).told()
+    plans = asked(host, twin)
+    plans[request.name] = Asked(
+        frozenset(request.roles), frozenset(map(str, named)), request.multiplex
+    )
+    together = _together(twin, host, plans, request.name)
+    for line in together.remarks:
+        progress(line)
+    with _published(settings, host, together, twin, progress):
+        yield _counts(own, named)
+
+
+def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
+    """Count what the plans of a host still ask for, once one of them was taken out."""
+    if not read_counters(host, twin, Iris(settings.base)):
+        return
+    plans = asked(host, twin)
+    left = _prepared(twin, host, plans, multiplex=True) if plans else None
+    with _published(settings, host, left, twin, progress):
+        pass
+
+
+def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
+    """What each plan of a host counts, by its name."""
+    rows = twin.select(saved_query("telemetry/plan-events").bind({"host": host}))
+    found: dict[str, Asked] = {}
+    for _, plan, role, event, shares in rows.values():
+        before = found.get(plan, Asked(frozenset(), frozenset(), shares=False))
+        found[plan] = Asked(
+            before.roles | {role} - {None},
+            before.events | {event} - {None},
+            before.shares or bool(shares),
+        )
+    return found
+
+
+def _together(
+    twin: Endpoint, host: str, plans: Mapping[str, Asked], new: str
+) -> Prepared:
+    """All plans' events at once; nobody's counters are shared who did not say so."""
+    exact = [name for name, plan in sorted(plans.items()) if not plan.shares]
+    try:
+        return _prepared(twin, host, plans, multiplex=not exact)
+    except MendableError as error:
+        others = [name for name in exact if name != new]
+        if new in exact or not others:
+            raise
+        raise MendableError(
+            f"{error}; {', '.join(others)} of {host} did not ask to share: remove it, "
+            "and add it again with --multiplex"
+        ) from None
+
+
+def _prepared(
+    twin: Endpoint, host: str, plans: Mapping[str, Asked], multiplex: bool
+) -> Prepared:
+    roles = sorted({role for plan in plans.values() for role in plan.roles})
+    events = sorted({event for plan in plans.values() for event in plan.events})
+    return prepare(twin, host, roles, events, multiplex)
+
+
+def _counts(prepared: Prepared, named: Collection[Event]) -> dict[str, Counts]:
+    """What each metric of a plan is sampled for."""
+    counts: dict[str, Counts] = {}
+    for event in prepared.events:
+        roles = [
+            formula.role
+            for formula in prepared.choice.roles
+            if event in {one for _, one in formula.terms}
+        ]
+        why = Counts(tuple(roles), str(event) if event in named else "")
+        counts |= {event.value: why, event.dutycycle: why}
+    return counts
+
+
+@contextmanager
+def _published(
+    settings: Settings,
+    host: str,
+    prepared: Prepared | None,
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[None]:
+    """Let agent and graph have these counters; those before where the block fails."""
+    iris = Iris(settings.base)
+    with counting_here(settings, prepared, progress) as address:
+        names = prepared.metrics if prepared else []
+        pcp = read_pcp(address=address, names=names) if names else None
+        before = read_counters(host, twin, iris)
+        publish_counters(host, pcp and only_counters(pcp), "", twin, iris)
+        try:
+            yield
+        except BaseException:
+            restore_counters(host, before, twin, iris)
+            raise
