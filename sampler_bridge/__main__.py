@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--host", required=True, type=_name, help="name of the host in the twin")
     add("--pcp", required=True, help="PMCD, e.g. unix:///run/pcp/pmcd.socket")
+    add("--counters", default="", help="PMCD of PMU events, perfevent.*; else --pcp")
     add("--fuseki", required=True, help="graph store, e.g. http://127.0.0.1:3030")
     add("--base", required=True, help="what every instance IRI begins with")
     add("--store", required=True, help="VictoriaMetrics, e.g. http://127.0.0.1:8428")

@@ -22,6 +22,7 @@ from sampler_bridge.log import Log
 from sampler_bridge.own_metrics import is_own
 from sampler_bridge.own_source import OwnSource
 from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan import Plan, parted
 from sampler_bridge.recorder import Recorder
 from sampler_bridge.samplers import Samplers
@@ -52,6 +53,7 @@ class Options:
     store: str
     state: Path
     log_max_bytes: int
+    counters: str = ""
     fuseki_account: tuple[str, str] | None = field(default=None, repr=False)
     store_account: tuple[str, str] | None = field(default=None, repr=False)
 
@@ -75,6 +77,11 @@ class Bridge:
         self._samplers = Samplers(
             options.host,
             lambda: TimedSource(PcpSource(options.pcp), self._cost),
+            recorder,
+        )
+        self._counters = Samplers(
+            options.host,
+            lambda: TimedSource(PcpSource(options.counters or options.pcp), self._cost),
             recorder,
         )
         self._own = Samplers(options.host, lambda: OwnSource(self._figures), recorder)
@@ -104,6 +111,7 @@ class Bridge:
     def _stop(self) -> None:
         self._plan.stop(0.0)
         self._samplers.stop(_STOP_SECONDS)
+        self._counters.stop(_STOP_SECONDS)
         self._own.stop(_STOP_SECONDS)
         self._writer.stop(_STOP_SECONDS)
         self._log.close()
@@ -111,15 +119,21 @@ class Bridge:
         os.close(self._lock)
 
     def _check_parts(self) -> None:
-        for part in (self._writer, self._plan, self._samplers, self._own):
+        samplers = (self._samplers, self._counters, self._own)
+        for part in (self._writer, self._plan, *samplers):
             if not part.alive:
                 name = type(part).__name__
                 raise BridgeError(f"{name} broke: see the traceback above; restart")
 
     def _apply(self, plan: Plan) -> None:
-        """Sample a plan: what it wants of the bridge itself, apart from any PMCD."""
+        """Sample a plan: what it wants of the bridge itself, apart from any PMCD.
+
+        PMU events have a PMCD to themselves.
+        """
         own, others = parted(plan, is_own)
+        counters, others = parted(others, is_counter)
         self._samplers.apply(others)
+        self._counters.apply(counters)
         self._own.apply(own)
 
     def _figures(self) -> Mapping[str, Any]:
@@ -135,7 +149,7 @@ class Bridge:
             stopped=stopped,
             reading=self._plan.reading,
             samplers=self._samplers,
-            own=self._own,
+            others=(self._counters, self._own),
             figures=counts,
             log=self._log,
             store=self._writer.state,

@@ -1,7 +1,7 @@
 """What the bridge says about itself: the document of its status file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,13 +25,14 @@ def status_document(
     stopped: float | None,
     reading: Reading,
     samplers: Samplers,
-    own: Samplers,
+    others: Sequence[Samplers],
     figures: Mapping[str, Any],
     log: Log,
     store: StoreState,
 ) -> dict[str, Any]:
     """The status as JSON; counts are points, ``*_ms`` Unix milliseconds."""
     reason = samplers.reason
+    gaps = {name: gap for one in (samplers, *others) for name, gap in one.gaps.items()}
     return {
         "pid": os.getpid(),
         "started": _iso(started),
@@ -42,7 +43,7 @@ def status_document(
         **figures,
         "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
         "store": store._asdict(),
-        "metrics": _without_values(reading, {**samplers.gaps, **own.gaps}),
+        "metrics": _without_values(reading, gaps),
     }
 
 

@@ -132,11 +132,11 @@ def _published(
 ) -> Iterator[None]:
     """Let agent and graph have these counters; those before where the block fails."""
     iris = Iris(settings.base)
-    with counting_here(settings, prepared, progress) as address:
+    with counting_here(settings, prepared, progress) as socket:
         names = prepared.metrics if prepared else []
-        pcp = read_pcp(address=address, names=names) if names else None
+        pcp = read_pcp(address=f"unix://{socket}", names=names) if names else None
         before = read_counters(host, twin, iris)
-        publish_counters(host, pcp and only_counters(pcp), "", twin, iris)
+        publish_counters(host, pcp and only_counters(pcp), str(socket), twin, iris)
         try:
             yield
         except BaseException:

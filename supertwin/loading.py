@@ -13,7 +13,6 @@ from ingest.hwloc.topology_file import keep_topology
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import Store, publish
 from ingest.load.register import Registration
-from ingest.plans.counters import without_counters
 from ingest.pmu.store import publish_roles
 from ingest.probe import check_host, probe
 from ontology.iris import Iris, encode_id
@@ -23,7 +22,6 @@ from sampler_bridge.monitor import load_monitor, plan_names
 from sampler_bridge.own_metrics import PREFIX, with_own
 from supertwin.accounts import fuseki_account
 from supertwin.lock import turn
-from supertwin.pmcd import own_socket
 from supertwin.settings import Settings
 
 Progress = Callable[[str], None]
@@ -73,21 +71,11 @@ def load_document(
     """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
     if document["host"] == settings.host:
-        document = with_bridge(_without_our_agent(settings, document))
+        document = with_bridge(document)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
     if problem := keep_topology(settings.home, document):
         progress(problem)
-
-
-def _without_our_agent(settings: Settings, document: dict[str, Any]) -> dict[str, Any]:
-    """What our own PMCD counts for plans is written with them, and not by a probe."""
-    check_document(document)
-    facts = document["facts"]
-    pcp = facts.get("pcp")
-    if not pcp or pcp.get("address") != f"unix://{own_socket(settings)}":
-        return document
-    return {**document, "facts": {**facts, "pcp": without_counters(pcp)}}
 
 
 def with_bridge(document: dict[str, Any]) -> dict[str, Any]:

@@ -29,24 +29,9 @@ class Counts:
     event: str = ""
 
 
-def without_counters(pcp: dict[str, Any]) -> dict[str, Any]:
-    """PCP's facts without its perfevent agent, which comes and goes with plans."""
-    agents = pcp.get("pmdas") or {}
-    pmdas = {k: name for k, name in agents.items() if name != _AGENT}
-    return {**_part(pcp, counters=False), "pmdas": pmdas}
-
-
 def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
     """PCP's facts of its perfevent agent alone."""
-    return _part(pcp, counters=True)
-
-
-def _part(pcp: dict[str, Any], counters: bool) -> dict[str, Any]:
-    metrics = [
-        metric
-        for metric in pcp["metrics"]
-        if metric["name"].startswith(f"{_AGENT}.") is counters
-    ]
+    metrics = [m for m in pcp["metrics"] if m["name"].startswith(f"{_AGENT}.")]
     held = {metric["indom"] for metric in metrics}
     indoms = {name: entry for name, entry in pcp["indoms"].items() if name in held}
     return {**pcp, "metrics": metrics, "indoms": indoms}
@@ -72,7 +57,7 @@ def publish_counters(
     """Replace what the graph says of a host's counters, in one transaction.
 
     `pcp` are the facts of the PMCD that gives them, None where nothing is counted;
-    `socket` is its Unix socket there where it is not the host's other PMCD.
+    `socket` is its Unix socket on that host.
     """
     graph = iris.counters_graph(host)
     if pcp is None:
