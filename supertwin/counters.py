@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from ingest.plans.counters import (
     Counts,
@@ -21,6 +22,7 @@ from supertwin.errors import MendableError
 from supertwin.loading import Progress
 from supertwin.perfevent import Prepared, prepare
 from supertwin.perfevent_here import counting_here
+from supertwin.perfevent_there import counting_there
 from supertwin.settings import Settings
 
 
@@ -67,6 +69,13 @@ def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) ->
     left = _prepared(twin, host, plans, multiplex=True) if plans else None
     with _published(settings, host, left, twin, progress):
         pass
+
+
+def end(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
+    """Count nothing on a host any more, whatever its plans say: it leaves the twin."""
+    if read_counters(host, twin, Iris(settings.base)):
+        with _published(settings, host, None, twin, progress):
+            pass
 
 
 def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
@@ -132,13 +141,30 @@ def _published(
 ) -> Iterator[None]:
     """Let agent and graph have these counters; those before where the block fails."""
     iris = Iris(settings.base)
-    with counting_here(settings, prepared, progress) as socket:
+    with _counted(settings, host, prepared, twin, progress) as (socket, there):
         names = prepared.metrics if prepared else []
         pcp = read_pcp(address=f"unix://{socket}", names=names) if names else None
         before = read_counters(host, twin, iris)
-        publish_counters(host, pcp and only_counters(pcp), str(socket), twin, iris)
+        publish_counters(host, pcp and only_counters(pcp), there, twin, iris)
         try:
             yield
         except BaseException:
             restore_counters(host, before, twin, iris)
             raise
+
+
+@contextmanager
+def _counted(
+    settings: Settings,
+    host: str,
+    prepared: Prepared | None,
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[tuple[Path, str]]:
+    """Let the agent of a host count; gives PMCD's socket as it is here, and there."""
+    if host == settings.host:
+        with counting_here(settings, prepared, progress) as socket:
+            yield socket, str(socket)
+    else:
+        with counting_there(settings, host, prepared, twin) as sockets:
+            yield sockets

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from ingest.errors import SourceError
+from ingest.errors import IngestError
 from ingest.plans.instances import Sampled
 from ingest.plans.request import PlanRequest
 from ingest.plans.store import (
@@ -70,7 +70,7 @@ def _settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -
     """Free counters that nobody asks for any more; a plan ends without that, too."""
     try:
         settle(settings, host, twin, progress)
-    except (SuperTwinError, SourceError) as error:
+    except (SuperTwinError, IngestError) as error:
         progress(
             f"the perfevent agent of {host} still counts what it did, until the next "
             f"change of a plan with counters: {error}"
