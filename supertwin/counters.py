@@ -35,6 +35,20 @@ class Asked:
     shares: bool
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What the metrics of a new plan are sampled for, and what all plans count."""
+
+    counts: dict[str, Counts]
+    together: Prepared
+
+    @property
+    def remarks(self) -> list[str]:
+        """Counters that are shared, and what other plans ask for in vain."""
+        refused = self.together.choice.refused.values()
+        return [*self.together.remarks, *(f"not counted: {why}" for why in refused)]
+
+
 @contextmanager
 def counting(
     settings: Settings, request: PlanRequest, twin: Endpoint, progress: Progress
@@ -47,6 +61,18 @@ def counting(
     if not (request.roles or request.events):
         yield {}
         return
+    wanted = planned(request, twin)
+    for line in wanted.remarks:
+        progress(line)
+    with _published(settings, request.host, wanted.together, twin, progress):
+        yield wanted.counts
+
+
+def planned(request: PlanRequest, twin: Endpoint) -> Planned:
+    """What a new plan and all others of its host make an agent count; nothing is done.
+
+    Raises MendableError for what cannot be counted, with the reason.
+    """
     host = request.host
     named = prepare(twin, host, (), request.events, multiplex=True).told().events
     own = prepare(twin, host, request.roles, request.events, multiplex=True).told()
@@ -54,11 +80,7 @@ def counting(
     plans[request.name] = Asked(
         frozenset(request.roles), frozenset(map(str, named)), request.multiplex
     )
-    together = _together(twin, host, plans, request.name)
-    for line in together.remarks:
-        progress(line)
-    with _published(settings, host, together, twin, progress):
-        yield _counts(own, named)
+    return Planned(_counts(own, named), _together(twin, host, plans, request.name))
 
 
 def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:

@@ -52,8 +52,9 @@ def zen(fuseki: str) -> Iterator[None]:
     """A Zen 4 that counts, and one whose kernel offers no counter."""
     mine = f"{graph.BASE}/graph/twin/zen"
     with Endpoint(f"{fuseki}/twin") as twin:
-        before = twin.ask(f"ASK {{ GRAPH <{graph.BASE}/graph/roles> {{ ?f ?p ?o }} }}")
-        assert before and publish_roles(twin, Iris(graph.BASE))
+        roles = Iris(graph.BASE).roles_graph
+        before = twin.get_graph(roles)
+        assert publish_roles(twin, Iris(graph.BASE))
         twin.update(
             "PREFIX st: <https://w3id.org/supertwin/ns#> INSERT DATA { "
             f"GRAPH <{graph.BASE}/graph/pmu/{ZEN}> {{ <{graph.BASE}/pmu/{ZEN}> "
@@ -63,6 +64,7 @@ def zen(fuseki: str) -> Iterator[None]:
             f"{_plan()} }} }}"
         )
         yield
+        twin.put_graph(str(roles), before)
         twin.update(f"DROP GRAPH <{mine}> ; DROP GRAPH <{graph.BASE}/graph/pmu/{ZEN}>")
 
 

@@ -198,7 +198,7 @@ def test_plans_of_one_event_share_it(counting: Stack) -> None:
     assert ZEROES in exposed(counting)
     found = counting.get("/plans", "application/json", host=HOST).json()
     assert {plan["plan"]: plan["events"] for plan in found} == {
-        **{"monitor": None, "fast": ZERO}
+        **{"monitor": [], "fast": [ZERO]}
     }
     counting.run("sample", "remove", "fast")
     assert not exposed(counting)

@@ -227,6 +227,8 @@ REFUSED = [
     ((USER, "--host", "n7"), "no host 'n7': the twin has n1"),
     ((USER, "--host", ""), "host"),
     ((), "names no metric, role or event"),
+    ((USER, "--role", "FLOPs"), "the graph knows no PMU of n1"),
+    (("--event", "msr::tsc"), "the graph knows no PMU of n1"),
     ((USER, "--multiplex"), "names no role or event, and only their counters"),
 ]
 
