@@ -10,6 +10,7 @@ from sampler_bridge.perfevent.expression import (
     role_expression,
     role_series,
 )
+from supertwin import sampling
 from supertwin.cli_host import HOST
 from supertwin.errors import MendableError
 from supertwin.loading import dataset
@@ -46,8 +47,21 @@ def show_command(
         asked = (host or settings.host, roles, events, multiplex)
         prepared = prepare(twin, *asked).told()
     for line in prepared.remarks:
-        click.echo(line, err=True)
+        _progress(line)
     click.echo(prepared.text, nl=False)
+
+
+@perfevent_command.command("resume")
+@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+def resume_command(host: str | None) -> None:
+    """Count again what the plans of a host ask for, as after its reboot.
+
+    Where it is counted already, nothing changes.
+    """
+    settings = Settings()
+    asked = host or settings.host
+    events = sampling.resume(settings, asked, _progress)
+    click.echo(f"{asked}: {events} events are counted")
 
 
 @perfevent_command.command("expression")
@@ -84,3 +98,7 @@ def _expression(
     prepared: Prepared, formula: RoleFormula, window: str, least: float
 ) -> str:
     return role_expression(prepared.host, formula, window=window, least=least)
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

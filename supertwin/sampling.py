@@ -77,6 +77,18 @@ def _settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -
         )
 
 
+def resume(settings: Settings, host: str, progress: Progress) -> int:
+    """Let the agent of a host count what its plans ask for; how many events that is.
+
+    Raises PlanRequestError, MendableError and RemoteError.
+    """
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, iris)
+        with writing(settings, host, progress):
+            return settle(settings, host, twin, progress)
+
+
 def listed(settings: Settings, host: str) -> Rows:
     """The plans of a host; raises PlanRequestError."""
     iris = Iris(settings.base)

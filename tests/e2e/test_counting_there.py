@@ -99,11 +99,14 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     threads = {row["instname"]: row["component"].rpartition("/")[2] for row in rows}
     assert threads == {cpu: cpu.removeprefix("cpu") for cpu in cpus}
 
-    # PMCD dies, and is kept; what keeps it dies, and both come with the next change.
+    # PMCD dies, and is kept; what keeps it dies, and both come when they are asked for.
     os.kill(running(there, folder)["pmcd"], signal.SIGKILL)
     wait_until(lambda: counted(there, socket, TSC), what="PMCD again")
     os.kill(running(there, folder)["keeper"], signal.SIGKILL)
     wait_until(lambda: "pmcd" not in running(there, folder), what="the end of PMCD")
+    done = near.run("perfevent", "resume", "--host", "node9")
+    assert done.stdout == "node9: 1 events are counted\n"
+    assert counted(there, socket, TSC)
     add(near, "two", "--event", "software::page-faults")
     assert counted(there, socket, FAULTS) and counted(there, socket, TSC)
 
