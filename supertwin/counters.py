@@ -83,11 +83,15 @@ def planned(request: PlanRequest, twin: Endpoint) -> Planned:
     return Planned(_counts(own, named), _together(twin, host, plans, request.name))
 
 
-def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> int:
-    """Count what the plans of a host ask for now; how many events that is."""
+def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
+    """Count what plans still ask for, once one was taken out; nothing where none did."""
+    if read_counters(host, twin, Iris(settings.base)):
+        resume(settings, host, twin, progress)
+
+
+def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> int:
+    """Count what the plans of a host ask for; how many events that is."""
     plans = asked(host, twin)
-    if not plans and not read_counters(host, twin, Iris(settings.base)):
-        return 0
     left = _prepared(twin, host, plans, multiplex=True) if plans else None
     with _published(settings, host, left, twin, progress):
         return len(left.events) if left else 0

@@ -18,7 +18,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.results import Rows
 from sampler_bridge.nudge import nudge
-from supertwin.counters import counting, settle
+from supertwin import counters
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, dataset, writing
 from supertwin.settings import Settings
@@ -47,8 +47,8 @@ def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
                 name = free_name(plan_names(request.host, twin))
                 request = replace(request, name=name)
             check_new(request, twin, iris)
-            with counting(settings, request, twin, progress) as counters:
-                metrics = add_plan(request, twin, iris, counters)
+            with counters.counting(settings, request, twin, progress) as counts:
+                metrics = add_plan(request, twin, iris, counts)
     return Added(request.name, metrics, _nudge(settings))
 
 
@@ -69,7 +69,7 @@ def remove(settings: Settings, host: str, name: str, progress: Progress) -> None
 def _settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
     """Free counters that nobody asks for any more; a plan ends without that, too."""
     try:
-        settle(settings, host, twin, progress)
+        counters.settle(settings, host, twin, progress)
     except (SuperTwinError, IngestError) as error:
         progress(
             f"the perfevent agent of {host} still counts what it did, until the next "
@@ -86,7 +86,7 @@ def resume(settings: Settings, host: str, progress: Progress) -> int:
     with dataset(settings, "twin") as twin:
         check_host(host, twin, iris)
         with writing(settings, host, progress):
-            return settle(settings, host, twin, progress)
+            return counters.resume(settings, host, twin, progress)
 
 
 def listed(settings: Settings, host: str) -> Rows:

@@ -14,7 +14,7 @@ from ingest.hwloc.read import parse_hwloc
 from ingest.plans.counters import publish_counters
 from ingest.plans.request import PlanRequest
 from ingest.plans.store import add_plan, plan_names, remove_plan
-from ingest.pmu.pfm import read_events
+from ingest.pmu.pfm import list_models, read_events
 from ingest.pmu.roles import known_codes, roles
 from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
@@ -55,7 +55,9 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
                 "event_sources": [*EVENTS],
                 "perf": {"events": EVENTS, "paranoid": 0, "watchdog": False},
             }
-            found = describe({**document(facts), "host": host}, IRIS)
+            known = [model["name"] for model in list_models()]
+            asked = {**document(facts), "host": host}
+            found = describe(asked, IRIS, known_pmus=known)
             endpoint.put_graph(str(IRIS.twin_graph(host)), found.twin.graph())
             for graph, triples in found.pmus.items():
                 endpoint.put_graph(str(graph), triples.graph())
