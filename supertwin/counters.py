@@ -84,7 +84,7 @@ def planned(request: PlanRequest, twin: Endpoint) -> Planned:
 
 
 def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
-    """Count what plans still ask for, once one was taken out; nothing where none did."""
+    """Count what plans still ask for, once one that may have counted is gone."""
     if read_counters(host, twin, Iris(settings.base)):
         resume(settings, host, twin, progress)
 
