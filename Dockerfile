@@ -17,7 +17,8 @@ FROM debian:13.1-slim
 RUN apt-get update \
     && apt-get upgrade -y \
     && apt-get install -y --no-install-recommends \
-        default-jre-headless hwloc-nox libpcp3 libpfm4 lshw python3 \
+        default-jre-headless hwloc-nox libpcp3 libpfm4 lshw \
+        openssh-client python3 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin supertwin \
     && for name in fuseki store bridge topology dashboards; do \
@@ -33,7 +34,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
 RUN python -m compileall -q api dashboards dtdl ingest ontology pmapi queries \
-    sampler_bridge shapes supertwin
+    remote_login sampler_bridge shapes supertwin
 USER supertwin
 ENTRYPOINT ["supertwin"]
 CMD ["--help"]

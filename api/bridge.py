@@ -1,4 +1,4 @@
-"""The bridge as its status file shows it."""
+"""The bridge as its status files show it: its own, and one for each host."""
 
 import json
 import time
@@ -6,32 +6,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ontology.iris import encode_id
+
 # The bridge writes the file every second, whether or not a tick was due.
 FRESH_S = 10.0
 _LATEST_MS = 10**15
+_STATUS, _HOSTS = "status.json", "hosts"
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Bridge:
-    """The last status of the bridge; ``reason`` says why it does not run."""
+    """The last status of one host; ``reason`` says why the bridge does not run.
+
+    ``not_sampled`` says why it does not sample that host; empty where it does.
+    """
 
     status: dict[str, Any]
     reason: str = ""
     age: float | None = None
+    not_sampled: str = ""
 
     @property
     def up(self) -> bool:
         """Whether the bridge runs."""
         return not self.reason
-
-    @property
-    def host(self) -> str:
-        """The host that it samples, empty when unknown."""
-        return str(self.status.get("host") or "")
-
-    def samples(self, host: str) -> bool:
-        """Whether it samples a host, as far as it says."""
-        return self.host in ("", host)
 
     @property
     def waiting(self) -> int:
@@ -65,8 +64,23 @@ class Bridge:
         return str(found.get("reason") or "") if isinstance(found, dict) else ""
 
 
-def read_bridge(path: Path) -> Bridge:
-    """Read the status file; whatever is wrong with it is the bridge's reason."""
+def read_bridge(state: Path, host: str) -> Bridge:
+    """What the bridge of a state folder says of a host.
+
+    Whatever is wrong with its files is the bridge's reason.
+    """
+    process = _read(state / _STATUS)
+    hosts = process.status.get("hosts")
+    if not isinstance(hosts, dict):
+        return Bridge({}, process.reason, process.age)
+    if host not in hosts:
+        why = _not_sampled(process.status, host)
+        return Bridge({}, process.reason, process.age, why)
+    found = _read(state / _HOSTS / encode_id(host) / _STATUS)
+    return Bridge(found.status, process.reason or found.reason, process.age)
+
+
+def _read(path: Path) -> Bridge:
     try:
         age = round(time.time() - path.stat().st_mtime, 3)
         status = json.loads(path.read_text("utf-8"))
@@ -79,6 +93,16 @@ def read_bridge(path: Path) -> Bridge:
     if age > FRESH_S:
         return Bridge(status, f"it last wrote its status {age:.0f} s ago", age)
     return Bridge(status, age=age)
+
+
+def _not_sampled(status: dict[str, Any], host: str) -> str:
+    unreached = status.get("unreached")
+    if isinstance(unreached, dict) and host in unreached:
+        return f"the bridge here cannot reach {host!r}: {unreached[host]}"
+    known = [repr(name) for name in status["hosts"]]
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    names = ", ".join(known[:_SHOWN]) + more
+    return f"the bridge here samples {names or 'no host'}, and nobody {host!r}"
 
 
 def _reason(part: Any, flag: str, otherwise: str) -> str:

@@ -55,7 +55,7 @@ async def health(response: Response, services: Use) -> Health:
 async def find_health(services: Services) -> Health:
     """What each service answers, or why it does not."""
     bridge, graph, store = await asyncio.gather(
-        to_thread.run_sync(read_bridge, services.bridge_status),
+        to_thread.run_sync(read_bridge, services.bridge_state, services.settings.host),
         _timed(services.graph.query("ASK {}", "application/sparql-results+json")),
         _timed(services.store.healthy()),
     )

@@ -37,7 +37,7 @@ class Services:
     graph: GraphStore
     history: GraphStore
     store: SeriesStore
-    bridge_status: Path
+    bridge_state: Path
     reader: Reader
     specs: Specs
     feeds: Feeds
@@ -70,7 +70,7 @@ def make_services(settings: Settings) -> Services:
             fuseki.client(account), f"{root}/history", settings.query_timeout, limit
         ),
         store=store,
-        bridge_status=settings.home / "bridge" / "status.json",
+        bridge_state=settings.home / "bridge",
         reader=reader,
         specs=specs,
         feeds=Feeds(reader, specs),

@@ -121,11 +121,8 @@ def _of_graph(evidence: Evidence) -> Finding | None:
 
 def _of_bridge(evidence: Evidence) -> Finding | None:
     bridge = evidence.bridge
-    if not bridge.samples(evidence.host):
-        reason = (
-            f"the bridge here samples {bridge.host!r}, and nobody {evidence.host!r}"
-        )
-        return Finding("host not sampled", reason)
+    if bridge.not_sampled:
+        return Finding("host not sampled", bridge.not_sampled)
     if not bridge.up:
         return Finding("bridge down", f"the bridge does not run: {bridge.reason}")
     if bridge.pcp_reason:

@@ -136,7 +136,7 @@ async def evidence(
     series = _selector(host, metric, instance)
     known, bridge, (sample, away) = await asyncio.gather(
         _known(services, host, metric, instance),
-        to_thread.run_sync(read_bridge, services.bridge_status),
+        to_thread.run_sync(read_bridge, services.bridge_state, host),
         _last(services, series),
     )
     return Evidence(host, metric, instance, known, bridge, sample, away)

@@ -3,7 +3,6 @@
 IngestError
 ├── HostNameError               a name that no host can be registered under
 ├── DocumentError               a file that holds no facts of a probe
-├── AddressError                what is no ssh:// address of a host
 ├── BundleError                 a copy of a machine that is cut short or hostile
 ├── RemoteError                 a host that let nobody in, or gave no copy of itself
 │   └── BrokenOffError          the connection to it ended half-way
@@ -52,10 +51,6 @@ class TopologyError(MalformedSourceError):
 
 class DocumentError(IngestError):
     """A file that holds no facts of a probe."""
-
-
-class AddressError(IngestError):
-    """What is no ssh:// address of a host."""
 
 
 class BundleError(IngestError):

@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import POINTER, byref, c_char_p, c_int, c_uint, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_long, c_uint, c_void_p
 from typing import NamedTuple, Self
 
 from pmapi.library import (
@@ -12,6 +12,7 @@ from pmapi.library import (
     NO_ANSWER,
     NO_METRIC,
     ONE_LINE_OF_METRIC,
+    PARTS_OF_A_SECOND,
     NameSeen,
     PmDesc,
     PmError,
@@ -176,6 +177,12 @@ class Context:
 def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
     """The ids of metrics as pmFetch wants them."""
     return (c_uint * len(pmids))(*pmids)
+
+
+def result_seconds(address: int) -> float:
+    """When PMCD made the pmResult at an address, by its own clock (Unix seconds)."""
+    seconds, part = (c_long * 2).from_address(address)
+    return float(seconds + part / PARTS_OF_A_SECOND[libpcp()._name])
 
 
 def _read_instances(count: int, numbers: c_void_p, names: c_void_p) -> dict[int, str]:

@@ -5,8 +5,11 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
-# The layout of what is used here is the same in both.
+# The layout of what is used here is the same in both, but for the time of a result.
 LIBRARIES = ("libpcp.so.4", "libpcp.so.3")
+
+# A pmResult begins with a timespec in the first of them, with a timeval in the other.
+PARTS_OF_A_SECOND = dict(zip(LIBRARIES, (1e9, 1e6), strict=True))
 
 NO_INDOM = 0xFFFFFFFF
 NO_METRIC = 0xFFFFFFFF

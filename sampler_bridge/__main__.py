@@ -15,14 +15,15 @@ from threading import Event
 
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
+from sampler_bridge.fleet import Place
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
+    given = vars(_parser().parse_args(arguments))
+    fuseki, store = given.pop("fuseki"), given.pop("store")
     options = Options(
-        **vars(_parser().parse_args(arguments)),
-        fuseki_account=_account("FUSEKI"),
-        store_account=_account("STORE"),
+        Place(**given), fuseki, store, _account("FUSEKI"), _account("STORE")
     )
     _talk()
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
@@ -40,14 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("sampler_bridge", description=__doc__)
     add = parser.add_argument
-    add("--host", required=True, type=_name, help="name of the host in the twin")
-    add("--pcp", required=True, help="PMCD, e.g. unix:///run/pcp/pmcd.socket")
-    add("--counters", default="", help="PMCD of PMU events, perfevent.*; else --pcp")
+    add("--host", required=True, type=_name, help="name of this machine in the twin")
+    add("--pcp", required=True, help="its PMCD, e.g. unix:///run/pcp/pmcd.socket")
     add("--fuseki", required=True, help="graph store, e.g. http://127.0.0.1:3030")
     add("--base", required=True, help="what every instance IRI begins with")
     add("--store", required=True, help="VictoriaMetrics, e.g. http://127.0.0.1:8428")
-    add("--state", required=True, type=Path, help="folder of log, cursor and status")
-    add("--log-max-bytes", required=True, type=_bytes, help="largest log, in bytes")
+    add("--state", required=True, type=Path, help="folder of logs, cursors and status")
+    add("--log-max-bytes", required=True, type=_bytes, help="largest log of a host")
+    add("--ssh-config", type=Path, help="what ssh reads instead of ~/.ssh/config")
     return parser
 
 

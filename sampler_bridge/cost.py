@@ -1,13 +1,16 @@
-"""What the bridge costs and how fast it is: CPU, memory, latencies, bytes sent."""
+"""What the bridge costs, how fast it is, and how well it keeps time."""
 
 import os
 import time
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+OFFSETS = {"p50": 0.5, "p95": 0.95, "max": 1.0}
 _KEPT = 1000
+_FEW = 60
 _STATM = Path("/proc/self/statm")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -22,37 +25,85 @@ class Latency:
         """One more call."""
         self._seconds.append(seconds)
 
-    def quantiles(self) -> dict[str, float]:
-        """Seconds at each of QUANTILES; empty before the first call."""
+    def quantiles(self, shares: Mapping[str, float] = QUANTILES) -> dict[str, float]:
+        """Seconds at each share of them; empty before the first call."""
         ordered = sorted(self._seconds.copy())
-        if not ordered:
-            return {}
         last = len(ordered) - 1
-        return {
-            name: round(ordered[round(share * last)], 6)
-            for name, share in QUANTILES.items()
-        }
+        if last < 0:
+            return {}
+        return {n: round(ordered[round(s * last)], 6) for n, s in shares.items()}
 
 
-class Cost:
-    """What is measured while the bridge works; ``sent_bytes`` are those acknowledged,
-    sent again or not.
+class Offset:
+    """How far from their ticks the last 1,000 fetches began, in seconds."""
+
+    def __init__(self) -> None:
+        self._kept = Latency()
+        self.last: float | None = None
+
+    def add(self, at: float, period: float) -> None:
+        """A fetch that began at a time (Unix seconds), for the nearest multiple."""
+        self.last = abs(at - round(at / period) * period)
+        self._kept.add(self.last)
+
+    def figures(self) -> dict[str, float]:
+        """The last, and those at each of OFFSETS; empty before the first."""
+        if self.last is None:
+            return {}
+        return {"last": round(self.last, 6), **self._kept.quantiles(OFFSETS)}
+
+
+class Clock:
+    """How far another machine's clock is ahead of ours.
+
+    Of the last answers the quickest tells most: the other's time lies somewhere
+    between question and answer.
     """
 
     def __init__(self) -> None:
+        self._seen: deque[tuple[float, float]] = deque(maxlen=_FEW)
+
+    def add(self, theirs: float, asked: float, took: float) -> None:
+        """An answer of a moment there, that we asked for at one here and waited for."""
+        self._seen.append((took / 2, theirs - asked - took / 2))
+
+    def figures(self) -> dict[str, float] | None:
+        """Seconds ahead, and by how much that may be wrong; None before any answer."""
+        seen = self._seen.copy()
+        if not seen:
+            return None
+        uncertainty, ahead = min(seen)
+        return {"ahead": round(ahead, 6), "uncertainty": round(uncertainty, 6)}
+
+
+class Cost:
+    """What is measured while one host is sampled; writes, CPU time and memory are those
+    of the whole process.
+    """
+
+    def __init__(self, write: Latency) -> None:
         self.fetch = Latency()
-        self.write = Latency()
-        self.sent_bytes = 0
+        self.offset = Offset()
+        self.clock = Clock()
+        self._write = write
 
     def figures(self) -> dict[str, Any]:
-        """All of it now: seconds and bytes."""
+        """All of it now."""
         return {
             "fetch_seconds": self.fetch.quantiles(),
-            "write_seconds": self.write.quantiles(),
-            "sent_bytes": self.sent_bytes,
-            "cpu_seconds": round(time.process_time(), 3),
-            "rss_bytes": rss_bytes(),
+            "write_seconds": self._write.quantiles(),
+            "tick_offset_seconds": self.offset.figures(),
+            "clock_seconds": self.clock.figures(),
+            **process_cost(),
         }
+
+
+def process_cost() -> dict[str, Any]:
+    """CPU seconds and bytes of memory of this process."""
+    return {
+        "cpu_seconds": round(time.process_time(), 3),
+        "rss_bytes": rss_bytes(),
+    }
 
 
 def rss_bytes() -> int:

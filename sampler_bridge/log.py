@@ -6,8 +6,9 @@ the log is full. Records that were taken stay until ``forget``, to be sent again
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from threading import Condition
+from threading import Lock
 
 from sampler_bridge.batch import START, Batch, Position, Taken, read_batch
 from sampler_bridge.errors import StateError
@@ -27,8 +28,9 @@ _LEAST_SEGMENTS = 8  # what goes when the log is full is at most this part of it
 class Log:
     """The log of one folder; one writer and one reader thread may share it.
 
-    ``taken`` is where the queue starts: what lies before was taken by an earlier
-    process. Raises StateError where the folder cannot be used.
+    ``told`` is called after each record. ``taken`` is where the queue starts: what lies
+    before was taken by an earlier process. Raises StateError where the folder cannot
+    be used.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Log:
         max_bytes: int,
         taken: Position = START,
         segment_bytes: int = _SEGMENT_BYTES,
+        told: Callable[[], None] = lambda: None,
     ) -> None:
         self.damaged = 0
         self.torn_bytes = 0
@@ -46,10 +49,10 @@ class Log:
         self._segment_bytes = max(
             min(segment_bytes, max_bytes // _LEAST_SEGMENTS), HEADER_BYTES
         )
-        self._more = Condition()
+        self._lock = Lock()
+        self._told = told
         self._active: int | None = None
         self._newest = 0
-        self._ending = False
         try:
             self._segments = self._open()
         except OSError as error:
@@ -61,7 +64,7 @@ class Log:
     @property
     def waiting(self) -> int:
         """Points in the queue."""
-        with self._more:
+        with self._lock:
             return sum(segment.waiting for segment in self._segments)
 
     @property
@@ -77,35 +80,26 @@ class Log:
         Raises OSError, with nothing written, where the disk does not take it.
         """
         record = write_record(tick_ms, points, payload, packed)
-        with self._more:
+        with self._lock:
             if len(record) > self._max_bytes:
                 return points
             dropped = self._make_room(len(record))
             self._write(record)
             self._segments[-1].points += points
-            self._more.notify_all()
+        self._told()
         return dropped
 
-    def wait(self, position: Position, seconds: float) -> bool:
-        """Wait until there is something after a position; False after ``seconds``."""
-        with self._more:
-            self._more.wait_for(
-                lambda: self._has_more(position) or self._ending, seconds
-            )
-            return self._has_more(position)
-
-    def end_waiting(self) -> None:
-        """Let nobody wait any more."""
-        with self._more:
-            self._ending = True
-            self._more.notify_all()
+    def has_more(self, position: Position) -> bool:
+        """Whether there is something after a position."""
+        with self._lock:
+            return self._at(position) is not None
 
     def read(self, position: Position, max_bytes: int) -> Batch:
         """Records from a position on, of one segment, of about ``max_bytes``.
 
         An empty batch whose end is further on passed over what cannot be read.
         """
-        with self._more:
+        with self._lock:
             segment = self._at(position)
             if segment is None:
                 return Batch([], position, 0)
@@ -126,7 +120,7 @@ class Log:
         Points whose segment went while they were under way are ``gone``: they were
         counted as dropped.
         """
-        with self._more:
+        with self._lock:
             everything = sum(entry.points for entry in batch.entries)
             fresh = sum(e.points for e in batch.entries if e.start >= self.taken)
             self.taken = max(self.taken, batch.end)
@@ -137,7 +131,7 @@ class Log:
 
     def forget(self, before: Position) -> None:
         """Delete the segments that end before a position and are dealt with."""
-        with self._more:
+        with self._lock:
             while len(self._segments) > 1 and self._segments[0].number < min(
                 before.segment, self.taken.segment
             ):
@@ -145,7 +139,7 @@ class Log:
 
     def close(self) -> None:
         """Close the file that is written to."""
-        with self._more:
+        with self._lock:
             self._close_active()
 
     def _open(self) -> list[Segment]:
@@ -172,9 +166,6 @@ class Log:
             if segment.number >= position.segment and segment.size > start:
                 return segment
         return None
-
-    def _has_more(self, position: Position) -> bool:
-        return self._at(position) is not None
 
     def _settle(self, end: Position, fresh: int) -> int | None:
         """Mark fresh points done; what then is left behind the end is lost."""

@@ -1,4 +1,7 @@
-"""What the bridge can be sampled for: its own account and cost, described as PCP's are.
+"""What the bridge can be sampled for: account and cost, described as PCP's metrics are.
+
+The account is that of one host, as are its fetches and ticks; the process, which
+samples all hosts, and its writes are told of each of them alike.
 
 No agent of PCP is behind them, and yet a plan in the graph names these metrics as
 it names PCP's, and so do queries, dashboards and the account itself.
@@ -6,13 +9,17 @@ it names PCP's, and so do queries, dashboards and the account itself.
 
 from typing import Any, NamedTuple
 
-from sampler_bridge.cost import QUANTILES
+from sampler_bridge.cost import OFFSETS, QUANTILES
 from sampler_bridge.reasons import WORDS
 
 PREFIX = "supertwin.bridge."
 # Of no agent of PCP, whose numbers end at 511.
-REASONS, SHARES = "512.0", "512.1"
-DOMAINS = {REASONS: WORDS, SHARES: tuple(QUANTILES)}
+REASONS, SHARES, STEPS = "512.0", "512.1", "512.2"
+DOMAINS = {
+    REASONS: WORDS,
+    SHARES: tuple(QUANTILES),
+    STEPS: ("last", *OFFSETS),
+}
 
 
 class OwnMetric(NamedTuple):
@@ -34,8 +41,8 @@ def _now(name: str, type_: str, units: str, help_: str) -> OwnMetric:
     return OwnMetric(PREFIX + name, type_, "instant", units, None, help_)
 
 
-def _latency(name: str, help_: str) -> OwnMetric:
-    return OwnMetric(PREFIX + name, "double", "instant", "sec", SHARES, help_)
+def _seconds(name: str, help_: str, domain: str | None = None) -> OwnMetric:
+    return OwnMetric(PREFIX + name, "double", "instant", "sec", domain, help_)
 
 
 OWN_METRICS = (
@@ -53,14 +60,34 @@ OWN_METRICS = (
         PREFIX + "sent.bytes",
         *("u64", "counter", "byte", None, "bytes that the store acknowledged"),
     ),
-    _latency("fetch.seconds", "how long the last 1,000 fetches took"),
-    _latency("write.seconds", "how long the last 1,000 writes to the store took"),
+    _seconds("fetch.seconds", "how long the last 1,000 fetches took", SHARES),
+    _seconds(
+        "write.seconds",
+        "how long the last 1,000 writes to the store took, of all hosts' points",
+        SHARES,
+    ),
+    _seconds(
+        "tick.offset",
+        "how far from its tick the last fetch began, and the last 1,000",
+        STEPS,
+    ),
+    _seconds(
+        "tick.spread", "how far apart the last fetches of all hosts began, off the tick"
+    ),
+    _seconds("clock.ahead", "how far the host's clock is ahead of the bridge's"),
+    _seconds("clock.uncertainty", "by how much clock.ahead may be wrong"),
     OwnMetric(
         PREFIX + "cpu",
-        *("u64", "counter", "millisec", None, "CPU time of the bridge"),
+        *(
+            "u64",
+            "counter",
+            "millisec",
+            None,
+            "CPU time of the process that samples all hosts",
+        ),
     ),
-    _now("rss", "u64", "byte", "memory of the bridge that is in RAM"),
-    _now("uncounted", "double", "sec", "time before its start in which nobody counted"),
+    _now("rss", "u64", "byte", "memory in RAM of the process that samples all hosts"),
+    _seconds("uncounted", "time before its start in which nobody counted"),
 )
 
 

@@ -63,6 +63,8 @@ class OwnSource:
 
 def _values(metric: OwnMetric, figures: Figures) -> dict[Series, float]:
     value = _FIGURES[metric.name.removeprefix(PREFIX)](figures)
+    if value is None:
+        return {}
     if metric.domain is None:
         return {Series(metric.name, None): value}
     return {Series(metric.name, name): number for name, number in value.items()}
@@ -71,6 +73,10 @@ def _values(metric: OwnMetric, figures: Figures) -> dict[Series, float]:
 def _uncounted(figures: Figures) -> float:
     absence = figures["uncounted"]
     return float(absence["seconds"]) if absence else 0.0
+
+
+def _clock(figures: Figures) -> Mapping[str, float]:
+    return figures["clock_seconds"] or {}
 
 
 _FIGURES: Mapping[str, Callable[[Figures], Any]] = {
@@ -85,6 +91,10 @@ _FIGURES: Mapping[str, Callable[[Figures], Any]] = {
     "sent.bytes": lambda figures: figures["sent_bytes"],
     "fetch.seconds": lambda figures: figures["fetch_seconds"],
     "write.seconds": lambda figures: figures["write_seconds"],
+    "tick.offset": lambda figures: figures["tick_offset_seconds"],
+    "tick.spread": lambda figures: figures["tick_spread_seconds"],
+    "clock.ahead": lambda figures: _clock(figures).get("ahead"),
+    "clock.uncertainty": lambda figures: _clock(figures).get("uncertainty"),
     "cpu": lambda figures: round(figures["cpu_seconds"] * 1000),
     "rss": lambda figures: figures["rss_bytes"],
     "uncounted": _uncounted,

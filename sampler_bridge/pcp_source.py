@@ -99,13 +99,13 @@ class PcpSource:
         if not self._chosen:
             return Sample((), {})
         with self._open().fetch(self._pmids) as (address, changed):
-            raw = decode(address, self._wide)
+            raw, taken = decode(address, self._wide), pmapi.result_seconds(address)
         if changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
             # A new agent may number its metrics anew: these values may be of others.
             self._forget_changed(self._open())
             return self._fetch()
-        return Sample(self._layout.columns(raw), self._layout.gaps)
+        return Sample(self._layout.columns(raw), self._layout.gaps, taken)
 
     def _forget_changed(self, context: pmapi.Context) -> None:
         """Look up again what is no longer what it was, and all names of instances."""

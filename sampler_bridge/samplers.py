@@ -16,11 +16,12 @@ _READY_SECONDS = 2.0
 class Samplers:
     """Keeps a sampler running for each period of the plan it was last given.
 
-    ``new_source`` makes the source of each; a sampler that stays loses no tick.
+    ``new_source`` makes the source of one, by its period in ms; a sampler that stays
+    loses no tick.
     """
 
     def __init__(
-        self, host: str, new_source: Callable[[], Source], recorder: Recorder
+        self, host: str, new_source: Callable[[int], Source], recorder: Recorder
     ) -> None:
         self._host = host
         self._new_source = new_source
@@ -29,12 +30,13 @@ class Samplers:
         self._running: dict[int, Sampler] = {}
         self._stopped = False
 
-    def apply(self, plan: Plan) -> None:
+    def apply(self, plan: Plan, anew: bool = False) -> None:
         """Sample this plan from one moment on, the same for all samplers.
 
         A period that is new, or has new metrics, gets a new sampler, made ready before
         that moment; one that ends works until it. So a series that goes from one to
-        another misses no tick and has none twice.
+        another misses no tick and has none twice. ``anew`` is every period new: what
+        is behind the sources moved.
         """
         groups = plan.groups()
         with self._lock:
@@ -42,7 +44,7 @@ class Samplers:
         new = {
             period_ms: self._new(period_ms)
             for period_ms, group in groups.items()
-            if period_ms not in old or not old[period_ms].knows(group)
+            if anew or period_ms not in old or not old[period_ms].knows(group)
         }
         self._make_ready(new, groups)
         moment_ms = time.time_ns() // 1_000_000
@@ -67,10 +69,20 @@ class Samplers:
 
     def stop(self, seconds: float) -> None:
         """Finish the running ticks, each within ``seconds``, and end."""
+        until = time.monotonic() + seconds
         with self._lock:
             self._stopped = True
-            for sampler in self._running.values():
-                sampler.stop(seconds)
+            running = list(self._running.values())
+        for sampler in running:
+            sampler.stop(0.0)
+        for sampler in running:
+            sampler.stop(max(0.0, until - time.monotonic()))
+
+    @property
+    def ended(self) -> bool:
+        """Whether no sampler's thread runs any more."""
+        with self._lock:
+            return not any(sampler.alive for sampler in self._running.values())
 
     @property
     def alive(self) -> bool:
@@ -98,4 +110,5 @@ class Samplers:
             }
 
     def _new(self, period_ms: int) -> Sampler:
-        return Sampler(self._host, period_ms, self._new_source(), self._recorder)
+        source = self._new_source(period_ms)
+        return Sampler(self._host, period_ms, source, self._recorder)

@@ -36,10 +36,14 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """All that one fetch gave, and why the rest is not there, by metric."""
+    """All that one fetch gave, and why the rest is not there, by metric.
+
+    ``taken`` is when, by the clock of the machine that gave it (Unix seconds).
+    """
 
     columns: tuple[Column, ...]
     missing: Mapping[str, Gap]
+    taken: float | None = None
 
     @property
     def points(self) -> int:

@@ -1,4 +1,4 @@
-"""What the bridge says about itself: the document of its status file."""
+"""What the bridge says about the sampling of a host: the document of a status file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,10 +7,11 @@ from typing import Any
 
 from ontology.iris import Iris
 from sampler_bridge.absence import Absence
-from sampler_bridge.account import Account
 from sampler_bridge.cost import Cost
 from sampler_bridge.graph_plan import Reading
 from sampler_bridge.log import Log
+from sampler_bridge.outbox import Outbox
+from sampler_bridge.plan import Plan
 from sampler_bridge.samplers import Samplers
 from sampler_bridge.source import Gap
 from sampler_bridge.writer import StoreState
@@ -20,45 +21,58 @@ def status_document(
     *,
     host: str,
     base: str,
-    pcp: str,
+    address: str,
     started: float,
     stopped: float | None,
     reading: Reading,
+    plan: Plan,
     samplers: Samplers,
     others: Sequence[Samplers],
     figures: Mapping[str, Any],
     log: Log,
     store: StoreState,
 ) -> dict[str, Any]:
-    """The status as JSON; counts are points, ``*_ms`` Unix milliseconds."""
+    """The status of one host; counts are points, ``*_ms`` Unix milliseconds."""
     reason = samplers.reason
     gaps = {name: gap for one in (samplers, *others) for name, gap in one.gaps.items()}
     return {
         "pid": os.getpid(),
-        "started": _iso(started),
-        "stopped": None if stopped is None else _iso(stopped),
+        "started": iso(started),
+        "stopped": None if stopped is None else iso(stopped),
         "host": host,
-        "pcp": {"address": pcp, "connected": reason is None, "reason": reason},
-        "plan": _plan(reading, Iris(base).plans_graph(host)),
+        "pcp": {"address": address, "connected": reason is None, "reason": reason},
+        "plan": {
+            "graph": Iris(base).plans_graph(host),
+            "metrics": len(plan.names),
+            **reading_document(reading),
+        },
         **figures,
         "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
         "store": store._asdict(),
-        "metrics": _without_values(reading, gaps),
+        "metrics": _without_values(plan, gaps),
     }
 
 
-def figures(
-    account: Account, log: Log, cost: Cost, absence: Absence | None
-) -> dict[str, Any]:
+def figures(outbox: Outbox, cost: Cost, absence: Absence | None) -> dict[str, Any]:
     """What is counted, of one moment: expected = written + missing + queue."""
-    with account.moment():
-        counted = account.figures()
-        queue = {"points": log.waiting, "bytes": log.size_bytes}
+    with outbox.account.moment():
+        counted = outbox.account.figures()
+        queue = {"points": outbox.log.waiting, "bytes": outbox.log.size_bytes}
     return {
         **counted,
         "queue": queue,
+        "sent_bytes": outbox.sent_bytes,
         **cost.figures(),
         "uncounted": _uncounted(absence),
+    }
+
+
+def reading_document(reading: Reading) -> dict[str, Any]:
+    """When the graph was read, and why not again since."""
+    return {
+        "read_at": None if reading.read_at is None else iso(reading.read_at),
+        "source": reading.source,
+        "reason": reading.reason,
     }
 
 
@@ -66,31 +80,20 @@ def _uncounted(absence: Absence | None) -> dict[str, Any] | None:
     if absence is None:
         return None
     return {
-        "since": _iso(absence.since),
-        "until": _iso(absence.until),
+        "since": iso(absence.since),
+        "until": iso(absence.until),
         "seconds": absence.seconds,
         "points": absence.points,
         "reason": absence.reason,
     }
 
 
-def _plan(reading: Reading, graph: str) -> dict[str, Any]:
-    return {
-        "graph": graph,
-        "read_at": None if reading.read_at is None else _iso(reading.read_at),
-        "metrics": len(reading.plan.names),
-        "source": reading.source,
-        "reason": reading.reason,
-    }
-
-
-def _without_values(
-    reading: Reading, gaps: Mapping[str, Gap]
-) -> dict[str, dict[str, str]]:
+def _without_values(plan: Plan, gaps: Mapping[str, Gap]) -> dict[str, dict[str, str]]:
     reasons = {metric: gap.reason for metric, gap in gaps.items()}
-    reasons |= reading.plan.refused
+    reasons |= plan.refused
     return {metric: {"reason": reasons[metric]} for metric in sorted(reasons)}
 
 
-def _iso(seconds: float) -> str:
+def iso(seconds: float) -> str:
+    """A time as text, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

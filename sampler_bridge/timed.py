@@ -3,17 +3,22 @@
 import time
 from collections.abc import Sequence
 
-from sampler_bridge.cost import Cost
+from sampler_bridge.cost import Cost, Latency
 from sampler_bridge.source import Sample, Source
 from sampler_bridge.store import Refusal, Store
 
 
 class TimedSource:
-    """A source whose fetches are timed, those that fail too."""
+    """A source whose fetches are timed, those that fail too.
 
-    def __init__(self, source: Source, cost: Cost) -> None:
+    They are at multiples of a period (ms), but for the first: a sampler's trial.
+    """
+
+    def __init__(self, source: Source, cost: Cost, period_ms: int) -> None:
         self._source = source
-        self._latency = cost.fetch
+        self._cost = cost
+        self._period = period_ms / 1000
+        self._is_tick = False
 
     @property
     def connected(self) -> bool:
@@ -30,11 +35,18 @@ class TimedSource:
 
     def fetch(self) -> Sample:
         """The values of now; raises SourceDownError."""
-        began = time.monotonic()
+        at, began = time.time(), time.monotonic()
+        if self._is_tick:
+            self._cost.offset.add(at, self._period)
+        self._is_tick = True
         try:
-            return self._source.fetch()
+            sample = self._source.fetch()
         finally:
-            self._latency.add(time.monotonic() - began)
+            took = time.monotonic() - began
+            self._cost.fetch.add(took)
+        if sample.taken is not None:
+            self._cost.clock.add(sample.taken, at, took)
+        return sample
 
     def close(self) -> None:
         """Let go of what is behind the source."""
@@ -42,17 +54,18 @@ class TimedSource:
 
 
 class TimedStore(Store):
-    """A store whose answered writes are timed, and whose bytes are counted."""
+    """A store whose answered writes are timed."""
 
-    def __init__(self, url: str, account: tuple[str, str] | None, cost: Cost) -> None:
+    def __init__(
+        self, url: str, account: tuple[str, str] | None, latency: Latency
+    ) -> None:
         super().__init__(url, account)
-        self._cost = cost
+        self._latency = latency
 
     def write(self, lines: bytes) -> Refusal | None:
         """Hand lines over, as Store does; an empty write is only a question."""
         began = time.monotonic()
         refusal = super().write(lines)
         if lines:
-            self._cost.write.add(time.monotonic() - began)
-            self._cost.sent_bytes += 0 if refusal else len(lines)
+            self._latency.add(time.monotonic() - began)
         return refusal

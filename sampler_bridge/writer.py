@@ -1,21 +1,20 @@
-"""Sends what waits in the log to the store, and again what the store may have lost.
+"""Sends what waits in the logs to the store, and again what the store may have lost.
 
-The store may lose what it acknowledged in its last seconds when it is killed, so a
-store that was started anew is sent the last minute again; it keeps one of two equal
-points. While it is away, everything waits in the log.
+One sender for all hosts: what their logs hold goes in one write, since hosts tick
+together. The store may lose what it acknowledged in its last seconds when it is killed,
+so a store that was started anew is sent the last minute again; it keeps one of two
+equal points. While it is away, everything waits in the logs.
 """
 
 import logging
 import time
-from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from sampler_bridge.account import LOG_FULL, REFUSED, UNREADABLE, Account
 from sampler_bridge.batch import Batch
-from sampler_bridge.cursor import Cursor, Sent, save_cursor
+from sampler_bridge.cost import Latency
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.log import Log
+from sampler_bridge.outbox import Outbox, payload
 from sampler_bridge.store import Refusal, Store
 from sampler_bridge.worker import Worker
 
@@ -24,6 +23,7 @@ _LOG = logging.getLogger(__name__)
 BATCH_BYTES = 4 * 1024 * 1024
 _CHECK_SECONDS = 5.0  # how often the store is asked whether it was started anew
 _SHOW_SECONDS = 0.8  # at most how often it is asked to show new points
+_GATHER_SECONDS = 0.02  # how long to wait for those who tick at the same moment
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
@@ -38,39 +38,45 @@ class StoreState(NamedTuple):
 
 
 class Writer(Worker):
-    """The sender of a log; ``cursor_path`` keeps what the store acknowledged."""
+    """The sender of all outboxes that it was given; any thread may give some.
 
-    def __init__(
-        self,
-        log: Log,
-        store: Store,
-        account: Account,
-        cursor: Cursor,
-        cursor_path: Path,
-    ) -> None:
+    ``latency`` is that of the store's writes.
+    """
+
+    def __init__(self, store: Store, latency: Latency) -> None:
         super().__init__("writer")
+        self.latency = latency
         self.state = StoreState(store.url, False, "not reached yet", None)
-        self._log = log
         self._store = store
-        self._account = account
-        self._cursor_path = cursor_path
-        self._next = log.taken
-        self._sent = Sent(min(cursor.again, log.taken), time.monotonic())
-        self._run = cursor.store  # the run of the store that acknowledged last
+        self._boxes: tuple[Outbox, ...] = ()
         self._suspect = False
-        self._one_by_one_until = log.taken
         self._pause = _FIRST_PAUSE
         self._check_at = 0.0
         self._show_at = 0.0
         self._unseen = False
+        self._more = Event()
         self._stop = Event()
         self._drain_until = 0.0
+
+    def add(self, box: Outbox) -> None:
+        """Send what is in this one, too; `told` is to be called when there is more."""
+        self._boxes = (*self._boxes, box)
+        self._check_at = 0.0  # it may have been sent to another run of the store
+        self._more.set()
+
+    def remove(self, box: Outbox) -> None:
+        """Send nothing more of this one."""
+        self._boxes = tuple(one for one in self._boxes if one is not box)
+
+    def told(self) -> None:
+        """There is more to send."""
+        self._more.set()
 
     def stop(self, seconds: float) -> None:
         """Send what waits while the store takes it, ``seconds`` at most, and end."""
         self._drain_until = time.monotonic() + seconds
         self._stop.set()
-        self._log.end_waiting()
+        self._more.set()
         self._thread.join(seconds + 1.0)
 
     def _work(self) -> None:
@@ -85,71 +91,73 @@ class Writer(Worker):
         if not self._stop.is_set():
             return True
         late = time.monotonic() >= self._drain_until
-        more = self._unseen or self._log.wait(self._next, 0.0)
+        more = self._unseen or self._has_more()
         return self.state.up and more and not late
 
     def _step(self) -> None:
         if time.monotonic() >= self._check_at:
             self._check()
         due = self._show_at if self._unseen else self._check_at
-        if self._log.wait(self._next, max(due - time.monotonic(), 0.0)):
-            self._send()
+        self._wait(max(due - time.monotonic(), 0.0))
+        self._send()
         if self._unseen and (time.monotonic() >= self._show_at or self._stop.is_set()):
             self._show()
+
+    def _has_more(self) -> bool:
+        return any(box.has_more for box in self._boxes)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until there is something to send, and what comes with it."""
+        idle = not (self._has_more() or self._stop.is_set())
+        if idle and self._more.wait(seconds):
+            self._stop.wait(_GATHER_SECONDS)
+        self._more.clear()
 
     def _check(self) -> None:
         """Start the last minute again where the store was started anew."""
         run = self._store.started()
         self._check_at = time.monotonic() + _CHECK_SECONDS
-        if run != self._run or (self._suspect and _is_young(run)):
-            self._send_again(run)
+        suspect = self._suspect and _is_young(run)
+        again = [box.met(run, suspect) for box in self._boxes]
+        if any(again):
+            _LOG.info("store %s was started anew: sending again", self._store.url)
         self._back()
 
-    def _send_again(self, run: float | None) -> None:
-        if self._run is not None:
-            _LOG.info("store %s was started anew: sending again", self._store.url)
-        self._next = min(self._sent.again, self._next)
-        self._run = run
-
     def _send(self) -> None:
-        single = self._next < self._one_by_one_until
-        batch = self._log.read(self._next, 1 if single else BATCH_BYTES)
-        refusal = None
-        if batch.entries:
-            payload = b"".join(entry.payload for entry in batch.entries)
-            refusal = self._store.write(payload)
-            self._back()
-        if refusal and len(batch.entries) > 1:  # find the record that is at fault
-            self._one_by_one_until = batch.end
-            return
-        self._settle(batch, refusal)
-        self._next = batch.end
-        self._keep_cursor()
+        waiting = [box for box in self._boxes if box.has_more]
+        together = [box for box in waiting if not box.is_doubted]
+        share = BATCH_BYTES // max(len(together), 1)
+        parcels = [(box, box.read(share)) for box in together]
+        refusal = self._write(b"".join(payload(batch) for _, batch in parcels))
+        for box, batch in parcels:
+            # What one host has is no reason to lose that of the others.
+            alone = len(parcels) == 1 or not refusal
+            self._conclude(box, batch, refusal if alone else self._try(batch))
+        for box in waiting:
+            if box not in together:
+                batch = box.read(share)
+                self._conclude(box, batch, self._try(batch))
 
-    def _settle(self, batch: Batch, refusal: Refusal | None) -> None:
-        """Account for a batch that the store took, or will never take."""
-        with self._account.moment():
-            taken = self._log.take(batch)
-            self._account.lost(taken.lost, UNREADABLE)
-            if refusal:
-                self._account.lost(taken.fresh, REFUSED)
-            elif batch.entries:
-                self._account.sent(taken.fresh, taken.again)
-                self._account.arrived(taken.gone, LOG_FULL)
+    def _try(self, batch: Batch) -> Refusal | None:
+        return self._write(payload(batch))
+
+    def _write(self, lines: bytes) -> Refusal | None:
+        if not lines:
+            return None
+        refusal = self._store.write(lines)
+        self._back()
+        return refusal
+
+    def _conclude(self, box: Outbox, batch: Batch, refusal: Refusal | None) -> None:
+        if refusal and len(batch.entries) > 1:
+            box.doubt(batch)
+            return
+        box.settle(batch, refusal)
         if refusal:
             _LOG.warning("store %s refused points: %s", self._store.url, refusal.reason)
         elif batch.entries:
             self.state = self.state._replace(last_ack_ms=time.time_ns() // 1_000_000)
             self._unseen = True
-        self._sent.add(self._next, time.monotonic())
-
-    def _keep_cursor(self) -> None:
-        cursor = Cursor(self._log.taken, self._sent.again, self._run)
-        try:
-            save_cursor(self._cursor_path, cursor)
-            self._log.forget(cursor.again)
-        except OSError as error:  # the next start sends more than it needs to
-            _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
 
     def _show(self) -> None:
         self._store.show()

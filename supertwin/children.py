@@ -182,15 +182,16 @@ def api_check(settings: Settings) -> Check:
 
 
 def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
-    """The bridge from PCP to the store."""
+    """The bridge from PCP, here and on other hosts, to the store."""
     state = settings.home / "bridge"
     state.mkdir(parents=True, exist_ok=True)
+    config = settings.ssh_config
     command = (
         *(sys.executable, "-m", "sampler_bridge", "--host", settings.host),
         *("--pcp", pmcd_address, "--fuseki", settings.fuseki),
-        *("--counters", f"unix://{counting_home(settings)}/run/pmcd.socket"),
         *("--base", settings.base, "--store", settings.store_write),
         *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
+        *(("--ssh-config", str(config)) if config else ()),
     )
     env = {
         **_account_variable("FUSEKI", fuseki_account(settings)),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from supertwin import report, stack, summary
-from supertwin.account_lines import account_lines, account_of
+from supertwin.account_lines import read_sampled, sampled_lines, status_path
 from supertwin.errors import SuperTwinError
 from supertwin.settings import Settings
 from supertwin.state import StackState, read_json, write_json
@@ -131,13 +131,13 @@ def status(ctx: click.Context, as_json: bool) -> None:
     """What runs, since when, and the account of all points; exit 0 when all is well."""
     settings = Settings()
     state = stack.status(settings)
-    account = account_of(read_json(settings.home / "bridge" / "status.json") or {})
+    sampled = read_sampled(settings.home / "bridge", settings.host)
     if as_json:
-        found = {**asdict(state), "account": account} if state else None
+        found = {**asdict(state), **asdict(sampled)} if state else None
         click.echo(json.dumps(found, indent=1))
     else:
         lines = summary.status_lines(state) if state else ["nothing is running"]
-        click.echo("\n".join([*lines, *(account_lines(account) if state else [])]))
+        click.echo("\n".join([*lines, *(sampled_lines(sampled) if state else [])]))
     ctx.exit(0 if state and state.healthy else 1)
 
 
@@ -167,7 +167,7 @@ def _load(settings: Settings, state: StackState) -> "Twin":
 
 def _wait_for_samples(settings: Settings) -> None:
     """Wait until the bridge has taken up the plan, so that `up` ends with series."""
-    status = settings.home / "bridge" / "status.json"
+    status = status_path(settings.home / "bridge", settings.host)
     deadline = time.monotonic() + _SAMPLES_WITHIN
     while time.monotonic() < deadline:
         if (read_json(status) or {}).get("written"):

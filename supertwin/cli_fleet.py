@@ -12,10 +12,10 @@ from rdflib import Literal
 from ingest.load.register import Registration
 from ingest.past.changes import Change
 from ingest.probe import check_host, probe
-from ingest.remote.address import parse_address
 from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
+from remote_login.address import parse_address
 from supertwin.cli_host import HOST
 from supertwin.cli_queries import as_table
 from supertwin.errors import MendableError

@@ -19,6 +19,7 @@ from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.nudge import nudge
 from sampler_bridge.own_metrics import PREFIX, with_own
 from supertwin.accounts import fuseki_account
 from supertwin.lock import turn
@@ -70,16 +71,17 @@ def load_document(
 ) -> None:
     """Make a probe document the twin of its host, known by what people call it."""
     iris = Iris(settings.base)
-    if document["host"] == settings.host:
+    if document["host"] == settings.host or _is_far(document):
         document = with_bridge(document)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, progress, confirm, registration)
     if problem := keep_topology(settings.home, document):
         progress(problem)
+    nudge(settings.home / "bridge")
 
 
 def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
-    """The facts of the bridge's own host: beside PCP's metrics stand the bridge's.
+    """The facts of a host that the bridge samples: beside PCP's metrics its own.
 
     Raises DocumentError for facts of another form than a probe's.
     """
@@ -88,6 +90,11 @@ def with_bridge(document: dict[str, Any]) -> dict[str, Any]:
     if not facts.get("pcp"):
         return document
     return {**document, "facts": {**facts, "pcp": with_own(facts["pcp"])}}
+
+
+def _is_far(document: dict[str, Any]) -> bool:
+    """Whether facts come from where the bridge can go, too."""
+    return str(document.get("address", "")).startswith("ssh://")
 
 
 @contextmanager

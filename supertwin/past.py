@@ -16,6 +16,8 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
 from queries.names import Found, choose
+from remote_login.errors import RemoteLoginError
+from sampler_bridge.nudge import nudge
 from supertwin.counters import end
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, open_store, writing
@@ -77,6 +79,7 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
             if history:
                 forget(store.history, iris, host)
             topology_path(settings.home, host).unlink(missing_ok=True)
+    nudge(settings.home / "bridge")
 
 
 def _end_counting(
@@ -85,7 +88,7 @@ def _end_counting(
     """Leave no PMCD there; one that is out of reach keeps no host in the twin."""
     try:
         end(settings, host, store.twin, progress)
-    except (SuperTwinError, IngestError) as error:
+    except (SuperTwinError, IngestError, RemoteLoginError) as error:
         progress(f"what counts PMU events on {host} could not be ended: {error}")
 
 

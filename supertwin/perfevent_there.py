@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import RemoteError
-from ingest.remote.address import parse_address
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
 from ingest.remote.ssh import Connection, connected
 from ontology.iris import encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.names import LOCAL
+from remote_login.address import parse_address
 from supertwin import counting_pmcd
 from supertwin.errors import MendableError, SuperTwinError
 from supertwin.far import ended_in_order

@@ -10,6 +10,7 @@ from dashboards.errors import DashboardError
 from dtdl.errors import DtdlError
 from ingest.errors import BrokenOffError, IngestError, NotConformingError
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
+from remote_login.errors import RemoteLoginError
 from supertwin.errors import MendableError, SuperTwinError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _KNOWN = (
     DtdlError,
     IngestError,
     QueriesError,
+    RemoteLoginError,
     OSError,
 )
 
@@ -63,6 +65,7 @@ def exit_code(error: Exception) -> int:
         DtdlError,
         IngestError,
         QueriesError,
+        RemoteLoginError,
         ValidationError,
     )
     known = isinstance(error, mendable)

@@ -17,6 +17,7 @@ from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.results import Rows
+from remote_login.errors import RemoteLoginError
 from sampler_bridge.nudge import nudge
 from supertwin import counters
 from supertwin.errors import SuperTwinError
@@ -70,7 +71,7 @@ def _settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -
     """Free counters that nobody asks for any more; a plan ends without that, too."""
     try:
         counters.settle(settings, host, twin, progress)
-    except (SuperTwinError, IngestError) as error:
+    except (SuperTwinError, IngestError, RemoteLoginError) as error:
         progress(
             f"the perfevent agent of {host} still counts what it did, until the next "
             f"change of a plan with counters: {error}"

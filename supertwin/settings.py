@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     ssh_config: Path | None = Field(
         default=None,
         description="What ssh reads instead of `~/.ssh/config` and the system's, when "
-        "another machine is probed.",
+        "another machine is probed or sampled.",
     )
     fuseki_port: Port = Field(default=3030, description="Port of the local Fuseki.")
     store_port: Port = Field(
@@ -158,7 +158,8 @@ class Settings(BaseSettings):
     log_max_bytes: int = Field(
         default=1024 * 1024 * 1024,
         gt=0,
-        description="Largest log of unsent points, in bytes; the oldest go first.",
+        description="Largest log of unsent points of a host, in bytes; the oldest go "
+        "first.",
     )
     min_free_bytes: int = Field(
         default=1024 * 1024 * 1024,

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.servers import ROOT, Server
+from tests.servers import ROOT, Server, wait_until
 
 USER = "prober"
 _UID = 48123
@@ -77,6 +77,7 @@ class Sshd(Server):
         self._options = options
         self._over = over or {}
         self._full = full
+        self._holder: subprocess.Popen[bytes] | None = None
         self.config = folder / "ssh_config"
         self.known_hosts = folder / "known_hosts"
 
@@ -96,7 +97,7 @@ class Sshd(Server):
             # A page, and a file that fills it.
             mounts += [f"mount -t tmpfs -o size=4k,mode=1777 full {place}"]
             mounts += [f"! dd if=/dev/zero of={place}/full status=none"]
-        server = f"exec {program} -D -e -f {self.folder}/sshd_config"
+        server = self._server = f"exec {program} -D -e -f {self.folder}/sshd_config"
         # The network is its own, the files of /sys stay this machine's. It has no name,
         # so that it ends with its last process, however that ends.
         self.launch(
@@ -111,11 +112,34 @@ class Sshd(Server):
     def clean(self) -> None:
         inside = self.processes() if self._process else []
         super().clean()
+        if self._holder:
+            self._holder.kill()
+            self._holder.wait()
         for pid in inside:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         _quietly("ip", "link", "del", f"{self._link}a")
         shutil.rmtree(self.folder)
+
+    def end_listening(self) -> None:
+        """End sshd and all logins, while its network and view of the files stay."""
+        holder = subprocess.Popen([*self._inside(self.pid), "sleep", "600"])
+        wait_until(lambda: _network(holder.pid) == _network(self.pid))
+        self._holder = holder
+        logins = self.sessions()
+        self.end(signal.SIGKILL)
+        for pid in logins:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def listen_again(self) -> None:
+        """Start sshd once more, where it was."""
+        assert self._holder
+        self.launch([*self._inside(self._holder.pid), "sh", "-c", self._server])
+
+    def set_network(self, state: str) -> None:
+        """Plug its cable in, or out: ``up`` or ``down``."""
+        _run("ip", "link", "set", f"{self._link}a", state)
 
     def set_shell(self, body: str) -> None:
         """Let the user's login shell be a script."""
@@ -139,6 +163,10 @@ class Sshd(Server):
     def sessions(self) -> list[int]:
         """The processes that serve logins: one or two for each."""
         return [p for p in self.processes() if _command(p).startswith("sshd")]
+
+    @staticmethod
+    def _inside(pid: int) -> tuple[str, ...]:
+        return ("nsenter", "--net", "--mount", "--target", str(pid))
 
     def _make_keys(self) -> None:
         for name in ("host_key", "user_key"):

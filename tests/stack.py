@@ -84,9 +84,9 @@ class Stack:
         )["children"]
         return found
 
-    def bridge(self) -> dict[str, Any]:
-        """What the bridge says of itself."""
-        path = self.home / "bridge" / "status.json"
+    def bridge(self, host: str = HOST) -> dict[str, Any]:
+        """What the bridge says of a host."""
+        path = self.home / "bridge" / "hosts" / host / "status.json"
         found: dict[str, Any] = json.loads(path.read_text())
         return found
 
@@ -114,6 +114,8 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
         "SUPERTWIN_FUSEKI_PORT": str(fuseki),
         "SUPERTWIN_STORE_PORT": str(store),
         "SUPERTWIN_PMCD": "own",
+        # Written by the tests that go to another machine.
+        "SUPERTWIN_SSH_CONFIG": str(home / "ssh_config"),
     }
 
 

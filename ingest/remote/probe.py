@@ -19,11 +19,11 @@ from ingest.errors import (
 )
 from ingest.probe import check_host, probe
 from ingest.remote import collect
-from ingest.remote.address import parse_address
 from ingest.remote.bundle import Copied, unpacked
-from ingest.remote.reasons import printable
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.sources.files import read_value
+from remote_login.address import parse_address
+from remote_login.reasons import printable
 
 Progress = Callable[[str], None]
 

@@ -1,57 +1,29 @@
-"""The system's ssh: one connection, commands and forwarded sockets over it.
+"""One connection of ssh, and commands and forwarded sockets over it.
 
-What ssh is configured for (keys, agents, jump hosts, known hosts) is honoured; what
-would make it ask, or do more than it is asked for, is switched off. A master process
-holds the connection (ControlMaster), so that a host is asked for access once, and that
-what fails before the command runs is told apart from what the command does.
+A master process holds the connection (ControlMaster), so that a host is asked for
+access once, and that what fails before the command runs is told apart from what the
+command does.
 """
 
 import os
 import selectors
-import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from shutil import which
-from threading import Thread
 from typing import IO
 
 from ingest.errors import BrokenOffError, RemoteError
-from ingest.remote.address import Address
-from ingest.remote.reasons import explain
+from remote_login.address import Address
+from remote_login.reasons import explain
+from remote_login.ssh import CONNECT_SECONDS, LONGEST_SOCKET, OPTIONS, Ssh, ssh_argv
 
-CONNECT_SECONDS = 10
 # Connecting, greeting, exchange of keys, login: each may take a while.
 _LOGIN_SECONDS = 30.0
 _PIECE = 1 << 16
-_COMPLAINTS = 1 << 16
-_ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if which("setpriv") else ()
-# What asks with a window of its own: that of a jump host's ssh is no batch mode.
-_ASKS_NOBODY = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "never"}
-# A Unix socket's path holds 107 bytes; ssh adds 17 to it while it makes one.
-_LONGEST_FOLDER = 60
-
-_OPTIONS = {
-    "BatchMode": "yes",
-    "ClearAllForwardings": "yes",
-    "Compression": "yes",
-    "ConnectTimeout": str(CONNECT_SECONDS),
-    "EscapeChar": "none",
-    "ForwardAgent": "no",
-    "ForwardX11": "no",
-    # Below it, ssh keeps why it gives up to itself.
-    "LogLevel": "INFO",
-    "PermitLocalCommand": "no",
-    "RemoteCommand": "none",
-    "RequestTTY": "no",
-    "ServerAliveCountMax": "3",
-    "ServerAliveInterval": "5",
-    "Tunnel": "no",
-    "UpdateHostKeys": "no",
-}
+_LONGEST_FOLDER = LONGEST_SOCKET - 30
 
 
 class Output:
@@ -85,8 +57,8 @@ class Connection:
         self.address = address
         self._folder = folder
         self._socket = folder / "master"
-        self._master: _Ssh | None = None
-        self._config = ("-F", str(config)) if config else ()
+        self._master: Ssh | None = None
+        self._config = config
 
     @contextmanager
     def master(self) -> Iterator[None]:
@@ -107,7 +79,7 @@ class Connection:
             self._master.process.wait(0.5)
         return self._master.process.poll() is None
 
-    def _wait_for_login(self, ssh: "_Ssh") -> None:
+    def _wait_for_login(self, ssh: Ssh) -> None:
         until = time.monotonic() + _LOGIN_SECONDS
         while not self._socket.exists():
             if ssh.process.poll() is not None:
@@ -140,21 +112,16 @@ class Connection:
         return local if done and local.exists() else None
 
     def _argv(self, *more: str, forwards: bool = False) -> tuple[str, ...]:
-        options = {**_OPTIONS, "ControlPath": str(self._socket)}
+        options = {**OPTIONS, "ControlPath": str(self._socket)}
         if forwards:
             del options["ClearAllForwardings"]
-        given = [word for pair in options.items() for word in ("-o", "=".join(pair))]
-        user = ("-l", self.address.user) if self.address.user else ()
-        port = ("-p", str(self.address.port)) if self.address.port else ()
-        # Nothing after "--" is an option.
-        where = (*user, *port, "--", self.address.host)
-        return ("ssh", *self._config, *given, *more, *where)
+        return ssh_argv(self.address, self._config, options, *more)
 
 
 class Command:
     """A command at work on a remote host."""
 
-    def __init__(self, ssh: "_Ssh", seconds: float, name: str) -> None:
+    def __init__(self, ssh: Ssh, seconds: float, name: str) -> None:
         assert ssh.process.stdout  # noqa: S101
         self._ssh = ssh
         self.output = Output(ssh.process.stdout, seconds, name)
@@ -174,7 +141,7 @@ class Command:
 def connected(address: Address, config: Path | None = None) -> Iterator[Connection]:
     """A connection that ends with the block; ``config`` stands for ~/.ssh/config.
 
-    Raises RemoteError.
+    Raises RemoteError, SshMissingError.
     """
     short = len(tempfile.gettempdir()) <= _LONGEST_FOLDER
     with ExitStack() as stack:
@@ -190,67 +157,9 @@ def connected(address: Address, config: Path | None = None) -> Iterator[Connecti
 @contextmanager
 def _started(
     argv: tuple[str, ...], address: Address, program: bytes | None = None
-) -> Iterator["_Ssh"]:
-    try:
-        ssh = _Ssh(argv, program)
-    except FileNotFoundError:
-        raise RemoteError(
-            f"ssh is not installed, so {address} cannot be reached: "
-            "apt-get install openssh-client"
-        ) from None
+) -> Iterator[Ssh]:
+    ssh = Ssh(argv, address, program)
     try:
         yield ssh
     finally:
         ssh.end()
-
-
-class _Ssh:
-    """A process of ssh; what it complains is kept as it comes, up to a limit."""
-
-    def __init__(self, argv: tuple[str, ...], program: bytes | None) -> None:
-        pipe = subprocess.DEVNULL if program is None else subprocess.PIPE
-        # A session of its own: an interrupt is ours to pass on. It ends with us.
-        self.process = subprocess.Popen(  # noqa: S603
-            (*_ENDS_WITH_US, *argv),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **_ASKS_NOBODY, "LC_ALL": "C"},
-            start_new_session=True,
-        )
-        self.complaints = bytearray()
-        self._threads = [Thread(target=self._listen, daemon=True)]
-        if program is not None:
-            self._threads += [Thread(target=self._send, args=(program,), daemon=True)]
-        for thread in self._threads:
-            thread.start()
-
-    def end(self) -> None:
-        """End it, and whatever it started to get there."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(2.0)
-        for thread in self._threads:
-            thread.join(2.0)
-        if self.process.stdout:
-            self.process.stdout.close()
-
-    def last_lines(self) -> list[str]:
-        """The last lines of what it complained, once it has ended."""
-        self._threads[0].join(1.0)
-        lines = bytes(self.complaints).decode(errors="replace").splitlines()
-        return [line.strip() for line in lines if line.strip()][-20:]
-
-    def _listen(self) -> None:
-        assert self.process.stderr  # noqa: S101
-        with self.process.stderr as pipe:
-            while piece := os.read(pipe.fileno(), _PIECE):
-                self.complaints += piece[: _COMPLAINTS - len(self.complaints)]
-
-    def _send(self, program: bytes) -> None:
-        assert self.process.stdin  # noqa: S101
-        # A host that hangs up is found out by who reads its answer.
-        with suppress(BrokenPipeError), self.process.stdin as pipe:
-            pipe.write(program)

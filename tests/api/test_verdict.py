@@ -14,6 +14,7 @@ from api.store import Sample
 from api.verdict import Counter, Evidence, judge
 from queries.findings import Known
 from sampler_bridge.account import SLOW_SOURCE
+from tests.bridge_status import write_status
 
 STATUS: dict[str, Any] = {
     "host": "n1",
@@ -91,9 +92,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
     ("not yet sampled", {}),
     ("not yet sampled", {"bridge": bridge(metrics={"other": {"reason": "x"}})}),
-    ("host not sampled", {"bridge": Bridge(STATUS | {"host": "n9"}, "old")}),
-    ("host not sampled", {"bridge": bridge(host="n9"), "age": 99}),
-    ("data", {"bridge": bridge(host="n9"), "age": 1}),
+    ("host not sampled", {"bridge": Bridge({}, "old", not_sampled="it is far")}),
+    ("host not sampled", {"bridge": Bridge({}, not_sampled="far"), "age": 99}),
+    ("data", {"bridge": Bridge({}, not_sampled="far"), "age": 1}),
     (
         "agent down",
         {"bridge": bridge(metrics={"a.b": {"reason": NO_AGENT}}), "age": 99},
@@ -141,12 +142,15 @@ def test_what_pcp_lacks_is_said_once() -> None:
     ids=lambda text: ascii(text[:9]),
 )
 def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "status.json"
-    path.write_text(text)
-    found = read_bridge(path)
-    assert found.up is (text == "{}")
-    assert found.pcp_reason == found.store_reason == found.metric_reason("a") == ""
-    assert found.last_tick_age is None
+    path = write_status(tmp_path, STATUS)
+    for broken in (path, tmp_path / "hosts/n1/status.json"):
+        write_status(tmp_path, STATUS)
+        broken.write_text(text)
+        found = read_bridge(tmp_path, "n1")
+        assert found.up is (text == "{}")
+        said = (found.pcp_reason, found.store_reason, found.metric_reason("a"))
+        assert said == ("", "", "")
+        assert found.last_tick_age is None
 
 
 @pytest.mark.parametrize(
@@ -162,9 +166,8 @@ def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
 def test_a_strange_status_is_read_as_far_as_it_goes(
     tmp_path: Path, status: dict[str, Any]
 ) -> None:
-    path = tmp_path / "status.json"
-    path.write_text(json.dumps(status))
-    found = read_bridge(path)
+    write_status(tmp_path, {"host": "n1", **status})
+    found = read_bridge(tmp_path, "n1")
     assert found.up and not found.pcp_reason and not found.metric_reason("a")
     assert found.last_tick_age is None
 
@@ -172,9 +175,20 @@ def test_a_strange_status_is_read_as_far_as_it_goes(
 def test_an_old_or_absent_status_file_means_that_the_bridge_is_down(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "status.json"
-    assert "never wrote" in read_bridge(path).reason
-    path.write_text(json.dumps(STATUS))
-    assert read_bridge(path).up
+    assert "never wrote" in read_bridge(tmp_path, "n1").reason
+    path = write_status(tmp_path, STATUS)
+    assert read_bridge(tmp_path, "n1").up
     os.utime(path, (time.time() - 60,) * 2)
-    assert "60 s ago" in read_bridge(path).reason
+    assert "60 s ago" in read_bridge(tmp_path, "n1").reason
+
+
+def test_a_host_of_any_name_is_sampled_or_not(tmp_path: Path) -> None:
+    write_status(tmp_path, STATUS, {"n2": "no key"})
+    assert (
+        "samples 'n1', and nobody '../n1'" in read_bridge(tmp_path, "../n1").not_sampled
+    )
+    assert "cannot reach 'n2': no key" in read_bridge(tmp_path, "n2").not_sampled
+    names = {f"h{n}": {} for n in range(9)}
+    (tmp_path / "status.json").write_text(json.dumps({"hosts": names}))
+    assert "'h4' and 4 more" in read_bridge(tmp_path, "n1").not_sampled
+    assert not read_bridge(tmp_path, "h8").not_sampled

@@ -1,6 +1,5 @@
 """/why and /health join the graph, the bridge's status file and the store."""
 
-import json
 import os
 import time
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from tests.bridge_status import write_status
 
 STATUS: dict[str, Any] = {
     "pid": 1,
@@ -26,10 +27,8 @@ STATUS: dict[str, Any] = {
 @pytest.fixture
 def bridge(home: Path) -> Path:
     """The status file of a bridge that runs."""
-    path = home / "bridge" / "status.json"
     status = STATUS | {"last_tick_ms": int(time.time() * 1000)}
-    path.write_text(json.dumps(status))
-    return path
+    return write_status(home / "bridge", status)
 
 
 def why(api: httpx.Client, metric: str, host: str = "n1", **more: str) -> Any:
@@ -125,12 +124,18 @@ def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -
 
 
 def test_a_host_that_nobody_samples(api: httpx.Client, bridge: Path) -> None:
-    bridge.write_text(json.dumps(STATUS | {"host": "n9"}))
-    assert why(api, "kernel.all.load")["verdict"] == "host not sampled"
+    write_status(bridge.parent, STATUS | {"host": "n9"})
+    found = why(api, "kernel.all.load")
+    assert found["verdict"] == "host not sampled"
+    assert found["reason"] == "the bridge here samples 'n9', and nobody 'n1'"
+    write_status(bridge.parent, STATUS | {"host": "n9"}, {"n1": "it has no address"})
+    found = why(api, "kernel.all.load")
+    assert found["verdict"] == "host not sampled"
+    assert found["reason"] == "the bridge here cannot reach 'n1': it has no address"
 
 
 def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
-    bridge.write_text(json.dumps(STATUS | {"queue": {"points": 12_000}}))
+    write_status(bridge.parent, STATUS | {"queue": {"points": 12_000}})
     found = why(api, "kernel.all.load")
     assert found["verdict"] == "bridge behind"
     assert "12000 points wait" in found["reason"]
@@ -149,7 +154,7 @@ def test_a_bridge_that_is_down(api: httpx.Client, bridge: Path) -> None:
 
 def test_a_pmcd_that_is_down(api: httpx.Client, bridge: Path) -> None:
     pcp = {"connected": False, "reason": "Connection refused"}
-    bridge.write_text(json.dumps(STATUS | {"pcp": pcp}))
+    write_status(bridge.parent, STATUS | {"pcp": pcp})
     found = why(api, "kernel.all.load")
     assert found["verdict"] == "PMCD down"
     assert "Connection refused" in found["reason"]
@@ -167,7 +172,7 @@ def test_health_is_200_when_all_run(api: httpx.Client, bridge: Path) -> None:
 
 def test_health_is_503_when_something_does_not(api: httpx.Client, bridge: Path) -> None:
     pcp = {"connected": False, "reason": "Connection refused"}
-    bridge.write_text(json.dumps(STATUS | {"pcp": pcp}))
+    write_status(bridge.parent, STATUS | {"pcp": pcp})
     answer = api.get("/health")
     assert answer.status_code == 503
     assert answer.json()["status"] == "degraded"

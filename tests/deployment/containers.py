@@ -111,7 +111,8 @@ def _assigned(env: dict[str, str]) -> list[str]:
 
 
 def bridge_status(place: Place) -> dict[str, object]:
-    """What the bridge says of itself."""
-    path = place.home / "bridge" / "status.json"
-    found: dict[str, object] = json.loads(path.read_text()) if path.exists() else {}
+    """What the bridge says of its own host."""
+    found: dict[str, object] = {}
+    for path in place.home.glob("bridge/hosts/*/status.json"):
+        found = json.loads(path.read_text())
     return found

@@ -24,8 +24,8 @@ def there(stack: Stack) -> Iterator[Sshd]:
 @pytest.fixture
 def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
     """The stack that knows how to get there; what it is told is forgotten."""
-    knowing = Stack(
-        stack.home, {**stack.env, "SUPERTWIN_SSH_CONFIG": str(there.config)}
-    )
-    yield knowing
-    knowing.run("remove", "node9", "--history", "--yes", check=False)
+    config = stack.home / "ssh_config"
+    config.write_text(there.config.read_text())
+    yield stack
+    stack.run("remove", "node9", "--history", "--yes", check=False)
+    config.unlink()

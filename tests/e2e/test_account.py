@@ -69,7 +69,7 @@ def test_its_dashboard_draws_all_of_it(stack: Stack) -> None:
     assert page.status_code == 200 and "Points missing" in page.text
     spec = stack.get("/dashboards/bridge", "application/json", host=HOST).json()
     panels = [panel for section in spec["sections"] for panel in section["panels"]]
-    assert len(panels) == 10
+    assert len(panels) == 13
     assert all(panel["series"] and not panel["why"] for panel in panels)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import pmapi
-from ingest.remote.address import parse_address
 from ingest.remote.ssh import connected
+from remote_login.address import parse_address
 from sampler_bridge.perfevent.live import absent_metrics
 from tests.servers import wait_until
 from tests.sshd import USER, Sshd
@@ -98,6 +98,11 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     rows = json.loads(near.run(*words, "--format", "json").stdout)
     threads = {row["instname"]: row["component"].rpartition("/")[2] for row in rows}
     assert threads == {cpu: cpu.removeprefix("cpu") for cpu in cpus}
+
+    # The bridge here fetches it from there, beside what comes from the other PMCD.
+    for name in ("msr::tsc", LOAD):
+        asked = ("why", "node9", name)
+        wait_until(lambda: near.run(*asked, check=False).returncode == 0, 30, name)  # noqa: B023
 
     # PMCD dies, and is kept; what keeps it dies, and both come when they are asked for.
     os.kill(running(there, folder)["pmcd"], signal.SIGKILL)

@@ -1,6 +1,8 @@
 """A machine elsewhere, from its address to its pages: a real sshd, a real stack."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ import httpx
 import pytest
 
 from ingest.remote import collect
+from tests.servers import wait_until
 from tests.sshd import USER, Sshd
 from tests.stack import HOST, Stack
 
@@ -33,6 +36,26 @@ def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:
         assert near.get("/open", name=name).headers["location"].endswith("/node9")
     planned = near.run("query", "telemetry/plan", "--host", "node9").stdout
     assert "kernel.percpu.cpu.user" in planned
+
+
+def test_a_machine_elsewhere_is_sampled(near: Stack, there: Sshd) -> None:
+    near.run("add", there.url(), "--host", "node9")
+    wait_until(lambda: _why(near, "kernel.all.pswitch")[0] == 0, 30, "a first value")
+    wait_until(lambda: _why(near, "supertwin.bridge.points.expected")[0] == 0, 30)
+    assert near.bridge("node9")["pcp"]["address"] == there.url()
+    printed = near.run("status").stdout
+    assert re.search(r"^node9: [\d,]+ expected = .*, clock [+-]", printed, re.M)
+    assert "the last ticks of 2 hosts began within" in printed
+    found = json.loads(near.run("status", "--json").stdout)
+    assert found["hosts"]["node9"]["pcp"]["connected"]
+    near.run("remove", "node9", "--history", "--yes")
+    state = near.home / "bridge/status.json"
+    wait_until(lambda: "node9" not in json.loads(state.read_text())["hosts"])
+
+
+def _why(stack: Stack, metric: str) -> tuple[int, str]:
+    done = stack.run("why", "node9", metric, check=False)
+    return done.returncode, done.stdout
 
 
 def test_a_user_without_root_and_then_with(near: Stack, there: Sshd) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import RemoteError
-from ingest.remote import ssh
-from ingest.remote.address import parse_address
 from ingest.remote.ssh import connected
+from remote_login import ssh
+from remote_login.address import parse_address
+from remote_login.errors import SshMissingError
 from tests.sshd import USER, Sshd
 
 pytestmark = pytest.mark.skipif(
@@ -155,7 +156,7 @@ def test_hosts_that_are_not_there(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -
     assert "refuses connections" in refused
     nowhere = refusal("ssh://no-such-host.invalid", sshd.config)
     assert "nothing resolves" in nowhere
-    monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "1")
+    monkeypatch.setitem(ssh.OPTIONS, "ConnectTimeout", "1")
     nobody = ".".join([*sshd.address.split(".")[:3], "255"])
     assert "cannot be reached" in refusal(f"ssh://root@{nobody}", sshd.config)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -179,4 +180,5 @@ def test_a_configuration_that_ssh_refuses(sshd: Sshd, tmp_path: Path) -> None:
 def test_no_ssh_here(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh, "_ENDS_WITH_US", ())
     monkeypatch.setenv("PATH", "")
-    assert "apt-get install openssh-client" in refusal(sshd.url(), sshd.config)
+    with pytest.raises(SshMissingError, match="apt-get install openssh-client"):
+        get_in(sshd.url(), sshd.config)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ontology.iris import encode_id
+from sampler_bridge.graph_plan import save_addresses
 from sampler_bridge.plan import make_plan, save_plan
 from tests.servers import ROOT, Server, wait_until
 
@@ -31,8 +33,21 @@ class BridgeProcess(Server):
             **{name.replace("_", "-"): value for name, value in options.items()},
         }
 
-    def plan(self, metrics: Sequence[str], period: float) -> None:
-        """The plan as an earlier process kept it."""
+    @property
+    def own(self) -> Path:
+        """The folder of the host that the bridge runs on."""
+        return self.of(self.options["host"])
+
+    def of(self, host: str) -> Path:
+        """The folder of a host."""
+        return self.state / "hosts" / encode_id(host)
+
+    def know(self, **addresses: str) -> None:
+        """More hosts, as an earlier process kept them."""
+        save_addresses(self.state / "hosts.json", addresses)
+
+    def plan(self, metrics: Sequence[str], period: float, host: str = "") -> None:
+        """The plan of a host, else of the own one, as an earlier process kept it."""
         rows = [
             {
                 "samplerName": name,
@@ -41,7 +56,9 @@ class BridgeProcess(Server):
             }
             for name in metrics
         ]
-        save_plan(self.state / "plan.json", make_plan(rows))
+        folder = self.of(host or self.options["host"])
+        folder.mkdir(parents=True, exist_ok=True)
+        save_plan(folder / "plan.json", make_plan(rows))
 
     def launch_only(self) -> None:
         """Start it without waiting for its status."""
@@ -57,19 +74,25 @@ class BridgeProcess(Server):
         self.launch_only()
         wait_until(lambda: self.ended() is not None or self._has_status())
 
-    def status(self) -> dict[str, Any]:
-        """What it says about itself."""
+    def status(self, host: str = "") -> dict[str, Any]:
+        """What it says of a host, else of the own one."""
+        folder = self.of(host) if host else self.own
+        found: dict[str, Any] = json.loads((folder / "status.json").read_text())
+        return found
+
+    def process(self) -> dict[str, Any]:
+        """What it says of itself, and of all hosts in short."""
         found: dict[str, Any] = json.loads((self.state / "status.json").read_text())
         return found
 
-    def wait_for(self, check: Callable[[dict[str, Any]], Any]) -> None:
-        """Wait until its status is as it should be."""
-        wait_until(lambda: self.ended() is not None or check(self.status()))
+    def wait_for(self, check: Callable[[dict[str, Any]], Any], host: str = "") -> None:
+        """Wait until the status of a host, else of the own one, is as it should be."""
+        wait_until(lambda: self.ended() is not None or check(self.status(host)))
         assert self.ended() is None, self.output()
 
     def _has_status(self) -> bool:
         path = self.state / "status.json"
-        return path.exists() and self.status()["pid"] == self.pid
+        return path.exists() and self.process()["pid"] == self.pid
 
 
 def parted(url: str) -> tuple[str, str]:

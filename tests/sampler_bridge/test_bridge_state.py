@@ -25,13 +25,14 @@ def test_a_damaged_cursor_is_named_once_and_written_anew(
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
     bridge.plan(FEW, 0.2)
-    (bridge.state / "cursor.json").write_text(text)
+    bridge.own.mkdir(parents=True, exist_ok=True)
+    (bridge.own / "cursor.json").write_text(text)
     bridge.start()
     bridge.wait_for(lambda status: status["written"] > 5)
     assert bridge.end() == 0
     assert bridge.output().count("is no cursor") == 1
     assert "Traceback" not in bridge.output()
-    assert load_cursor(bridge.state / "cursor.json").taken > Cursor().taken
+    assert load_cursor(bridge.own / "cursor.json").taken > Cursor().taken
     assert closes(bridge.status())
 
 
@@ -42,13 +43,14 @@ def test_a_damaged_plan_is_named_once_and_waited_for(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, text: str
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
-    (bridge.state / "plan.json").write_text(text)
+    bridge.own.mkdir(parents=True)
+    (bridge.own / "plan.json").write_text(text)
     bridge.start()
     bridge.wait_for(lambda status: "does not answer" in status["plan"]["reason"])
     assert bridge.end() == 0
     assert bridge.output().count("is no plan") == 1
     assert "Traceback" not in bridge.output()
-    assert load_plan(bridge.state / "plan.json") is None
+    assert load_plan(bridge.own / "plan.json") is None
 
 
 def test_a_full_disk_costs_points_and_nothing_else(

@@ -30,7 +30,7 @@ def fill(log: Log, records: list[tuple[int, bytes, bool]]) -> None:
 def drain(log: Log, position: Position = START) -> list[tuple[int, bytes]]:
     """All points and payloads from a position on; they leave the queue."""
     found = []
-    while log.wait(position, 0):
+    while log.has_more(position):
         batch = log.read(position, 100)
         assert batch.end > position
         found += [(entry.points, entry.payload) for entry in batch.entries]
@@ -232,16 +232,13 @@ def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> No
     assert Log(tmp_path, 10**6).damaged == 0
 
 
-def test_a_reader_wakes_when_there_is_more(tmp_path: Path) -> None:
-    log = Log(tmp_path, 10**6)
-    writer = threading.Timer(0.05, log.append, (0, 1, b"x"))
-    writer.start()
-    assert log.wait(START, 5.0)
-    writer.join()
-    ender = threading.Timer(0.05, log.end_waiting)
-    ender.start()
-    assert not log.wait(log.read(START, 100).end, 5.0)
-    ender.join()
+def test_who_reads_is_told_when_there_is_more(tmp_path: Path) -> None:
+    told = threading.Event()
+    log = Log(tmp_path, 10**6, told=told.set)
+    assert not log.has_more(START)
+    log.append(0, 1, b"x")
+    assert told.is_set() and log.has_more(START)
+    assert not log.has_more(log.read(START, 100).end)
     log.close()
 
 

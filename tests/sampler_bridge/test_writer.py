@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.account import REFUSED, Account
+from sampler_bridge.cost import Latency
 from sampler_bridge.cursor import Cursor, load_cursor
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log import Log
+from sampler_bridge.outbox import Outbox
 from sampler_bridge.store import Store
 from sampler_bridge.writer import Writer
 from tests.sampler_bridge.servers import NOWHERE
@@ -27,16 +29,22 @@ def line(tick: int) -> bytes:
 @contextmanager
 def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
     """A log, its account and its running sender; the cursor stays in the folder."""
-    cursor = load_cursor(folder / "cursor.json")
-    log = Log(folder / "log", 10**9, cursor.taken)
-    account = Account(log.waiting)
-    writer = Writer(log, Store(url), account, cursor, folder / "cursor.json")
+    with writing(url) as writer:
+        box = Outbox(folder, 10**9, writer.told)
+        writer.add(box)
+        yield box.log, box.account, writer
+    box.log.close()
+
+
+@contextmanager
+def writing(url: str) -> Iterator[Writer]:
+    """A sender that has nothing to send yet."""
+    writer = Writer(Store(url), Latency())
     writer.start()
     try:
-        yield log, account, writer
+        yield writer
     finally:
         writer.stop(5.0)
-        log.close()
 
 
 def test_what_waits_is_sent_and_acknowledged(
@@ -79,6 +87,28 @@ def test_a_refused_record_costs_itself_alone(
     assert figures["written"] == 2
     assert figures["missing"] == {REFUSED: 7}
     assert figures["expected"] == 9
+
+
+def test_what_is_refused_of_one_host_costs_no_other_anything(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    with writing(store.url) as writer:
+        boxes = [Outbox(tmp_path / name, 10**9, writer.told) for name in "abc"]
+        for tick in range(1, 6):
+            for name, box in zip((b"a{", b"b{", b"c{"), boxes, strict=True):
+                bad = name == b"b{" and tick == 3
+                lines = TOO_LONG if bad else line(tick).replace(b"a{", name)
+                box.log.append(tick, 1, lines)
+        for box in boxes:
+            writer.add(box)
+        wait_until(lambda: not any(box.log.waiting for box in boxes))
+    assert [box.account.figures()["written"] for box in boxes] == [5, 4, 5]
+    assert boxes[1].account.figures()["missing"] == {REFUSED: 1}
+    found = store.values()
+    assert [sorted(found[name]) for name in "ac"] == [[T0 + n for n in range(1, 6)]] * 2
+    assert sorted(found["b"]) == [T0 + n for n in (1, 2, 4, 5)]
+    for box in boxes:
+        box.log.close()
 
 
 @pytest.mark.parametrize("path", ["", "/no/store/here"])

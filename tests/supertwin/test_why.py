@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.api.graph import TWIN
+from tests.bridge_status import write_status
 from tests.servers import free_port
 from tests.supertwin.conftest import Servers, run
 
@@ -32,11 +33,10 @@ def why(servers: Servers, tmp_path: Path) -> Why:
     )
     httpx.post(f"{store}/api/v1/import/prometheus", content=points).raise_for_status()
     httpx.get(f"{store}/internal/force_flush").raise_for_status()
-    status = servers.home / "bridge" / "status.json"
-    status.parent.mkdir(exist_ok=True)
+    state = servers.home / "bridge"
 
     def ask(*words: str, bridge: dict[str, Any] = STATUS, **env: str) -> Any:
-        status.write_text(json.dumps(bridge))
+        write_status(state, bridge)
         given = {f"SUPERTWIN_{name.upper()}": value for name, value in env.items()}
         base = {"SUPERTWIN_BASE": "http://twin.example:8000"}
         return run(servers.env | base | given, "why", *words)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ingest.errors import AddressError
-from ingest.remote.address import Address, parse_address
-from ingest.remote.reasons import explain, printable
+from remote_login.address import Address, parse_address
+from remote_login.errors import AddressError
+from remote_login.reasons import explain, printable
 
 
 @pytest.mark.parametrize(

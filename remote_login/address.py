@@ -4,7 +4,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-from ingest.errors import AddressError
+from remote_login.errors import AddressError
 
 _SCHEME = "ssh://"
 _USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+$\\-]{0,63}")

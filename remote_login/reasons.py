@@ -6,7 +6,7 @@ it prints in English whatever the locale.
 
 import re
 
-from ingest.remote.address import Address
+from remote_login.address import Address
 
 _LAST = 6
 _PORT = "check the address, and that sshd runs there"
@@ -39,8 +39,13 @@ _REASONS = (
     (r"Connection refused", "{0} refuses connections: " + _PORT),
     (
         r"No route to host|Network is unreachable|Operation timed out|"
-        r"Connection timed out|timed out while waiting|timed out during banner",
+        r"Connection timed out|timed out while waiting|timed out during banner|"
+        r"not responding",
         "{0} cannot be reached ({1}): " + _PORT,
+    ),
+    (
+        r"closed by remote host|Connection closed by|Connection reset by",
+        "{0} ended the connection ({1}): see whether its sshd runs, and what it logged",
     ),
     (
         r"[Bb]ad owner or permissions|Bad configuration option|Can't open user config|"

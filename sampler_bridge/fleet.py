@@ -1,0 +1,256 @@
+"""The hosts that are sampled: as many as the graph has plans of and a way leads to."""
+
+import logging
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ontology.iris import IdError, decode_id, encode_id
+from remote_login.address import parse_address
+from remote_login.errors import AddressError
+from sampler_bridge.errors import StateError
+from sampler_bridge.forward import PMCD_SOCKET, Forward
+from sampler_bridge.graph_plan import (
+    Reading,
+    Wanted,
+    load_addresses,
+    save_addresses,
+)
+from sampler_bridge.sampled_host import SampledHost
+from sampler_bridge.sockets import sockets_folder
+from sampler_bridge.way import Near, Way
+from sampler_bridge.writer import Writer
+
+_LOG = logging.getLogger(__name__)
+
+HOSTS_FILE, HOSTS_FOLDER = "hosts.json", "hosts"
+_TRY_AGAIN_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where hosts are sampled from: this machine's own name and PMCD, and how far ones
+    are reached (``ssh_config`` stands for ~/.ssh/config).
+    """
+
+    host: str
+    pcp: str
+    base: str
+    state: Path
+    log_max_bytes: int
+    ssh_config: Path | None = None
+
+
+class Fleet:
+    """All hosts, the own one always; ``unreached`` says which others are not sampled.
+
+    Starts with those that were sampled last. Raises StateError where the own host's
+    folder cannot be used.
+    """
+
+    def __init__(self, place: Place, writer: Writer) -> None:
+        self.unreached: Mapping[str, str] = {}
+        self._place = place
+        self._writer = writer
+        self._lock, self._making = Lock(), Lock()
+        self._hosts: dict[str, SampledHost] = {}
+        self._leaving: list[SampledHost] = []
+        self._numbers = count(1)
+        self._sockets: Path | None = None
+        self._wanted: dict[str, Wanted] = {}
+        self._try_again_at = 0.0
+        self._spread: float | None = None
+        self._start_as_before()
+
+    @property
+    def hosts(self) -> list[SampledHost]:
+        """Those that are sampled, by name."""
+        with self._lock:
+            return [self._hosts[name] for name in sorted(self._hosts)]
+
+    def take(self, wanted: Mapping[str, Wanted]) -> None:
+        """Sample what is wanted of each host, and of others nothing any more."""
+        ways: dict[str, Wanted] = {self._place.host: Wanted(address=self._place.pcp)}
+        unreached: dict[str, str] = {}
+        for host, of in wanted.items():
+            try:
+                address = self._address(host, of.address)
+                ways[host] = Wanted(of.plan, address, of.counters)
+            except (AddressError, IdError) as error:
+                unreached[host] = str(error)
+        with self._lock:
+            self._take(ways, unreached)
+            self.unreached = unreached
+        self._keep()
+
+    def mend(self) -> None:
+        """Start a host anew of which a part broke, and forget those that have left."""
+        with self._lock:
+            for name, host in list(self._hosts.items()):
+                if not host.alive:
+                    _LOG.error("%s broke, see above: it is started anew", name)
+                    self._drop(host)
+                    self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
+            if self._lacks_some and time.monotonic() >= self._try_again_at:
+                self._take(dict(self._wanted), dict(self.unreached))
+            for host in [one for one in self._leaving if one.is_done_with]:
+                self._leaving.remove(host)
+                host.close()
+                shutil.rmtree(host.folder, ignore_errors=True)
+
+    def write_status(self, reading: Reading, stopped: float | None = None) -> None:
+        """Let each host say how it does."""
+        for host in self.hosts:
+            host.write_status(self._place.base, reading, stopped)
+
+    def document(self) -> dict[str, Any]:
+        """Which hosts are sampled, how they do, which are not, and how well in step."""
+        hosts = self.hosts
+        known = [one.last_offset for one in hosts]
+        offsets = [offset for offset in known if offset is not None]
+        self._spread = round(max(offsets) - min(offsets), 6) if offsets else None
+        return {
+            "hosts": {one.name: one.summary() for one in hosts},
+            "unreached": dict(sorted(self.unreached.items())),
+            "tick_spread_seconds": self._spread,
+        }
+
+    def end(self, seconds: float) -> None:
+        """Finish the running ticks of all hosts, within so many seconds."""
+        until = time.monotonic() + seconds
+        everyone = [*self.hosts, *self._leaving]
+        for host in everyone:
+            host.end(seconds)
+        for host in everyone:
+            host.wait(max(0.0, until - time.monotonic()))
+
+    def close(self) -> None:
+        """Close all logs, and leave no socket behind."""
+        for host in [*self.hosts, *self._leaving]:
+            host.close()
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+
+    @property
+    def _lacks_some(self) -> bool:
+        return len(self._hosts) < len(self._wanted)
+
+    def _take(self, ways: dict[str, Wanted], unreached: dict[str, str]) -> None:
+        self._wanted = ways
+        for name in self._hosts.keys() - ways.keys():
+            self._leave(self._hosts.pop(name))
+        for name, wanted in ways.items():
+            try:
+                host = self._hosts.get(name) or self._anew(name)
+            except StateError as error:
+                _LOG.error("%s: %s", name, error)
+                unreached[name] = str(error)
+                self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
+                continue
+            self._hosts[name] = host
+            host.sample(wanted)
+
+    def _address(self, host: str, address: str) -> str:
+        """Where PCP or ssh find a host; raises AddressError, IdError."""
+        if host == self._place.host:
+            return self._place.pcp
+        encode_id(host)
+        if not address:
+            raise AddressError(
+                "it has a plan, but no address; a bridge of its own samples it, or "
+                "`supertwin add ssh://…` gives it one"
+            )
+        if address.startswith("unix://"):
+            return address
+        return str(parse_address(address))
+
+    def _way(self, address: str, socket: str) -> Way:
+        """The way to a host's PMCD, or to the one behind another socket there."""
+        if not address.startswith("ssh://"):
+            return Near(f"unix://{socket}" if socket else address)
+        with self._making:
+            if self._sockets is None:
+                self._sockets = sockets_folder(self._place.state)
+            name = str(next(self._numbers))
+        config = self._place.ssh_config
+        where = parse_address(address)
+        return Forward(where, self._sockets, name, config, socket or PMCD_SOCKET)
+
+    def _new(self, name: str) -> SampledHost:
+        folder = self._place.state / HOSTS_FOLDER / encode_id(name)
+        host = SampledHost(
+            name,
+            folder,
+            self._place.log_max_bytes,
+            self._writer,
+            self._way,
+            lambda: self._spread,
+        )
+        host.start()
+        return host
+
+    def _anew(self, name: str) -> SampledHost:
+        """A host that was not sampled before, or not of late; raises StateError."""
+        for host in [one for one in self._leaving if one.name == name]:
+            if not host.has_ended:
+                raise StateError("its last samplers have not ended yet: it has to wait")
+            self._leaving.remove(host)
+            host.close()
+            host.forget()
+        return self._new(name)
+
+    def _start_as_before(self) -> None:
+        """Start with what is known without the graph, the own host first."""
+        self._resume(self._place.host, "")
+        known = load_addresses(self._place.state / HOSTS_FILE)
+        for name in known.keys() - {self._place.host}:
+            try:
+                self._resume(name, known[name])
+            except (AddressError, IdError, StateError) as error:
+                _LOG.error("%s: %s", name, error)
+        for name in self._left_over():
+            try:
+                self._leave(self._new(name))
+            except StateError as error:
+                _LOG.error("%s: %s", name, error)
+
+    def _resume(self, name: str, known: str) -> None:
+        address = self._address(name, known)
+        host = self._hosts[name] = self._new(name)
+        self._wanted[name] = Wanted(host.kept, address)
+        host.sample(self._wanted[name])
+
+    def _left_over(self) -> Iterator[str]:
+        """Hosts of folders that nobody wants, whose points may wait in them."""
+        for folder in (self._place.state / HOSTS_FOLDER).iterdir():
+            with suppress(IdError):
+                if (name := decode_id(folder.name)) not in self._hosts:
+                    yield name
+
+    def _leave(self, host: SampledHost) -> None:
+        _LOG.info("%s is sampled no more", host.name)
+        host.end(0.0)
+        self._leaving.append(host)
+
+    def _drop(self, host: SampledHost) -> None:
+        del self._hosts[host.name]
+        host.end(0.0)
+        host.close()
+
+    def _keep(self) -> None:
+        path = self._place.state / HOSTS_FILE
+        try:
+            save_addresses(path, dict(self._known()))
+        except OSError as error:
+            _LOG.warning("%s cannot be written: %s", path, error.strerror)
+
+    def _known(self) -> Iterator[tuple[str, str]]:
+        for name, wanted in sorted(self._wanted.items()):
+            if name != self._place.host:
+                yield name, wanted.address

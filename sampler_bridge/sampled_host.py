@@ -1,0 +1,217 @@
+"""All that samples one host, apart from that of others: plan, way, samplers and log."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Condition
+from typing import Any
+
+from sampler_bridge.absence import Counted
+from sampler_bridge.cost import Cost
+from sampler_bridge.errors import StateError
+from sampler_bridge.files import write_reserved
+from sampler_bridge.graph_plan import Reading, Wanted
+from sampler_bridge.outbox import Outbox
+from sampler_bridge.own_metrics import is_own
+from sampler_bridge.own_source import OwnSource
+from sampler_bridge.perfevent.event import is_counter
+from sampler_bridge.plan import Plan, load_plan, parted, save_plan
+from sampler_bridge.recorder import Recorder
+from sampler_bridge.route import NewWay, Route
+from sampler_bridge.samplers import Samplers
+from sampler_bridge.status import figures, status_document
+from sampler_bridge.worker import Worker
+from sampler_bridge.writer import Writer
+
+_LOG = logging.getLogger(__name__)
+
+PLAN_FILE, STATUS_FILE, COUNTED_FILE = "plan.json", "status.json", "counted.json"
+_READ_AGAIN_WITHIN = 60.0  # what a store that is killed may ask for again
+
+
+class SampledHost(Worker):
+    """One host in a folder of its own; a change is taken up without delaying another.
+
+    ``new_way`` makes a way to an address, ``spread`` is how far the ticks of all hosts
+    are apart (seconds). Raises StateError where the folder cannot
+    be used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        max_bytes: int,
+        writer: Writer,
+        new_way: NewWay,
+        spread: Callable[[], float | None],
+    ) -> None:
+        super().__init__(f"host-{name}")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateError(
+                f"folder {folder} cannot be made ({error.strerror}): make room for it"
+            ) from error
+        self.name, self.folder = name, folder
+        self.kept = load_plan(folder / PLAN_FILE) or Plan()
+        self._started = time.time()
+        self._plan = Plan()
+        self._address = ""
+        self._spread = spread
+        self._counted = Counted(folder / COUNTED_FILE, self._started)
+        self._outbox = Outbox(folder, max_bytes, writer.told)
+        self._cost = Cost(writer.latency)
+        self._writer = writer
+        recorder = Recorder(
+            self._outbox.log, self._outbox.account, lambda: not writer.state.up
+        )
+        self._main = Route(name, new_way, recorder, self._cost)
+        self._counters = Route(name, new_way, recorder, self._cost)
+        self._samplers = self._main.samplers
+        self._own = Samplers(name, lambda _: OwnSource(self.figures), recorder)
+        self._changed = Condition()
+        self._wanted: Wanted | None = None
+        self._given: Wanted | None = None
+        self._ending: float | None = None
+        self._idle_since: float | None = None
+
+    def start(self) -> None:
+        """Start to send what is left from before, and to wait for `sample`."""
+        self._writer.add(self._outbox)
+        super().start()
+
+    def sample(self, wanted: Wanted) -> None:
+        """Sample what is wanted from now on, at the address that stands in it."""
+        with self._changed:
+            if wanted != self._given:
+                self._given = self._wanted = wanted
+                self._changed.notify()
+
+    def end(self, seconds: float) -> None:
+        """Finish the running ticks, within so many seconds; `wait` for that."""
+        with self._changed:
+            self._ending = seconds
+            self._changed.notify()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the end."""
+        self._thread.join(seconds)
+
+    def close(self) -> None:
+        """Write to the log no more, and send nothing more of it."""
+        self._writer.remove(self._outbox)
+        self._outbox.log.close()
+
+    def forget(self) -> None:
+        """Count no time as uncounted in which it was not to be sampled."""
+        with suppress(OSError):
+            (self.folder / COUNTED_FILE).unlink(missing_ok=True)
+
+    @property
+    def _all(self) -> tuple[Samplers, ...]:
+        return self._samplers, self._counters.samplers, self._own
+
+    @property
+    def alive(self) -> bool:
+        """Whether all its threads run."""
+        return super().alive and all(one.alive for one in self._all)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it writes to its log any more."""
+        return not super().alive and all(one.ended for one in self._all)
+
+    @property
+    def is_done_with(self) -> bool:
+        """Whether it has ended, and a killed store can ask for nothing of it."""
+        if not self.has_ended or self._outbox.has_more:
+            self._idle_since = None
+            return False
+        self._idle_since = self._idle_since or time.monotonic()
+        return time.monotonic() - self._idle_since > _READ_AGAIN_WITHIN
+
+    @property
+    def last_offset(self) -> float | None:
+        """How far from its tick the last fetch began, in seconds, where it answers."""
+        return None if self._samplers.reason else self._cost.offset.last
+
+    def summary(self) -> dict[str, Any]:
+        """Its address, why it does not answer, and where its status is."""
+        return {
+            "address": self._address,
+            "reason": self._samplers.reason,
+            "tick_offset_seconds": self._cost.offset.figures(),
+            "clock_seconds": self._cost.clock.figures(),
+            "status": f"{self.folder.parent.name}/{self.folder.name}/{STATUS_FILE}",
+        }
+
+    def figures(self) -> Mapping[str, Any]:
+        """What is counted and measured, of one moment."""
+        counts = figures(self._outbox, self._cost, self._counted.absence)
+        return {**counts, "tick_spread_seconds": self._spread()}
+
+    def write_status(self, base: str, reading: Reading, stopped: float | None) -> None:
+        """Say how it does; a disk that is full leaves the last word standing."""
+        counts = self.figures()
+        document = status_document(
+            host=self.name,
+            base=base,
+            address=self._address,
+            started=self._started,
+            stopped=stopped,
+            reading=reading,
+            plan=self._plan,
+            samplers=self._samplers,
+            others=(self._counters.samplers, self._own),
+            figures=counts,
+            log=self._outbox.log,
+            store=self._writer.state,
+        )
+        try:
+            write_reserved(self.folder / STATUS_FILE, json.dumps(document, indent=1))
+            self._counted.keep(time.time(), counts["expected"], stopped is not None)
+        except OSError as error:
+            _LOG.debug("no status of %s written: %s", self.name, error.strerror)
+
+    def _work(self) -> None:
+        while (wanted := self._next()) is not None:
+            self._take_up(wanted)
+        seconds = self._ending or 0.0
+        self._main.stop(seconds)
+        self._counters.stop(seconds)
+        self._own.stop(seconds)
+
+    def _next(self) -> Wanted | None:
+        """Wait for what is wanted next; None for the end."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._wanted is not None or self._ending is not None
+            )
+            wanted, self._wanted = self._wanted, None
+            return wanted if self._ending is None else None
+
+    def _take_up(self, wanted: Wanted) -> None:
+        own, others = parted(wanted.plan, is_own)
+        # PMU events have a PMCD to themselves, where the graph knows of one.
+        counters, others = parted(
+            others, lambda m: bool(wanted.counters) and is_counter(m)
+        )
+        self._plan, self._address = wanted.plan, wanted.address
+        self._main.take(others, wanted.address)
+        self._counters.take(counters, wanted.address, wanted.counters)
+        self._own.apply(own)
+        if wanted.plan != self.kept:
+            self._keep(wanted.plan)
+
+    def _keep(self, plan: Plan) -> None:
+        _LOG.info("the graph plans %d metrics of %s", len(plan.names), self.name)
+        path = self.folder / PLAN_FILE
+        try:
+            save_plan(path, plan)
+            self.kept = plan
+        except OSError as error:
+            _LOG.warning("%s cannot be written: %s", path, error.strerror)

@@ -1,0 +1,32 @@
+"""A folder for sockets: ours alone, and with a name short enough for them."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+from zlib import crc32
+
+from remote_login.ssh import LONGEST_SOCKET
+
+_LONGEST_NAME = 16
+
+
+def sockets_folder(state: Path) -> Path:
+    """The folder of the bridge of a state folder; what an earlier one left is gone.
+
+    Always the same one, so that a bridge that is killed leaves nothing that stays; a
+    new one where somebody else has that name.
+    """
+    usual = Path(tempfile.gettempdir())
+    short = len(str(usual)) + 2 * _LONGEST_NAME <= LONGEST_SOCKET
+    top = usual if short else Path("/tmp")  # noqa: S108
+    number = crc32(f"{os.getuid()} {state.resolve()}".encode())
+    folder = top / f"st-{number:08x}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    known = folder.lstat()
+    private = stat.S_ISDIR(known.st_mode) and not known.st_mode & 0o077
+    if not private or known.st_uid != os.getuid():
+        return Path(tempfile.mkdtemp(prefix="st-", dir=top))
+    for left in folder.iterdir():
+        left.unlink(missing_ok=True)
+    return folder

@@ -1,0 +1,220 @@
+"""Hosts over ssh beside the own one: what befalls them is theirs alone."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.account import LATE, SLOW_SOURCE
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics, wait_until
+from tests.sshd import Sshd
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network namespace of its own needs root"
+)
+
+NewBridge = Callable[..., BridgeProcess]
+PERIOD_MS = 200
+METRICS = ["kernel.all.pswitch", "sample.milliseconds"]
+BUSY = (LATE, SLOW_SOURCE)
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
+    """The PMCD of the host over there."""
+    with Pmcd(tmp_path_factory.mktemp("there"), sample=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def sshd(there: Pmcd) -> Iterator[Sshd]:
+    """A host with that PMCD where PMCDs are."""
+    with Sshd(over={"/run/pcp": str(there.folder / "run")}) as server:
+        yield server
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[Pmcd]:
+    """The PMCD of a host that will hang."""
+    with Pmcd(tmp_path / "stopped", sample=True) as server:
+        yield server
+
+
+@pytest.fixture
+def bridge(
+    pmcd: Pmcd, store: VictoriaMetrics, sshd: Sshd, new_bridge: NewBridge
+) -> BridgeProcess:
+    """A bridge of two hosts, not yet started: near, which is its own, and far."""
+    bridge = new_bridge(
+        pmcd.address, store.url, host="near", ssh_config=str(sshd.config)
+    )
+    bridge.know(far=sshd.url())
+    for host in ("near", "far"):
+        bridge.plan(METRICS, PERIOD_MS / 1000, host)
+    return bridge
+
+
+def of(store: VictoriaMetrics, host: str) -> Mapping[str, Mapping[int, float]]:
+    return store.values(f'{{hostname="{host}"}}')
+
+
+def absent(values: Mapping[str, Mapping[int, float]]) -> int:
+    """Points between the first and the last tick of each series that it lacks."""
+    return sum(
+        (max(points) - min(points)) // PERIOD_MS + 1 - len(points)
+        for points in values.values()
+    )
+
+
+def assert_lost_nothing(bridge: BridgeProcess, store: VictoriaMetrics) -> None:
+    """The near host has every tick, but for those that a busy machine cost."""
+    status, values = bridge.status("near"), of(store, "near")
+    assert set(status["missing"]) <= set(BUSY)
+    assert len(values) == len(METRICS)
+    assert absent(values) <= sum(status["missing"].values())
+    for host in ("near", "far"):
+        status = bridge.status(host)
+        assert closes(status)
+        assert status["written"] == sum(map(len, of(store, host).values()))
+
+
+def wait_for_points(bridge: BridgeProcess, host: str, more: int = 10) -> None:
+    """Wait until so many more points of a host are written."""
+    written = bridge.status(host)["written"]
+    bridge.wait_for(lambda status: status["written"] > written + more, host)
+
+
+def longest_gap(values: Mapping[str, Mapping[int, float]]) -> tuple[int, int]:
+    """The ticks between which a series has no point for longest."""
+    (ticks,) = {tuple(sorted(points)) for points in values.values()}
+    pairs = zip(ticks, ticks[1:], strict=False)
+    return max(pairs, key=lambda pair: pair[1] - pair[0])
+
+
+def test_a_far_host_is_sampled_beside_the_own_one(
+    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd
+) -> None:
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 50, "far")
+    status, process = bridge.status("far"), bridge.process()
+    assert status["pcp"] == {
+        "address": sshd.url(),
+        "connected": True,
+        "reason": None,
+    }
+    assert set(process["hosts"]) == {"near", "far"}
+    assert process["unreached"] == {}
+    offsets = status["tick_offset_seconds"]
+    assert offsets.keys() == {"last", "p50", "p95", "max"}
+    assert 0 <= offsets["p50"] <= offsets["p95"] <= offsets["max"] <= 0.1
+    clock = status["clock_seconds"]
+    # It is this machine's clock.
+    assert abs(clock["ahead"]) <= clock["uncertainty"] + 0.001
+    assert 0 <= process["tick_spread_seconds"] <= 0.1
+    assert len(sshd.sessions()) <= 2
+    folders = list(Path("/tmp").glob("st-*/1p"))
+    assert any(path.parent.stat().st_mode & 0o777 == 0o700 for path in folders)
+    assert bridge.end() == 0
+    assert_lost_nothing(bridge, store)
+    assert absent(of(store, "far")) <= sum(status["missing"].values())
+    wait_until(lambda: not sshd.sessions())
+
+
+def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> float:
+    """Wait until the far host is said to be away, end that, and see its values again.
+
+    By how many seconds its gap is longer than the time until then.
+    """
+    bridge.wait_for(lambda s: said in str(s["pcp"]["reason"]), "far")
+    away = bridge.status("far")
+    assert "does not answer" in away["pcp"]["reason"]
+    assert set(away["metrics"]) == set(METRICS)
+    ended = time.time()
+    end()
+    bridge.wait_for(lambda s: (s["last_tick_ms"] or 0) > ended * 1000, "far")
+    longer = bridge.status("far")["last_tick_ms"] / 1000 - ended
+    wait_for_points(bridge, "far")
+    return float(longer)
+
+
+def test_a_login_an_sshd_and_a_pmcd_that_are_killed(
+    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, there: Pmcd
+) -> None:
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 20, "far")
+    logins = sshd.sessions()
+    for pid in logins:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: sshd.sessions() and not set(logins) & set(sshd.sessions()))
+    wait_for_points(bridge, "far")
+    sshd.end_listening()
+    assert outage(bridge, "refuses connections", sshd.listen_again) < 10
+    there.end(9)
+    assert outage(bridge, "over there: start pmcd", there.start) < 10
+    assert bridge.end() == 0
+    assert_lost_nothing(bridge, store)
+
+
+def test_a_network_that_goes_and_a_host_that_hangs(
+    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, stopped: Pmcd
+) -> None:
+    bridge.know(far=sshd.url(), hung=stopped.address)
+    bridge.plan(METRICS, PERIOD_MS / 1000, "hung")
+    bridge.start()
+    for host in ("far", "hung"):
+        bridge.wait_for(lambda status: status["written"] > 20, host)
+    sshd.set_network("down")
+    os.kill(stopped.pid, signal.SIGSTOP)
+    try:
+        longer = outage(bridge, "does not answer", lambda: sshd.set_network("up"))
+    finally:
+        os.kill(stopped.pid, signal.SIGCONT)
+    # An attempt to log in that began too early is given up on after 3 s.
+    assert longer < 15
+    wait_for_points(bridge, "hung")
+    assert bridge.end() == 0
+    assert_lost_nothing(bridge, store)
+    before, after = longest_gap(of(store, "hung"))
+    assert after - before > 2000
+    assert closes(bridge.status("hung"))
+
+
+def test_who_is_not_let_in_is_told_why_and_delays_no_other(
+    pmcd: Pmcd, store: VictoriaMetrics, sshd: Sshd, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(
+        pmcd.address, store.url, host="near", ssh_config=str(sshd.config)
+    )
+    reasons = {
+        "locked": (sshd.url("nobody9"), "refuses our keys"),
+        "shut": (f"{sshd.url()}:9", "refuses connections"),
+        "nowhere": ("ssh://no-such-host.invalid", "nothing resolves"),
+        "changed": (f"{sshd.url()}:2222", "is not the one in known_hosts"),
+    }
+    known, text = sshd.known_hosts, sshd.known_hosts.read_text()
+    other = (sshd.folder / "user_key.pub").read_text()
+    lines = [line for line in text.splitlines() if ":2222" not in line]
+    known.write_text("\n".join([*lines, f"[{sshd.address}]:2222 {other}"]))
+    bridge.know(**{name: address for name, (address, _) in reasons.items()})
+    for host in ("near", *reasons):
+        bridge.plan(METRICS, PERIOD_MS / 1000, host)
+    try:
+        bridge.start()
+        for host, (address, words) in reasons.items():
+            bridge.wait_for(lambda s, w=words: w in str(s["pcp"]["reason"]), host)
+            bridge.wait_for(lambda status: status["reasons"]["source down"], host)
+            said = bridge.status(host)["pcp"]["reason"]
+            assert said.startswith(f"PMCD of {address} does not answer: ")
+            assert "\n" not in said
+        wait_for_points(bridge, "near", 20)
+        assert bridge.end() == 0
+    finally:
+        known.write_text(text)
+    assert set(bridge.status("near")["missing"]) <= set(BUSY)
+    assert absent(of(store, "near")) <= sum(bridge.status("near")["missing"].values())
+    assert store.label_values("hostname") == ["near"]
+    assert all(closes(bridge.status(host)) for host in reasons)

@@ -1,0 +1,142 @@
+"""The fleet in this process: what breaks of one host, damaged files, sockets."""
+
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sampler_bridge.cost import Clock, Latency, Offset
+from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.graph_plan import Wanted, load_addresses, save_addresses
+from sampler_bridge.sampled_host import SampledHost
+from sampler_bridge.sockets import sockets_folder
+from sampler_bridge.store import Store
+from sampler_bridge.writer import Writer
+from tests.sampler_bridge.servers import NOWHERE
+from tests.servers import wait_until
+
+NOBODY = "unix:///nowhere"
+
+
+@pytest.fixture
+def writer() -> Iterator[Writer]:
+    writer = Writer(Store(NOWHERE), Latency())
+    writer.start()
+    yield writer
+    writer.stop(1.0)
+
+
+def place(state: Path) -> Place:
+    return Place("n1", NOBODY, "http://localhost:8000", state, 10**6)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
+    tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_up = SampledHost._take_up
+    faults = ["a fault"]
+
+    def breaks_once(host: SampledHost, wanted: Wanted) -> None:
+        if host.name == "n2" and faults:
+            raise RuntimeError(faults.pop())
+        take_up(host, wanted)
+
+    monkeypatch.setattr(SampledHost, "_take_up", breaks_once)
+    monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
+    fleet = Fleet(place(tmp_path), writer)
+    fleet.take({"n1": Wanted(), "n2": Wanted(address=NOBODY)})
+    first, broken = fleet.hosts
+    wait_until(lambda: not broken.alive)
+    fleet.mend()
+    assert [host.name for host in fleet.hosts] == ["n1", "n2"]
+    assert fleet.hosts[0] is first and fleet.hosts[1] is not broken
+    assert all(host.alive for host in fleet.hosts)
+    fleet.end(1.0)
+    fleet.close()
+
+
+def test_who_cannot_be_reached_has_a_reason(tmp_path: Path, writer: Writer) -> None:
+    fleet = Fleet(place(tmp_path), writer)
+    wanted = {
+        "file": Wanted(),
+        "option": Wanted(address="ssh://-oProxyCommand=x"),
+        "web": Wanted(address="http://n4"),
+        "..": Wanted(address=NOBODY),
+        "good": Wanted(address=NOBODY),
+    }
+    fleet.take(wanted)
+    assert [host.name for host in fleet.hosts] == ["good", "n1"]
+    said = fleet.unreached
+    assert said.keys() == {"file", "option", "web", ".."}
+    assert "`supertwin add ssh://" in said["file"]
+    assert "is no address of a host" in said["option"]
+    assert "does not begin with ssh://" in said["web"]
+    assert load_addresses(tmp_path / "hosts.json") == {"good": NOBODY}
+    fleet.end(1.0)
+    fleet.close()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"format": "x", "hosts": {}}', "\0"])
+def test_a_damaged_list_of_hosts_is_named_and_the_own_host_goes_on(
+    tmp_path: Path, writer: Writer, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "hosts.json").write_text(text)
+    fleet = Fleet(place(tmp_path), writer)
+    assert [host.name for host in fleet.hosts] == ["n1"]
+    assert "is no list of hosts" in caplog.text
+    fleet.end(1.0)
+    fleet.close()
+
+
+def test_an_address_that_is_none_any_more_stops_no_start(
+    tmp_path: Path, writer: Writer
+) -> None:
+    save_addresses(tmp_path / "hosts.json", {"a": "ssh://-x", "b": NOBODY})
+    (tmp_path / "hosts").mkdir()
+    (tmp_path / "hosts/c").write_text("no folder")
+    fleet = Fleet(place(tmp_path), writer)
+    assert [host.name for host in fleet.hosts] == ["b", "n1"]
+    fleet.end(1.0)
+    fleet.close()
+
+
+def test_sockets_lie_where_nobody_else_gets_at_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = tmp_path / "t"
+    usual.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(usual))
+    folder = sockets_folder(tmp_path)
+    short = folder.parent in (usual, Path("/tmp"))
+    assert short and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (folder / "1p").write_text("left by one that was killed")
+    assert sockets_folder(tmp_path) == folder
+    assert list(folder.iterdir()) == []
+    folder.chmod(0o755)
+    other = sockets_folder(tmp_path)
+    assert other != folder and stat.S_IMODE(other.stat().st_mode) == 0o700
+    for made in (folder, other):
+        made.rmdir()
+
+
+def test_offsets_are_those_from_the_nearest_tick() -> None:
+    offset = Offset()
+    assert offset.figures() == {}
+    for at in (10.0, 10.25, 11.9, 12.01):
+        offset.add(at, 1.0)
+    found: dict[str, Any] = offset.figures()
+    assert found == pytest.approx({"last": 0.01, "p50": 0.1, "p95": 0.25, "max": 0.25})
+
+
+def test_the_quickest_answer_tells_a_clock_best() -> None:
+    clock = Clock()
+    assert clock.figures() is None
+    now = time.time()
+    clock.add(now + 5.0 + 0.9, now, 1.0)
+    clock.add(now + 5.0 + 0.01, now, 0.02)
+    found = clock.figures()
+    assert found == pytest.approx({"ahead": 5.0, "uncertainty": 0.01}, abs=1e-5)

@@ -1,0 +1,150 @@
+"""Hosts that come, move and go in the graph, beside one that stays."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sampler_bridge.account import LATE, SLOW_SOURCE
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
+from tests.sampler_bridge.test_graph_plan import BASE, PREFIX, put
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
+
+NewBridge = Callable[..., BridgeProcess]
+METRIC = "sample.milliseconds"
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        yield server
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Pmcd]:
+    with Pmcd(tmp_path / "other", sample=True) as server:
+        yield server
+
+
+def place(graph: Fuseki, host: str, address: str) -> None:
+    """Say in the graph where a host is; nowhere: it has no plan any more either."""
+    name = f"<{BASE}/graph/register/{host}>"
+    insert = f'<{BASE}/twin/{host}> st:address "{address}"' if address else ""
+    plan = "" if address else f"DROP SILENT GRAPH <{BASE}/graph/plans/{host}> ;"
+    update = (
+        f"{PREFIX} {plan} DROP SILENT GRAPH {name} ; "
+        f"INSERT DATA {{ GRAPH {name} {{ {insert} }} }}"
+    )
+    httpx.post(f"{graph.url}/twin/update", data={"update": update}).raise_for_status()
+
+
+def wait_for_process(bridge: BridgeProcess, hosts: set[str]) -> None:
+    wait_until(lambda: set(bridge.process()["hosts"]) == hosts, what=f"{hosts}")
+
+
+def test_hosts_come_move_and_go_without_disturbing_others(
+    pmcd: Pmcd,
+    other: Pmcd,
+    store: VictoriaMetrics,
+    graph: Fuseki,
+    new_bridge: NewBridge,
+) -> None:
+    put(graph, "n1", (METRIC, 0.1))
+    bridge = new_bridge(pmcd.address, store.url, fuseki=graph.url)
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > 10)
+
+    put(graph, "n2", (METRIC, 0.1))
+    put(graph, "n3", (METRIC, 0.1))
+    place(graph, "n2", pmcd.address)
+    wait_for_process(bridge, {"n1", "n2"})
+    bridge.wait_for(lambda status: status["written"] > 10, "n2")
+    assert "no address" in bridge.process()["unreached"]["n3"]
+
+    place(graph, "n2", other.address)
+    bridge.wait_for(lambda s: s["pcp"]["address"] == other.address, "n2")
+    written = bridge.status("n2")["written"]
+    bridge.wait_for(lambda status: status["written"] > written + 10, "n2")
+    moved = bridge.status("n2")
+
+    place(graph, "n2", "")
+    wait_for_process(bridge, {"n1"})
+    time.sleep(0.5)
+    gone = store.peek(f'{METRIC.replace(".", "_")}{{hostname="n2"}}')
+    assert bridge.end() == 0
+    assert moved["pcp"]["connected"] and closes(moved)
+    status, values = bridge.status(), store.values('{hostname="n1"}')
+    ticks = sorted(values["sample_milliseconds"])
+    absent = (ticks[-1] - ticks[0]) // 100 + 1 - len(ticks)
+    late = sum(status["missing"].get(why, 0) for why in (LATE, SLOW_SOURCE))
+    assert absent <= late and closes(status)
+    assert sorted(store.values('{hostname="n2"}')["sample_milliseconds"]) == gone
+    # Between the two places of the host no tick is left out, but late ones.
+    lost = sum(moved["missing"].values())
+    assert (gone[-1] - gone[0]) // 100 + 1 - len(gone) <= lost + 1
+    assert store.label_values("hostname") == ["n1", "n2"]
+
+
+def test_without_the_graph_all_hosts_go_on_as_before(
+    pmcd: Pmcd, store: VictoriaMetrics, graph: Fuseki, new_bridge: NewBridge
+) -> None:
+    for host in ("n1", "n4"):
+        put(graph, host, (METRIC, 0.1))
+    place(graph, "n4", pmcd.address)
+    bridge = new_bridge(pmcd.address, store.url, fuseki=graph.url)
+    bridge.start()
+    wait_for_process(bridge, {"n1", "n4"})
+    bridge.wait_for(lambda status: status["written"] > 10, "n4")
+    assert bridge.end() == 0
+    place(graph, "n4", "")
+    again = new_bridge(pmcd.address, store.url, fuseki=NOWHERE)
+    again.start()
+    again.wait_for(lambda status: status["written"] > 10, "n4")
+    assert again.end() == 0
+    assert closes(again.status("n4"))
+
+
+def test_the_points_of_a_host_that_nobody_wants_any_more_are_sent(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    store.end(9)
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.know(n5=pmcd.address)
+    bridge.plan([METRIC], 0.1, "n5")
+    bridge.start()
+    bridge.wait_for(lambda status: status["queue"]["points"] > 10, "n5")
+    assert bridge.end() == 0
+    waiting = bridge.status("n5")["queue"]["points"]
+    bridge.know()
+    store.start()
+    bridge.start()
+    wait_for_process(bridge, {"n1"})
+    wait_until(lambda: len(store.peek('{hostname="n5"}')) == waiting)
+    assert bridge.end() == 0
+
+
+def test_the_folder_of_a_bridge_of_one_host_is_taken_over(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    store.end(9)
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.plan([METRIC], 0.1)
+    bridge.start()
+    bridge.wait_for(lambda status: status["queue"]["points"] > 10)
+    assert bridge.end() == 0
+    waiting = bridge.status()["queue"]["points"]
+    # As it stood before there were hosts.
+    for path in list(bridge.own.iterdir()):
+        path.rename(bridge.state / path.name)
+    bridge.own.rmdir()
+    store.start()
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > waiting)
+    assert bridge.end() == 0
+    status = bridge.status()
+    assert status["carried"] == waiting and closes(status)
+    assert status["uncounted"]["reason"] == "the bridge was stopped"
+    assert len(store.values()["sample_milliseconds"]) == status["written"]
+    assert not (bridge.state / "log").exists()
