@@ -14,13 +14,15 @@ from api.problems import ApiError
 from api.services import Services, Use
 from api.store import Sample, StoreError
 from api.verdict import Evidence, judge
+from api.why_counters import choice_of, judge_counters, may_be_counted
 from ontology.iris import series_name
-from ontology.selectors import selector, series_labels
+from ontology.selectors import escaped, pattern, selector, series_labels
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS
 from queries.errors import ParameterError
-from queries.findings import Known, read_known
+from queries.findings import Finding, Known, read_known
 from queries.results import read_rows
+from sampler_bridge.perfevent.choice import Choice
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -63,7 +65,9 @@ async def why(
     request: Request,
     services: Use,
     host: Annotated[str, Query(description="Host name", min_length=1)],
-    metric: Annotated[str, Query(description="Name in PCP", min_length=1)],
+    metric: Annotated[
+        str, Query(description="Name in PCP, a role or a PMU event", min_length=1)
+    ],
     instance: Annotated[
         str | None, Query(description="Instance, such as cpu0; all without it")
     ] = None,
@@ -77,9 +81,56 @@ async def why(
 async def explain(
     services: Services, host: str, metric: str, instance: str | None
 ) -> Why:
-    """Why a series has data or not, for the API and the command line; ApiError."""
+    """Why a series has data or not, for the API and the command line; ApiError.
+
+    `metric` may be a role or a PMU event.
+    """
     found = await evidence(services, host, metric, instance)
-    return _answer(await in_depth(services, found))
+    if found.known.host and may_be_counted(metric):
+        choice = await choice_of(services, host, metric)
+        if choice:
+            return await _counters(services, found, choice)
+    found = await in_depth(services, found)
+    return _answer(found, judge(found))
+
+
+async def _counters(services: Services, asked: Evidence, choice: Choice) -> Why:
+    """The answer for a role or an event, from what is known of its metrics."""
+
+    async def look(metric: str) -> Evidence:
+        one = await evidence(services, asked.host, metric, asked.instance)
+        return await in_depth(services, one)
+
+    judged, found = await judge_counters(choice, asked.metric, look)
+    if not found:
+        return _answer(asked, judged)
+    return _together(asked, judged, [_answer(one, judged) for one in found])
+
+
+def _together(asked: Evidence, judged: Finding, found: list[Why]) -> Why:
+    """One answer for several series: the oldest value, the least share of time."""
+    names = pattern(series_name(one.metric) for one in found)
+    labels = series_labels(asked.host, asked.instance).items()
+    written = [f'__name__=~"{escaped(names)}"']
+    written += [f'{key}="{escaped(value)}"' for key, value in labels]
+    last = [one.last_timestamp_ms for one in found]
+    ages = [one.age_s for one in found if one.age_s is not None]
+    duties = [one.duty_cycle for one in found if one.duty_cycle is not None]
+    return Why(
+        host=asked.host,
+        metric=asked.metric,
+        instance=asked.instance,
+        verdict=judged.verdict,
+        reason=judged.reason,
+        plan=sorted({name for one in found for name in one.plan}),
+        period=max((one.period for one in found if one.period), default=None),
+        selector=found[0].selector if len(found) == 1 else f"{{{','.join(written)}}}",
+        last_value=found[0].last_value if len(found) == 1 else None,
+        last_timestamp_ms=min((one for one in last if one), default=None),
+        age_s=max(ages, default=None),
+        store_reason=found[0].store_reason,
+        duty_cycle=min(duties, default=None),
+    )
 
 
 async def evidence(
@@ -115,8 +166,8 @@ async def _last(services: Services, series: str) -> tuple[Sample | None, str]:
         return None, error.detail
 
 
-def _answer(found: Evidence) -> Why:
-    judged, sample = judge(found), found.sample
+def _answer(found: Evidence, judged: Finding) -> Why:
+    sample = found.sample
     values: dict[str, Any] = {
         "last_value": sample.number if sample and not found.of_many else None,
         "last_text": sample.text if sample and not found.of_many else None,

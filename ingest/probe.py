@@ -25,7 +25,7 @@ from ingest.sources.memory_setup import read_memory_setup
 from ingest.sources.nics import read_nics
 from ingest.sources.nvidia import read_gpus
 from ingest.sources.pcp import read_pcp
-from ingest.sources.perf import read_event_sources
+from ingest.sources.perf import read_event_sources, read_perf
 from ingest.sources.procfs import read_cpu, read_os
 from ingest.sources.smart import read_smart
 from ingest.sources.sysfs_cpu import read_cache_sets, read_clocks, read_numa_distances
@@ -49,6 +49,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
     "hwloc": read_hwloc,
     "pfm": _read_pfm,
     "event_sources": read_event_sources,
+    "perf": read_perf,
     "os": read_os,
     "cpu": read_cpu,
     "clocks": read_clocks,

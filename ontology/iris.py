@@ -129,6 +129,10 @@ class Iris:
         """A plan that was added to a host, with its telemetry."""
         return self._iri("graph", "plans", host, plan)
 
+    def counters_graph(self, host: str) -> URIRef:
+        """What the perfevent agent of a host counts for its plans."""
+        return self._iri("graph", "counters", host)
+
     def processes_graph(self, host: str) -> URIRef:
         """The named processes of a host, and what they were bound to."""
         return self._iri("graph", "processes", host)

@@ -16,7 +16,7 @@ from remote_login.address import parse_address
 from remote_login.errors import AddressError
 from sampler_bridge.cgroup.watch import CgroupWatch
 from sampler_bridge.errors import StateError
-from sampler_bridge.forward import Forward
+from sampler_bridge.forward import PMCD_SOCKET, Forward
 from sampler_bridge.graph_plan import (
     Reading,
     Wanted,
@@ -82,7 +82,8 @@ class Fleet:
         unreached: dict[str, str] = {}
         for host, of in wanted.items():
             try:
-                ways[host] = Wanted(of.plan, self._address(host, of.address))
+                address = self._address(host, of.address)
+                ways[host] = Wanted(of.plan, address, of.counters)
             except (AddressError, IdError) as error:
                 unreached[host] = str(error)
         with self._lock:
@@ -171,15 +172,17 @@ class Fleet:
             return address
         return str(parse_address(address))
 
-    def _way(self, address: str) -> Way:
+    def _way(self, address: str, socket: str) -> Way:
+        """The way to a host's PMCD, or to the one behind another socket there."""
         if not address.startswith("ssh://"):
-            return Near(address)
+            return Near(f"unix://{socket}" if socket else address)
         with self._making:
             if self._sockets is None:
                 self._sockets = sockets_folder(self._place.state)
             name = str(next(self._numbers))
         config = self._place.ssh_config
-        return Forward(parse_address(address), self._sockets, name, config)
+        where = parse_address(address)
+        return Forward(where, self._sockets, name, config, socket or PMCD_SOCKET)
 
     def _new(self, name: str) -> SampledHost:
         folder = self._place.state / HOSTS_FOLDER / encode_id(name)

@@ -48,7 +48,7 @@ _REFUSED = (
         "prohibited",
         "sshd over there forwards no sockets: set AllowStreamLocalForwarding yes",
     ),
-    ("open failed", f"no PMCD listens at {PMCD_SOCKET} over there: start pmcd"),
+    ("open failed", "no PMCD listens at {} over there: start pmcd"),
 )
 
 
@@ -56,17 +56,24 @@ class Forward(Worker):
     """Keeps sockets in a folder, of which one leads to an address's PMCD.
 
     The folder is ours alone; names in it begin with ``name``. ``config`` stands for
-    ~/.ssh/config. Nothing is tried before it is started.
+    ~/.ssh/config, ``there`` is the socket over there. Nothing is tried before it is
+    started.
     """
 
     def __init__(
-        self, address: Address, folder: Path, name: str, config: Path | None
+        self,
+        address: Address,
+        folder: Path,
+        name: str,
+        config: Path | None,
+        there: str = PMCD_SOCKET,
     ) -> None:
         super().__init__(f"ssh-{address.host}")
         self._address = address
         self._socket = folder / f"{name}p"
         self._control = folder / f"{name}m"
         self._config = config
+        self._there = there
         self._reason: str | None = "it was not reached yet"
         self._ssh: Ssh | None = None
         self._down_since = time.monotonic()
@@ -154,7 +161,7 @@ class Forward(Worker):
 
     def _forward(self, ssh: Ssh) -> bool:
         options = {**_CLIENT, "ControlPath": str(self._control)}
-        where = f"{self._socket}:{PMCD_SOCKET}"
+        where = f"{self._socket}:{self._there}"
         argv = ssh_argv(
             self._address, _NO_CONFIG, options, "-O", "forward", "-L", where
         )
@@ -171,7 +178,7 @@ class Forward(Worker):
         said = self._ssh.last_lines() if self._ssh else []
         last = next((line for line in reversed(said) if "open failed" in line), "")
         found = [reason for sign, reason in _REFUSED if sign in last]
-        return found[0] if found else "it says nothing: is it hung?"
+        return found[0].format(self._there) if found else "it says nothing: is it hung?"
 
     def _away(self, reason: str) -> None:
         if reason != self._reason:

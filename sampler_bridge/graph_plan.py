@@ -37,10 +37,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the graph wants of one host: its plan, and the address that it has there."""
+    """What the graph wants of one host: its plan, and the address that it has there.
+
+    ``counters`` is the socket, on the host, of the PMCD that counts PMU events.
+    """
 
     plan: Plan = field(default_factory=Plan)
     address: str = ""
+    counters: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,14 +81,14 @@ class Plans:
     def read(self) -> dict[str, Wanted]:
         """What is wanted of each host that has a plan; raises PlanError."""
         try:
-            addresses = {r["host"]: r["address"] or "" for r in self._rows(_HOSTS)}
+            hosts = {row["host"]: row for row in self._rows(_HOSTS)}
             rows = self._rows(_PLANS)
         except QueriesError as error:
             raise PlanError(f"the plans cannot be read: {error}") from error
         by_host = groupby(rows, itemgetter("host"))
         plans = {host: self._plan(host, list(of)) for host, of in by_host}
         self._made = {host: self._made[host] for host in plans}
-        return {h: Wanted(plan, addresses.get(h, "")) for h, plan in plans.items()}
+        return {host: _wanted(plan, hosts.get(host)) for host, plan in plans.items()}
 
     def _rows(self, name: str) -> list[Row]:
         """The rows of a saved query, parsed again only if its answer is another one."""
@@ -101,6 +105,11 @@ class Plans:
         if made is None or made[0] != rows:
             made = self._made[host] = (rows, make_plan(rows))
         return made[1]
+
+
+def _wanted(plan: Plan, row: Row | None) -> Wanted:
+    known = row or {"address": None, "counters": None}
+    return Wanted(plan, known["address"] or "", known["counters"] or "")
 
 
 class PlanWatch(Worker):

@@ -106,12 +106,26 @@ class PcpSource:
             texts = decode_texts(address, len(self._wide), self._text_metrics)
         if changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
-            self._ask_at = self._names_until = 0.0
-            self._known.clear()
+            # A new agent may number its metrics anew: these values may be of others.
+            self._forget_changed(self._open())
+            return self._fetch()
         self._names.next_fetch()
         columns = self._layout.columns(raw) + self._texts.columns(texts)
         gaps = {**self._layout.gaps, **self._texts.gaps}
         return Sample(columns, gaps, taken)
+
+    def _forget_changed(self, context: pmapi.Context) -> None:
+        """Look up again what is no longer what it was, and all names of instances."""
+        descs = context.descriptors(context.identifiers(list(self._known)))
+        self._known = {
+            name: known
+            for (name, known), desc in zip(self._known.items(), descs, strict=True)
+            if isinstance(desc, pmapi.PmDesc)
+            and known == pmapi.Metric(desc.pmid, desc.type, desc.indom)
+        }
+        self._names_until = 0.0
+        self._resolve(context)
+        self._refresh()
 
     def _refresh(self) -> None:
         now = time.monotonic()

@@ -20,14 +20,13 @@ from sampler_bridge.local_metrics import is_local
 from sampler_bridge.local_source import LocalSource
 from sampler_bridge.outbox import Outbox
 from sampler_bridge.own_source import OwnSource
-from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan import Plan, load_plan, parted, save_plan
 from sampler_bridge.recorder import Recorder
+from sampler_bridge.route import NewWay, Route
 from sampler_bridge.samplers import Samplers
 from sampler_bridge.source import Source
 from sampler_bridge.status import figures, status_document
-from sampler_bridge.timed import TimedSource
-from sampler_bridge.way import ReachedSource, Way
 from sampler_bridge.worker import Worker
 from sampler_bridge.writer import Writer
 
@@ -35,8 +34,6 @@ _LOG = logging.getLogger(__name__)
 
 PLAN_FILE, STATUS_FILE, COUNTED_FILE = "plan.json", "status.json", "counted.json"
 _READ_AGAIN_WITHIN = 60.0  # what a store that is killed may ask for again
-
-NewWay = Callable[[str], Way]
 
 
 class SampledHost(Worker):
@@ -69,8 +66,6 @@ class SampledHost(Worker):
         self._started = time.time()
         self._plan = Plan()
         self._address = ""
-        self._way: Way | None = None
-        self._new_way = new_way
         self._spread = spread
         self._cgroups = cgroups
         self._counted = Counted(folder / COUNTED_FILE, self._started)
@@ -80,7 +75,9 @@ class SampledHost(Worker):
         recorder = Recorder(
             self._outbox.log, self._outbox.account, lambda: not writer.state.up
         )
-        self._samplers = Samplers(name, self._source, recorder)
+        self._main = Route(name, new_way, recorder, self._cost)
+        self._counters = Route(name, new_way, recorder, self._cost)
+        self._samplers = self._main.samplers
         self._own = Samplers(name, lambda _: self._local_source(), recorder)
         self._changed = Condition()
         self._wanted: Wanted | None = None
@@ -121,14 +118,18 @@ class SampledHost(Worker):
             (self.folder / COUNTED_FILE).unlink(missing_ok=True)
 
     @property
+    def _all(self) -> tuple[Samplers, ...]:
+        return self._samplers, self._counters.samplers, self._own
+
+    @property
     def alive(self) -> bool:
         """Whether all its threads run."""
-        return super().alive and self._samplers.alive and self._own.alive
+        return super().alive and all(one.alive for one in self._all)
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing of it writes to its log any more."""
-        return not super().alive and self._samplers.ended and self._own.ended
+        return not super().alive and all(one.ended for one in self._all)
 
     @property
     def is_done_with(self) -> bool:
@@ -171,7 +172,7 @@ class SampledHost(Worker):
             reading=reading,
             plan=self._plan,
             samplers=self._samplers,
-            own=self._own,
+            others=(self._counters.samplers, self._own),
             figures=counts,
             log=self._outbox.log,
             store=self._writer.state,
@@ -186,10 +187,9 @@ class SampledHost(Worker):
         while (wanted := self._next()) is not None:
             self._take_up(wanted)
         seconds = self._ending or 0.0
-        self._samplers.stop(seconds)
+        self._main.stop(seconds)
+        self._counters.stop(seconds)
         self._own.stop(seconds)
-        if self._way is not None:
-            self._way.stop()
 
     def _next(self) -> Wanted | None:
         """Wait for what is wanted next; None for the end."""
@@ -201,33 +201,21 @@ class SampledHost(Worker):
             return wanted if self._ending is None else None
 
     def _take_up(self, wanted: Wanted) -> None:
-        left = self._go(wanted.address)
         own, others = parted(wanted.plan, is_local)
-        self._plan = wanted.plan
-        self._samplers.apply(others, anew=left is not None)
+        # PMU events have a PMCD to themselves, where the graph knows of one.
+        counters, others = parted(
+            others, lambda m: bool(wanted.counters) and is_counter(m)
+        )
+        self._plan, self._address = wanted.plan, wanted.address
+        self._main.take(others, wanted.address)
+        self._counters.take(counters, wanted.address, wanted.counters)
         self._own.apply(own)
-        if left is not None:
-            left.stop()
         if wanted.plan != self.kept:
             self._keep(wanted.plan)
-
-    def _go(self, address: str) -> Way | None:
-        """Take the way to an address; gives the one that is left for it, if any."""
-        if self._way is not None and address == self._address:
-            return None
-        left, self._way = self._way, self._new_way(address)
-        self._address = address
-        self._way.start()
-        return left
 
     def _local_source(self) -> Source:
         own = OwnSource(self.figures)
         return LocalSource(own, CgroupSource(self._cgroups)) if self._cgroups else own
-
-    def _source(self, period_ms: int) -> Source:
-        assert self._way is not None  # noqa: S101
-        there = ReachedSource(self._way, PcpSource(self._way.pcp))
-        return TimedSource(there, self._cost, period_ms)
 
     def _keep(self, plan: Plan) -> None:
         _LOG.info("the graph plans %d metrics of %s", len(plan.names), self.name)

@@ -1,7 +1,7 @@
 """What the bridge says about the sampling of a host: the document of a status file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,13 +27,14 @@ def status_document(
     reading: Reading,
     plan: Plan,
     samplers: Samplers,
-    own: Samplers,
+    others: Sequence[Samplers],
     figures: Mapping[str, Any],
     log: Log,
     store: StoreState,
 ) -> dict[str, Any]:
     """The status of one host; counts are points, ``*_ms`` Unix milliseconds."""
     reason = samplers.reason
+    gaps = {name: gap for one in (samplers, *others) for name, gap in one.gaps.items()}
     return {
         "pid": os.getpid(),
         "started": iso(started),
@@ -48,7 +49,7 @@ def status_document(
         **figures,
         "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
         "store": store._asdict(),
-        "metrics": _without_values(plan, {**samplers.gaps, **own.gaps}),
+        "metrics": _without_values(plan, gaps),
     }
 
 

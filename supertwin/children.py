@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from supertwin import tools
+from supertwin import counting_pmcd, tools
 from supertwin.accounts import (
     Account,
     fuseki_account,
@@ -19,12 +19,13 @@ from supertwin.accounts import (
 )
 from supertwin.compaction import drop_old
 from supertwin.health import Check, answers_http, greets, is_fresh
-from supertwin.pmcd import own_socket, write_config, write_names
+from supertwin.pmcd import own_socket, write_config
 from supertwin.ports import free_port
 from supertwin.settings import LOOPBACK, Settings
 
 _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
+COUNTING = "pmu"
 _CLOSED = ("delete", "snapshot", "forceMerge")  # what VictoriaMetrics does for a key
 
 
@@ -140,11 +141,32 @@ def pmcd(settings: Settings) -> ChildSpec:
     command = (
         *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
-        *("-c", str(write_config(home)), "-n", str(write_names(home))),
-        *("-U", getpass.getuser()),
+        *("-c", str(write_config(home)), "-U", getpass.getuser()),
     )
     # The agents write their logs where PMCD stands.
     return ChildSpec("pmcd", command, greets(socket), home / "log", env, (socket,))
+
+
+def counting(settings: Settings) -> ChildSpec | None:
+    """The PMCD that counts PMU events, apart: its agent's restarts hold nobody up.
+
+    None where PCP's agent is not installed, or the folder has too long a name.
+    """
+    home = counting_home(settings)
+    try:
+        socket = counting_pmcd.socket_of(home)
+        counting_pmcd.check_can_count()
+    except counting_pmcd.RefusedError:
+        return None
+    counting_pmcd.keep_configuration(home, counting_pmcd.kept_configuration(home))
+    words = counting_pmcd.command(home, str(tools.pmcd()), free_port(LOOPBACK))
+    env = counting_pmcd.environment(home)
+    return ChildSpec(COUNTING, words, greets(socket), home / "log", env, (socket,))
+
+
+def counting_home(settings: Settings) -> Path:
+    """The folder of the PMCD that counts PMU events."""
+    return settings.home / "pmu"
 
 
 def api(settings: Settings, pmcd_address: str) -> ChildSpec:
@@ -203,7 +225,9 @@ def servers(settings: Settings, own_pmcd: bool) -> list[ChildSpec]:
         makers.append(store)
     if own_pmcd:
         makers.append(pmcd)
-    return [make(settings) for make in makers]
+    found = [make(settings) for make in makers]
+    counts = counting(settings)
+    return [*found, counts] if counts else found
 
 
 def clients(settings: Settings, pmcd_address: str) -> list[ChildSpec]:

@@ -10,17 +10,17 @@ from sampler_bridge.perfevent.expression import (
     role_expression,
     role_series,
 )
+from supertwin import sampling
 from supertwin.cli_host import HOST
 from supertwin.errors import MendableError
-from supertwin.loading import load_host
-from supertwin.perfevent import Prepared, apply, prepare
-from supertwin.pmcd import own_socket
+from supertwin.loading import dataset
+from supertwin.perfevent import Prepared, prepare
 from supertwin.settings import Settings
 
 
 @click.group("perfevent")
 def perfevent_command() -> None:
-    """Count PMU events and roles with PCP's perfevent agent."""
+    """Show how PMU events and roles are counted; `supertwin sample add` counts them."""
 
 
 def _asked(command: Callable[..., None]) -> Callable[..., None]:
@@ -40,35 +40,28 @@ def show_command(
     host: str | None, roles: tuple[str, ...], events: tuple[str, ...], multiplex: bool
 ) -> None:
     """Print the agent's configuration for roles and events; nothing is changed."""
+    if not (roles or events):
+        raise MendableError("name what to count: --role ROLE or --event PMU::EVENT")
     settings = Settings()
-    prepared = _prepared(settings, host or settings.host, roles, events, multiplex)
+    with dataset(settings, "twin") as twin:
+        asked = (host or settings.host, roles, events, multiplex)
+        prepared = prepare(twin, *asked).told()
+    for line in prepared.remarks:
+        _progress(line)
     click.echo(prepared.text, nl=False)
 
 
-@perfevent_command.command("apply")
-@_asked
-def apply_command(
-    roles: tuple[str, ...], events: tuple[str, ...], multiplex: bool
-) -> None:
-    """Count these roles and events on this machine, instead of those before.
+@perfevent_command.command("resume")
+@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+def resume_command(host: str | None) -> None:
+    """Count again what the plans of a host ask for, as after its reboot.
 
-    PMCD must be ours. Its other agents go on; the metrics are in the twin afterwards.
+    Where it is counted already, nothing changes.
     """
     settings = Settings()
-    prepared = _prepared(settings, settings.host, roles, events, multiplex)
-    apply(settings, prepared, _progress)
-    load_host(settings, f"unix://{own_socket(settings)}", _progress)
-    for name in prepared.metrics:
-        click.echo(name)
-
-
-@perfevent_command.command("off")
-def off_command() -> None:
-    """Count nothing any more: the agent ends, and its counters are free."""
-    settings = Settings()
-    apply(settings, None, _progress)
-    load_host(settings, f"unix://{own_socket(settings)}", _progress)
-    click.echo("nothing is counted")
+    asked = host or settings.host
+    events = sampling.resume(settings, asked, _progress)
+    click.echo(f"{asked}: {events} events are counted")
 
 
 @perfevent_command.command("expression")
@@ -90,7 +83,8 @@ def expression_command(
     """Print a role's formula in MetricsQL, over the series of its events."""
     settings = Settings()
     where = host or settings.host
-    prepared = _told(prepare(settings, where, (role,), (), multiplex=True))
+    with dataset(settings, "twin") as twin:
+        prepared = prepare(twin, where, (role,), (), multiplex=True).told()
     (formula,) = prepared.choice.roles
     if series:
         click.echo("\n".join(role_series(formula)))
@@ -104,29 +98,6 @@ def _expression(
     prepared: Prepared, formula: RoleFormula, window: str, least: float
 ) -> str:
     return role_expression(prepared.host, formula, window=window, least=least)
-
-
-def _prepared(
-    settings: Settings,
-    host: str,
-    roles: tuple[str, ...],
-    events: tuple[str, ...],
-    multiplex: bool,
-) -> Prepared:
-    """Prepare all or nothing; remarks are told."""
-    if not (roles or events):
-        raise MendableError("name what to count: --role ROLE or --event PMU::EVENT")
-    prepared = _told(prepare(settings, host, roles, events, multiplex))
-    for line in prepared.remarks:
-        _progress(line)
-    return prepared
-
-
-def _told(prepared: Prepared) -> Prepared:
-    """Raise MendableError for what was refused."""
-    if refused := prepared.choice.refused:
-        raise MendableError("; ".join(refused.values()))
-    return prepared
 
 
 def _progress(line: str) -> None:

@@ -22,7 +22,24 @@ sample_group.add_command(calibrate_command)
 
 
 @sample_group.command("add")
-@click.argument("metrics", metavar="METRIC…", nargs=-1, required=True)
+@click.argument("metrics", metavar="[METRIC]…", nargs=-1)
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="ROLE",
+    help="Role that is measured, such as FLOPs; several times for several.",
+)
+@click.option(
+    "--event",
+    "events",
+    multiple=True,
+    metavar="PMU::EVENT",
+    help="PMU event that is counted; several times for several.",
+)
+@click.option(
+    "--multiplex", is_flag=True, help="Let events share counters where they are few."
+)
 @click.option(
     "--period", required=True, help="Time between two samples: 1ms to 1h, such as 10ms."
 )
@@ -34,6 +51,9 @@ sample_group.add_command(calibrate_command)
 @HOST_OPTION
 def add_command(
     metrics: tuple[str, ...],
+    roles: tuple[str, ...],
+    events: tuple[str, ...],
+    multiplex: bool,
     period: str,
     query: str,
     params: tuple[str, ...],
@@ -42,7 +62,7 @@ def add_command(
     yes: bool,
     host: str | None,
 ) -> None:
-    """Sample metrics, named as in PCP, under a new plan.
+    """Sample metrics, named as in PCP, roles and PMU events under a new plan.
 
     Without --query or --instance all instances are sampled. Where two plans name one
     series it is sampled at the finer period. No other plan loses a tick. What the plan
@@ -59,6 +79,9 @@ def add_command(
         query,
         parameters(params),
         instances,
+        roles,
+        events,
+        multiplex,
     )
     consent(settings, request, yes)
     added = sampling.add(settings, request, _progress)

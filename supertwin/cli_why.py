@@ -27,6 +27,8 @@ def why_command(
 ) -> None:
     """Why a metric of a host, or one instance of it, has data or not.
 
+    METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU.
+
     Exit 0 when its values arrive, 1 when they do not, 2 when that cannot be told.
     """
     for name, value in (("METRIC", metric), ("INSTANCE", instance)):

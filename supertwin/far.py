@@ -19,13 +19,13 @@ def probe_far(
     Raises AddressError, HostNameError, RemoteError.
     """
     config = settings.ssh_config
-    with _ended_in_order():
+    with ended_in_order():
         return probe_remote(address, host, progress, config=config, sudo=sudo)
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Whatever ends us lets the login be closed and the copy removed, undisturbed."""
+def ended_in_order() -> Iterator[None]:
+    """Whatever ends us lets the login be closed, and what was begun undone."""
     before = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
     try:
         yield

@@ -186,7 +186,10 @@ def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
 
 
 def _triples(iris: Iris, host: str, endpoint: Endpoint) -> dict[str, int]:
-    own_kinds = (iris.twin_graph, iris.plans_graph, iris.register_graph)
+    own_kinds = (
+        *(iris.twin_graph, iris.plans_graph, iris.register_graph),
+        iris.counters_graph,
+    )
     others = tuple(str(graph("x"))[:-1] for graph in own_kinds)
     own = (str(iris.twin_graph(host)), str(iris.plans_graph(host)))
     sizes = {r["graph"]: r["triples"] for r in _rows(endpoint, "inventory/graphs")}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ingest.errors import IngestError
 from ingest.hwloc.topology_file import topology_path
 from ingest.load.publish import Store
 from ingest.load.register import forgotten
@@ -15,7 +16,10 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
 from queries.names import Found, choose
+from remote_login.errors import RemoteLoginError
 from sampler_bridge.nudge import nudge
+from supertwin.counters import end
+from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, open_store, writing
 from supertwin.settings import Settings
 
@@ -68,6 +72,7 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
     with open_store(settings) as store:
         host, _ = _past(store, iris, name)
         with writing(settings, host, progress):
+            _end_counting(settings, host, store, progress)
             if not history:
                 keep_whole(store.twin, store.history, iris, host)
             store.twin.update(forgotten(iris, host))
@@ -75,6 +80,16 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
                 forget(store.history, iris, host)
             topology_path(settings.home, host).unlink(missing_ok=True)
     nudge(settings.home / "bridge")
+
+
+def _end_counting(
+    settings: Settings, host: str, store: Store, progress: Progress
+) -> None:
+    """Leave no PMCD there; one that is out of reach keeps no host in the twin."""
+    try:
+        end(settings, host, store.twin, progress)
+    except (SuperTwinError, IngestError, RemoteLoginError) as error:
+        progress(f"what counts PMU events on {host} could not be ended: {error}")
 
 
 def _past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:

@@ -7,7 +7,6 @@ import socket
 from pathlib import Path
 
 from supertwin.errors import MendableError
-from supertwin.perfevent_agent import name_space, with_agent
 from supertwin.settings import Settings
 
 # The system's own PMCD has its socket here. One that answers on TCP alone may belong to
@@ -67,21 +66,9 @@ def write_config(home: Path) -> Path:
     """Write our own PMCD's configuration: the system's, as far as we may run it."""
     path = home / "pmcd.conf"
     text = _SYSTEM_CONFIG.read_text(encoding="utf-8")
-    user = None
     if os.geteuid() != 0:
-        user = getpass.getuser()
-        text = without_root(text, user)
-    path.write_text(with_agent(text, home, user), encoding="utf-8")
-    return path
-
-
-def write_names(home: Path) -> Path:
-    """Write our own PMCD's name space: the system's, and that of perfevent if it runs.
-
-    A PMCD of ours takes up what changed in it at SIGHUP.
-    """
-    path = home / "pmns"
-    path.write_text(name_space(home), encoding="utf-8")
+        text = without_root(text, getpass.getuser())
+    path.write_text(text, encoding="utf-8")
     return path
 
 

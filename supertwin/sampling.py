@@ -2,13 +2,25 @@
 
 from dataclasses import dataclass, replace
 
+from ingest.errors import IngestError
 from ingest.plans.instances import Sampled
 from ingest.plans.request import PlanRequest
-from ingest.plans.store import add_plan, check_host, free_name, plan_names, remove_plan
+from ingest.plans.store import (
+    add_plan,
+    check_host,
+    check_new,
+    free_name,
+    plan_names,
+    remove_plan,
+)
 from ontology.iris import Iris
 from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
 from queries.results import Rows
+from remote_login.errors import RemoteLoginError
 from sampler_bridge.nudge import nudge
+from supertwin import counters
+from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, dataset, writing
 from supertwin.settings import Settings
 
@@ -25,7 +37,8 @@ class Added:
 def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
     """Write a plan, under the first free name where it has none, and tell the bridge.
 
-    Raises PlanRequestError where it cannot be; nothing is changed then.
+    Roles and events are counted from then on. Raises PlanRequestError, or MendableError
+    for counters, where it cannot be; nothing is changed then.
     """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
@@ -34,18 +47,47 @@ def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
             if not request.name:
                 name = free_name(plan_names(request.host, twin))
                 request = replace(request, name=name)
-            metrics = add_plan(request, twin, iris)
+            check_new(request, twin, iris)
+            with counters.counting(settings, request, twin, progress) as counts:
+                metrics = add_plan(request, twin, iris, counts)
     return Added(request.name, metrics, _nudge(settings))
 
 
 def remove(settings: Settings, host: str, name: str, progress: Progress) -> None:
-    """Take a plan out and tell the bridge; raises PlanRequestError."""
+    """Take a plan out, with the counters that it alone needed, and tell the bridge.
+
+    Raises PlanRequestError.
+    """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
         check_host(host, twin, iris)
         with writing(settings, host, progress):
             remove_plan(host, name, twin, iris)
-    _nudge(settings)
+            _nudge(settings)
+            _settle(settings, host, twin, progress)
+
+
+def _settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
+    """Free counters that nobody asks for any more; a plan ends without that, too."""
+    try:
+        counters.settle(settings, host, twin, progress)
+    except (SuperTwinError, IngestError, RemoteLoginError) as error:
+        progress(
+            f"the perfevent agent of {host} still counts what it did, until the next "
+            f"change of a plan with counters: {error}"
+        )
+
+
+def resume(settings: Settings, host: str, progress: Progress) -> int:
+    """Let the agent of a host count what its plans ask for; how many events that is.
+
+    Raises PlanRequestError, MendableError and RemoteError.
+    """
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, iris)
+        with writing(settings, host, progress):
+            return counters.resume(settings, host, twin, progress)
 
 
 def listed(settings: Settings, host: str) -> Rows:

@@ -77,11 +77,17 @@ async def check_known(services: Services, host: str) -> None:
         raise unknown_host(host, known)
 
 
+def _listed(text: str | None) -> list[str]:
+    return text.split(", ") if text else []
+
+
 def _plan(services: Services, row: dict[str, Any]) -> dict[str, Any]:
     given = row["parameters"]
     return {
         **row,
         "period": float(row["period"]),
         "parameters": orjson.loads(given) if given else None,
+        "roles": _listed(row["roles"]),
+        "events": _listed(row["events"]),
         "node": str(services.iris.host(row["host"])),
     }

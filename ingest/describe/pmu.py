@@ -17,6 +17,9 @@ from ontology.terms import ST
 
 Pmu = dict[str, Any]
 
+# What libpfm4 calls the kernel's own events, which it finds on every machine.
+_KERNEL = "perf"
+
 
 def describe_pmus(
     twin: Triples,
@@ -112,11 +115,15 @@ def _known_encoding(pmu: str, event: str) -> list[str]:
 
 
 def _pmus(facts: dict[str, Any]) -> Iterator[Pmu]:
-    """What libpfm4 found; else what the processors' models have, as it knows them."""
+    """What libpfm4 found; else what the processors' models have, as it knows them.
+
+    With them stands the kernel's own, where its event sources are known.
+    """
     if found := (facts.get("pfm") or {}).get("pmus"):
         yield from found
         return
     named = [name for each in processors(facts) for name in pmus_of(each)]
+    named += [_KERNEL] if named and facts.get("event_sources") else []
     yield from (_known_model(name) for name in dict.fromkeys(named))
 
 

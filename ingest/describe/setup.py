@@ -40,8 +40,22 @@ def _host(triples: Triples, node: URIRef, facts: Facts) -> None:
             ST.cgroupLayout: (facts.get("cgroups") or {}).get("layout"),
             ST.defaultHugePageSize: memory.get("default_huge_page"),
             ST.transparentHugePages: memory.get("transparent_huge_pages"),
+            **_perf(facts.get("perf") or {}),
         },
     )
+
+
+def _perf(perf: Facts) -> dict[URIRef, Any]:
+    """What the kernel counts by names of its own; a device without any stands alone."""
+    return {
+        ST.kernelEvent: [
+            f"{device}::{event}"
+            for device, events in (perf.get("events") or {}).items()
+            for event in events or [""]
+        ],
+        ST.perfEventParanoid: perf.get("paranoid"),
+        ST.nmiWatchdog: perf.get("watchdog"),
+    }
 
 
 def _threads(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:

@@ -4,7 +4,7 @@ Keys that are not named here are let through. What the shapes judge (a size of -
 left to them; what could not be described at all is refused here.
 """
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ingest.form import setup
 from ingest.form.topology import Distance, Hwloc
@@ -200,6 +200,14 @@ class Pfm(BaseModel):
     pmus: list[Pmu] | None = None
 
 
+class Perf(BaseModel):
+    """``perf``."""
+
+    events: dict[Text, list[Text]] = Field(default_factory=dict)
+    paranoid: Whole | None = None
+    watchdog: Truth | None = None
+
+
 class Facts(BaseModel):
     """What each source gave; one that failed is absent."""
 
@@ -215,6 +223,7 @@ class Facts(BaseModel):
     lshw: Lshw | None = None
     pfm: Pfm | None = None
     event_sources: list[Text] | None = None
+    perf: Perf | None = None
     memory_banks: list[setup.Slot] | None = None
     gpus: setup.Gpus | None = None
     smart: list[setup.Smart] | None = None

@@ -146,7 +146,10 @@ def remembered(
 
 def forgotten(iris: Iris, host: str) -> str:
     """One SPARQL Update: the host is in the twin no more."""
-    kinds = (iris.twin_graph, iris.plans_graph, iris.register_graph, iris.cgroups_graph)
+    kinds = (
+        *(iris.twin_graph, iris.plans_graph, iris.register_graph),
+        *(iris.cgroups_graph, iris.counters_graph),
+    )
     graphs = [graph(host) for graph in kinds]
     drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
     # Plans that were added have graphs of their own, below that of the host's plans.

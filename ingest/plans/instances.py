@@ -1,6 +1,6 @@
 """Which instances of a metric a plan samples, found out from the graph."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -46,9 +46,15 @@ class _Metric:
     instances: Mapping[str, URIRef]
 
 
-def sampled(request: PlanRequest, host: URIRef, twin: Endpoint) -> list[Sampled]:
-    """The metrics of a plan with their instances; raises PlanRequestError."""
-    metrics = [_metric(request.host, name, twin) for name in _distinct(request.metrics)]
+def sampled(
+    request: PlanRequest, host: URIRef, twin: Endpoint, counters: Iterable[str] = ()
+) -> list[Sampled]:
+    """The metrics of a plan, `counters` too, with instances; raises PlanRequestError.
+
+    `counters` are those of its roles and events.
+    """
+    names = _distinct([*request.metrics, *counters])
+    metrics = [_metric(request.host, name, twin) for name in names]
     if not request.query:
         return [_named(metric, request.instances, host) for metric in metrics]
     answer = _answer(request, twin)

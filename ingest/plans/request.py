@@ -18,10 +18,11 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\ufffd\ufffe\uffff\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """Metrics of a host at one period, under one name.
+    """Metrics, roles and PMU events of a host at one period, under one name.
 
     All instances of them; or those of the components that a saved query gives; or
-    those that are named.
+    those that are named. With `multiplex`, events may take turns on a PMU that has
+    fewer counters.
     """
 
     host: str
@@ -31,6 +32,9 @@ class PlanRequest:
     query: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     instances: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    multiplex: bool = False
 
 
 def parse_period(text: str) -> int:
@@ -58,8 +62,16 @@ def parse_period(text: str) -> int:
 def check_request(request: PlanRequest) -> None:
     """Raise PlanRequestError for what no host could be sampled for."""
     check_plan_name(request.name)
-    if not request.metrics:
-        raise PlanRequestError(f"plan {request.name} names no metric: name one")
+    counts = request.roles or request.events
+    if not (request.metrics or counts):
+        raise PlanRequestError(
+            f"plan {request.name} names no metric, role or event: name one"
+        )
+    if request.multiplex and not counts:
+        raise PlanRequestError(
+            f"plan {request.name} names no role or event, and only their counters can "
+            "be shared: leave --multiplex out"
+        )
     if not SHORTEST_MS <= request.period_ms <= LONGEST_MS:
         raise PlanRequestError(
             f"a period of {request.period_ms} ms is not possible: give 1 ms to 1 h"

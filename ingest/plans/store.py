@@ -6,7 +6,7 @@ outlives the next probe of its host.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from rdflib import Graph, Literal, URIRef
@@ -14,9 +14,10 @@ from rdflib.term import Node
 
 from ingest.describe.plan import MONITOR, describe_sampling
 from ingest.errors import PlanRequestError
+from ingest.plans.counters import Counts
 from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest, check_plan_name, check_request
-from ingest.triples import Triples, insertion
+from ingest.triples import Triples, Value, insertion
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.catalogue import saved_query
@@ -36,14 +37,21 @@ def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
         )
 
 
-def add_plan(request: PlanRequest, twin: Endpoint, iris: Iris) -> list[Sampled]:
+def add_plan(
+    request: PlanRequest,
+    twin: Endpoint,
+    iris: Iris,
+    counters: Mapping[str, Counts] | None = None,
+) -> list[Sampled]:
     """Write a plan; the answer is what it samples.
 
+    `counters` are the metrics of its roles and events, which the graph has to know.
     Raises PlanRequestError where it cannot be; nothing is written then.
     """
     check_new(request, twin, iris)
-    metrics = sampled(request, iris.host(request.host), twin)
-    triples = _described(request, metrics, iris)
+    counts = counters or {}
+    metrics = sampled(request, iris.host(request.host), twin, counts)
+    triples = _described(request, metrics, iris, counts)
     _check_shapes(request, triples, twin)
     twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
     return metrics
@@ -92,7 +100,12 @@ def free_name(names: Sequence[str]) -> str:
     )
 
 
-def _described(request: PlanRequest, metrics: Sequence[Sampled], iris: Iris) -> Triples:
+def _described(
+    request: PlanRequest,
+    metrics: Sequence[Sampled],
+    iris: Iris,
+    counters: Mapping[str, Counts],
+) -> Triples:
     triples = Triples()
     given = json.dumps(dict(sorted(request.parameters.items())), ensure_ascii=False)
     for metric in metrics:
@@ -114,7 +127,19 @@ def _described(request: PlanRequest, metrics: Sequence[Sampled], iris: Iris) -> 
                 ST.queryParameters: given if request.query else None,
             },
         )
+        if counts := counters.get(metric.name):
+            triples.link(plan, _counting(iris, request, counts))
     return triples
+
+
+def _counting(
+    iris: Iris, request: PlanRequest, counts: Counts
+) -> dict[URIRef, Value | Iterable[Value]]:
+    return {
+        ST.samplesRole: [iris.role(role) for role in counts.roles],
+        ST.samplesEvent: counts.event or None,
+        ST.sharesCounters: request.multiplex or None,
+    }
 
 
 def _check_shapes(request: PlanRequest, triples: Triples, twin: Endpoint) -> None:

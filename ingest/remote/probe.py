@@ -28,7 +28,7 @@ from remote_login.reasons import printable
 Progress = Callable[[str], None]
 
 _SECONDS = collect.SECONDS + 45.0
-_NO_PYTHON = 97
+NO_PYTHON = 97
 # What ssh exits with when it is cut off.
 _BROKEN = 255
 _SHOWN = 8
@@ -38,12 +38,12 @@ _SOCKET = re.compile(r"/[A-Za-z0-9_./-]{1,90}")
 # installations of Python are not whole.
 _WHOLE = "import ctypes, mmap, sys, tarfile; sys.exit(sys.version_info < (3, 8))"
 _QUIETLY = "</dev/null >/dev/null 2>&1"
-_FIND_PYTHON = (
+FIND_PYTHON = (
     "for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python3.9 "
     "python3.8 /usr/bin/python3 /usr/local/bin/python3; do "
     'p=$(command -v "$p" 2>/dev/null) && '
     f'"$p" -ISB -c "{_WHOLE}" {_QUIETLY} && break; p=; done; '
-    f'[ -n "$p" ] || exit {_NO_PYTHON}; '
+    f'[ -n "$p" ] || exit {NO_PYTHON}; '
 )
 _AS_ROOT = (
     f'if [ "$(id -u)" -gt 0 ] && sudo -n -- "$p" -ISB - {_QUIETLY}; then '
@@ -102,7 +102,7 @@ def probe_copy(
 def _copied(connection: Connection, sudo: bool) -> Iterator[Copied]:
     """The copy that the remote machine makes of itself; raises RemoteError."""
     program = Path(collect.__file__).read_bytes()
-    script = _FIND_PYTHON + (_AS_ROOT if sudo else "") + _AS_USER
+    script = FIND_PYTHON + (_AS_ROOT if sudo else "") + _AS_USER
     with ExitStack() as stack:
         with connection.run(f"exec sh -c '{script}'", program, _SECONDS) as command:
             try:
@@ -118,7 +118,7 @@ def _refused(
     """Why there is no copy: no Python, a broken connection, or something else."""
     where = connection.address
     status = command.status() if command.output.ended else 0
-    if status == _NO_PYTHON:
+    if status == NO_PYTHON:
         return RemoteError(
             f"{where} has no whole Python 3.8 or newer: apt-get install python3 there"
         )

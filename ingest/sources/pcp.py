@@ -1,7 +1,7 @@
 """Metrics, their descriptors and instance domains, from a running PMCD."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -76,10 +76,14 @@ class Answers:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, Any]:
-    """All metrics of a machine's PMCD; of the one that runs here without an address.
+def read_pcp(
+    machine: Machine = HERE,
+    address: str | None = None,
+    names: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """The metrics of a machine's PMCD; of the one that runs here without an address.
 
-    Raises SourceError.
+    All of them, or those of some ``names``. Raises SourceError.
     """
     if address is None and not machine.is_here:
         raise SourceMissingError(
@@ -91,10 +95,11 @@ def read_pcp(machine: Machine = HERE, address: str | None = None) -> dict[str, A
         with ExitStack() as stack:
             contexts = [stack.enter_context(_connect(address))]
             # A PMCD may allow few connections.
+            most = _CONNECTIONS if names is None else 1
             with suppress(PmError):
-                while len(contexts) < _CONNECTIONS:
+                while len(contexts) < most:
                     contexts.append(stack.enter_context(Context(address)))
-            return parse_pcp(_ask(contexts, address))
+            return parse_pcp(_ask(contexts, address, names))
     except PmError as error:
         raise SourceRefusedError(
             f"the PMCD at {address} broke off ({error}): look into its pmcd.log"
@@ -161,8 +166,10 @@ def domain_id(metric: Metric) -> str:
     return f"{metric.indom >> 22 & 0x1FF}.{crc32(event.encode()) & 0x3FFFFF}"
 
 
-def _ask(contexts: list[Context], address: str) -> Answers:
-    metrics, errors = _ask_metrics(contexts)
+def _ask(
+    contexts: list[Context], address: str, names: Collection[str] | None
+) -> Answers:
+    metrics, errors = _ask_metrics(contexts, names)
     indoms = sorted({metric.indom for metric in metrics} - {NO_INDOM})
     instances = {}
     for indom, held in zip(indoms, _each(contexts, _instances, indoms), strict=True):
@@ -174,9 +181,11 @@ def _ask(contexts: list[Context], address: str) -> Answers:
     return Answers(address, contexts[0].version(), metrics, instances, errors)
 
 
-def _ask_metrics(contexts: list[Context]) -> tuple[list[Metric], dict[str, str]]:
+def _ask_metrics(
+    contexts: list[Context], wanted: Collection[str] | None
+) -> tuple[list[Metric], dict[str, str]]:
     context = contexts[0]
-    names = sorted(set(context.names()))
+    names = sorted(set(context.names() if wanted is None else [*wanted, _AGENTS]))
     pmids = zip(names, context.identifiers(names), strict=True)
     known = {name: pmid for name, pmid in pmids if pmid != NO_METRIC}
     described = context.descriptors(list(known.values()))

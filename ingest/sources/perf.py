@@ -1,6 +1,7 @@
 """The PMUs that the kernel offers to perf_event, and the events that it names."""
 
 from pathlib import Path
+from typing import Any
 
 from ingest.errors import SourceMissingError
 from ingest.sources.machine import HERE, Machine
@@ -35,6 +36,23 @@ def read_kernel_events(machine: Machine = HERE) -> dict[str, list[str]]:
             path.name for path in (folder / name).glob("events/*") if not path.suffix
         )
         for name in read_event_sources(machine)
+    }
+
+
+def read_perf(machine: Machine = HERE) -> dict[str, Any]:
+    """The events that the kernel names, and what it lets be counted by whom.
+
+    ``paranoid`` is None where it cannot be read. Raises SourceMissingError.
+    """
+    events = read_kernel_events(machine)
+    try:
+        paranoid: int | None = read_paranoid(machine)
+    except SourceMissingError:
+        paranoid = None
+    return {
+        "events": events,
+        "paranoid": paranoid,
+        "watchdog": read_watchdog(machine),
     }
 
 

@@ -148,6 +148,11 @@ def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> Counted:
 
 
 def _of_kernel(host: HostPmus, pmu: str, name: str) -> Counted:
+    if not host.devices:
+        raise PerfeventError(
+            f"the graph does not know what the kernel of {host.host} counts: probe it "
+            "again"
+        )
     if pmu not in host.devices:
         raise PerfeventError(
             f"{host.host} has no PMU {pmu}: `supertwin query pmu/present` has those "

@@ -58,6 +58,11 @@ class Event:
         return f"{_METRICS}.{_NOT_IN_NAMES.sub('_', self.configured)}"
 
 
+def is_counter(metric: str) -> bool:
+    """Whether a metric is PCP's perfevent agent's."""
+    return metric.startswith("perfevent.")
+
+
 def split_event(text: str) -> tuple[str | None, str]:
     """The PMU, if one is named, and the event of ``PMU::EVENT:UMASK``.
 

@@ -9,6 +9,12 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import PerfeventError
 
+Row = Mapping[str, Any]
+
+# What is asked of a host, and of a role on it.
+HOST_QUERIES = ("pmu/counters", "pmu/places", "pmu/kernel-events")
+ROLE_QUERY = "pmu/role-events"
+
 # Beside a processor's own, libpfm4 lists what all of Intel's have in common.
 _COMMON = "ix86arch"
 
@@ -76,43 +82,59 @@ class RoleTerm:
     reason: str | None
 
 
-def read_host(
-    endpoint: Endpoint,
-    host: str,
-    devices: Mapping[str, Sequence[str]] | None = None,
-    watchdog: bool = False,
-) -> HostPmus:
+def read_host(endpoint: Endpoint, host: str) -> HostPmus:
     """The PMUs of a host as the graph has them.
 
     Raises PerfeventError where it has none, and QueriesError.
     """
-    pmus = {row["pmu"]: _pmu(row) for row in _rows(endpoint, "pmu/counters", host)}
+    return host_of(host, {name: _rows(endpoint, name, host) for name in HOST_QUERIES})
+
+
+def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
+    """The same from the rows of `HOST_QUERIES`; raises PerfeventError."""
+    counters, places, kernel = (answers[name] for name in HOST_QUERIES)
+    pmus = {row["pmu"]: _pmu(row) for row in counters}
     if not pmus:
         raise PerfeventError(
             f"the graph knows no PMU of {host}: describe it with `supertwin ingest`, "
             "and see `supertwin query inventory/hosts`"
         )
+    watchdog = any(row["watchdog"] for row in kernel)
+    return HostPmus(host, pmus, _places(places), _devices(kernel), watchdog)
+
+
+def _places(rows: Sequence[Row]) -> dict[str, list[Place]]:
     places: dict[str, list[Place]] = {}
-    for row in _rows(endpoint, "pmu/places", host):
+    for row in rows:
         place = Place(row["component"], int(row["cpu"]), bool(row["counted"]))
         places.setdefault(row["scope"], []).append(place)
-    return HostPmus(host, pmus, places, devices or {}, watchdog)
+    return places
+
+
+def _devices(rows: Sequence[Row]) -> dict[str, list[str]]:
+    devices: dict[str, list[str]] = {}
+    for row in rows:
+        events = devices.setdefault(row["device"], [])
+        events += [row["event"]] if row["event"] else []
+    return devices
 
 
 def read_role(endpoint: Endpoint, host: str, role: str) -> list[RoleTerm]:
     """The terms of a role on a host; none where there is no such role."""
-    rows = _rows(endpoint, "pmu/role-events", host, role=role)
+    return role_terms(_rows(endpoint, ROLE_QUERY, host, role=role))
+
+
+def role_terms(rows: Sequence[Row]) -> list[RoleTerm]:
+    """The same from the rows of `ROLE_QUERY`."""
     return [_term(row) for row in rows]
 
 
-def _rows(
-    endpoint: Endpoint, query: str, host: str, **params: str
-) -> list[dict[str, Any]]:
+def _rows(endpoint: Endpoint, query: str, host: str, **params: str) -> list[Row]:
     answer = endpoint.select(saved_query(query).bind({"host": host, **params}))
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
 
 
-def _pmu(row: Mapping[str, Any]) -> Pmu:
+def _pmu(row: Row) -> Pmu:
     return Pmu(
         name=row["pmu"],
         type=row["type"] or "unknown",
@@ -124,7 +146,7 @@ def _pmu(row: Mapping[str, Any]) -> Pmu:
     )
 
 
-def _term(row: Mapping[str, Any]) -> RoleTerm:
+def _term(row: Row) -> RoleTerm:
     weight = row["weight"]
     return RoleTerm(
         pmu=row["pmu"] or "",

@@ -82,6 +82,9 @@ GRAPH <{BASE}/graph/pmu/spr> {{
   <{BASE}/pmu/spr/INST_RETIRED~3AANY> a st:PmuEvent ; st:ofPmu <{BASE}/pmu/spr> ;
     st:umaskOf <{BASE}/pmu/spr/INST_RETIRED> ; st:pmuName "INST_RETIRED:ANY" .
 }}
+GRAPH <{BASE}/graph/roles> {{
+  <{BASE}/role/FLOPs> a st:Role ; st:roleName "FLOPs" ; qudt:hasUnit unit:NUM .
+}}
 GRAPH <{BASE}/graph/plans/n1> {{
   <{BASE}/twin/n1/plan/monitor.kernel.percpu.cpu.user> a st:SamplingPlan ;
     st:ofHost <{BASE}/twin/n1> ; st:samples m:kernel.percpu.cpu.user ;

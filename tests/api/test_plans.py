@@ -23,7 +23,9 @@ def fast(fuseki: str) -> Iterator[None]:
             f"st:ofHost <{node}> ; st:planName 'fast' ; st:period 0.01 ; "
             f"st:samples <{graph.BASE}/metric/kernel.percpu.cpu.user> ; "
             "st:samplesInstance 'cpu1' ; st:instancesFrom 'topology/socket-threads' ; "
-            'st:queryParameters \'{"socket": "0"}\' } }'
+            'st:queryParameters \'{"socket": "0"}\' ; '
+            "st:samplesRole <http://x/r> ; st:samplesEvent 'msr::tsc' . "
+            "<http://x/r> st:roleName 'Cycles' } }"
         )
         yield
         twin.update(f"DROP GRAPH <{FAST}>")
@@ -37,6 +39,7 @@ def test_plans_as_json(api: httpx.Client) -> None:
         **{"host": "n1", "node": f"{graph.BASE}/twin/n1", "plan": "fast"},
         **{"period": 0.01, "metrics": 1, "instances": 1},
         **{"query": "topology/socket-threads", "parameters": {"socket": "0"}},
+        **{"roles": ["Cycles"], "events": ["msr::tsc"]},
     }
     assert (monitor["plan"], monitor["metrics"], monitor["instances"]) == (
         *("monitor", 4),
@@ -50,7 +53,7 @@ def test_plans_as_a_page(api: httpx.Client) -> None:
     answer = api.get("/plans", headers={"Accept": "text/html"})
     assert answer.headers["Content-Type"].startswith("text/html")
     assert "0.01 s" in answer.text
-    assert "socket=0" in answer.text
+    assert "socket=0" in answer.text and "Cycles, msr::tsc" in answer.text
     empty = api.get("/plans", params={"host": "n2"}, headers={"Accept": "text/html"})
     assert "No plan samples anything" in empty.text
 

@@ -3,12 +3,15 @@
 What this machine's kernel counts without a processor's counters: software events, msr.
 """
 
+import json
 import os
 import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,23 +24,39 @@ PERF = "perf::PERF_COUNT_SW_"
 FAULTS = ("PAGE_FAULTS_MIN", "PAGE_FAULTS_MAJ", "PAGE_FAULTS")
 
 
+ZERO = "software::alignment-faults"
+ZEROES = "perfevent.hwcounters.software.alignment_faults.value"
+
+
 @pytest.fixture
 def counting(stack: Stack) -> Iterator[Stack]:
-    """A stack whose agent, and what a test put into the graph, is gone afterwards."""
+    """A stack whose plans, and what a test put into the graph, are gone afterwards."""
     yield stack
-    stack.run("perfevent", "off")
-    base = stack.base
-    starts = [f"{base}/role/T", f"{base}/twin/{HOST}/plan/pmu."]
-    tests = " || ".join(f'STRSTARTS(STR(?s), "{start}")' for start in starts)
-    each = "GRAPH ?g { ?s ?p ?o }"
-    drop = f"DELETE {{ {each} }} WHERE {{ {each} FILTER ({tests}) }}"
+    for plan in plans(stack).keys() - {"monitor"}:
+        stack.run("sample", "remove", plan)
+    drop = f"""DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} WHERE {{ GRAPH ?g {{ ?s ?p ?o }}
+      FILTER (STRSTARTS(STR(?s), "{stack.base}/role/T")) }}"""
     url = f"{stack.fuseki}/twin/update"
     httpx.post(url, data={"update": drop}).raise_for_status()
     assert not exposed(stack)
+    wait_until(lambda: not hwcounters(stack), what="the end of the agent")
+
+
+def add(stack: Stack, plan: str, *words: str) -> str:
+    return stack.run("sample", "add", *words, "--plan", plan).stdout
+
+
+def events(*names: str) -> list[str]:
+    return [word for name in names for word in ("--event", name)]
+
+
+def plans(stack: Stack) -> dict[str, dict[str, Any]]:
+    rows = json.loads(stack.run("sample", "list", "--format", "json").stdout)
+    return {row["plan"]: row for row in rows}
 
 
 def address(stack: Stack) -> str:
-    return f"unix://{stack.home}/pmcd/run/pmcd.socket"
+    return f"unix://{stack.home}/pmu/run/pmcd.socket"
 
 
 def printed(stack: Stack, metric: str) -> dict[str, float]:
@@ -71,81 +90,147 @@ def exposed(stack: Stack) -> set[str]:
 
 
 def refused(stack: Stack, *words: str) -> str:
-    done = stack.run("perfevent", *words, check=False)
+    done = stack.run(*words, check=False)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     (line,) = done.stderr.splitlines()
     return line
 
 
-def test_events_count_and_the_other_agents_lose_nothing(counting: Stack) -> None:
-    stop, failures, gaps = threading.Event(), [], []
+def points(stack: Stack, metric: str, instance: str = "") -> dict[int, float]:
+    """The points of a metric, of the first instance, by ms."""
+    name = metric.replace(".", "_") + (f'{{instname="{instance}"}}' if instance else "")
+    answer = httpx.get(f"{stack.store}/api/v1/export", params={"match[]": name})
+    found: dict[int, float] = {}
+    for line in map(json.loads, answer.text.splitlines()):
+        found |= dict(zip(line["timestamps"], line["values"], strict=True))
+    return found
+
+
+def watched(stack: Stack, change: Callable[[], object]) -> list[str]:
+    """How fetches of other agents failed while something changed."""
+    stop, failures = threading.Event(), []
 
     def watch() -> None:
-        with pmapi.Context(address(counting)) as context:
-            pmids = pmapi.pmid_array(
-                context.identifiers(["kernel.all.load", "disk.all.read"])
-            )
-            last = time.monotonic()
+        own = f"unix://{stack.home}/pmcd/run/pmcd.socket"
+        with pmapi.Context(own) as context:
+            ids = context.identifiers(["kernel.all.load", "disk.all.read"])
+            pmids, last = pmapi.pmid_array(ids), time.monotonic()
             while not stop.wait(0.01):
                 try:
                     with context.fetch(pmids):
                         pass
                 except pmapi.PmError as error:
                     failures.append(str(error))
-                gaps.append(time.monotonic() - last)
+                if time.monotonic() - last > 2:
+                    failures.append("a fetch waited for more than 2 s")
                 last = time.monotonic()
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        asked = ("software::context-switches", "msr::tsc", f"{PERF}CPU_CLOCK")
-        names = counting.run(
-            "perfevent", "apply", *(word for e in asked for word in ("--event", e))
-        ).stdout.split()
+        change()
     finally:
         stop.set()
         watcher.join()
+    return failures
+
+
+def test_another_plan_of_events_costs_others_nothing_or_little(
+    counting: Stack,
+) -> None:
+    add(counting, "first", *events(ZERO), "--period", "10ms")
+    wait_until(lambda: points(counting, ZEROES, "cpu0"), what="the first points")
+    more = ("msr::tsc", f"{PERF}CPU_CLOCK")
+    failures = watched(
+        counting, lambda: add(counting, "second", *events(*more), "--period", "50ms")
+    )
     assert not failures
-    assert max(gaps) < 2, f"a fetch waited {max(gaps):.3f} s"
-    assert set(names) == exposed(counting) < hwcounters(counting)
-    assert len(names) == 6
+    # The first event may have another number in PCP now.
+    clock = "perfevent.hwcounters.perf__PERF_COUNT_SW_CPU_CLOCK.value"
+    wait_until(lambda: points(counting, clock, "cpu0"), what="points of the second")
+    until = time.time() * 1000
+    wait_until(
+        lambda: max(points(counting, ZEROES, "cpu0")) > until, what="more of the first"
+    )
+    found = points(counting, ZEROES, "cpu0")
+    assert set(found.values()) == {0.0}
+    assert min(points(counting, "perfevent.hwcounters.msr.tsc.value").values()) > 0
     cpus = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
-    for name in names:
+    for name in exposed(counting):
         values = printed(counting, name)
         assert values.keys() == cpus, name
         if name.endswith(".dutycycle"):
             assert set(values.values()) == {1.0}
-    clock = "perfevent.hwcounters.perf__PERF_COUNT_SW_CPU_CLOCK.value"
-    first, begin = printed(counting, clock)["cpu0"], time.monotonic()
+    first, start = printed(counting, clock)["cpu0"], time.monotonic()
     time.sleep(1)
     second, end = printed(counting, clock)["cpu0"], time.monotonic()
     # Nanoseconds of one CPU.
-    assert (second - first) / 1e9 == pytest.approx(end - begin, rel=0.2)
+    assert (second - first) / 1e9 == pytest.approx(end - start, rel=0.2)
 
 
-def test_another_configuration_replaces_the_first(counting: Stack) -> None:
-    counting.run("perfevent", "apply", "--event", "msr::tsc")
-    assert {name.split(".")[2] for name in exposed(counting)} == {"msr"}
-    counting.run("perfevent", "apply", "--event", "software::page-faults")
-    assert {name.split(".")[3] for name in exposed(counting)} == {"page_faults"}
-    assert printed(counting, "perfevent.hwcounters.software.page_faults.value")
-    assert not printed(counting, "perfevent.hwcounters.msr.tsc.value")
-    # What the kernel refuses is said in its words, and nothing has changed.
-    line = refused(counting, "apply", "--event", "perf::PERF_COUNT_HW_CPU_CYCLES")
+def test_an_agent_that_refuses_leaves_all_as_it_was(counting: Stack) -> None:
+    add(counting, "good", *events(ZERO), "--period", "1s")
+    before = plans(counting), exposed(counting)
+    cycles = ("--event", "perf::PERF_COUNT_HW_CPU_CYCLES", "--period", "1s")
+    line = refused(counting, "sample", "add", *cycles)
     assert re.search(r"PERF_COUNT_HW_CPU_CYCLES: \S.* \(cpu\d+\)$", line)
-    assert printed(counting, "perfevent.hwcounters.software.page_faults.value")
-    counting.run("perfevent", "off")
-    wait_until(lambda: not hwcounters(counting), what="the end of the agent")
+    # What the graph refuses comes after the agent, which counts as before then.
+    tsc = ("--event", "msr::tsc", "no.such.metric", "--period", "1s")
+    assert "no metric 'no.such.metric'" in refused(counting, "sample", "add", *tsc)
+    assert before == (plans(counting), exposed(counting))
+    wait_until(lambda: printed(counting, ZEROES), what="the old configuration")
+    assert not printed(counting, "perfevent.hwcounters.msr.tsc.value")
+
+
+def test_plans_of_one_event_share_it(counting: Stack) -> None:
+    add(counting, "slow", *events(ZERO), "--period", "1s")
+    agent = agents(counting)
+    add(counting, "fast", *events(ZERO), "kernel.all.load", "--period", "200ms")
+    assert agents(counting) == agent, "nothing changed for the agent"
+    assert (
+        plans(counting)["fast"]["events"] == plans(counting)["slow"]["events"] == ZERO
+    )
+    asked = ("query", "telemetry/sampled", "--metric", ZEROES, "--format", "json")
+    rows = json.loads(counting.run(*asked).stdout)
+    assert {row["period"] for row in rows} == {"0.2"}
+    counting.run("sample", "remove", "slow")
+    assert agents(counting) == agent
+    assert ZEROES in exposed(counting)
+    found = counting.get("/plans", "application/json", host=HOST).json()
+    assert {plan["plan"]: plan["events"] for plan in found} == {
+        **{"monitor": [], "fast": [ZERO]}
+    }
+    counting.run("sample", "remove", "fast")
+    assert not exposed(counting)
+
+
+def agents(stack: Stack) -> set[int]:
+    """The process of the agent."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            own = str(stack.home).encode() in b" ".join(words)
+        except OSError:
+            continue
+        if own and words[0].endswith(b"pmdaperfevent"):
+            found.add(int(path.name))
+    assert len(found) == 1
+    return found
 
 
 def test_bad_input_is_one_line(stack: Stack) -> None:
-    assert "name what to count" in refused(stack, "apply")
-    assert "is no event: write" in refused(stack, "apply", "--event", "a b")
-    assert "perf has no event NOPE" in refused(stack, "apply", "--event", "perf::NOPE")
-    assert f"{HOST} has no PMU zz" in refused(stack, "apply", "--event", "zz::A")
-    assert "it has tsc" in refused(stack, "apply", "--event", "msr::x")
-    assert "no such role: Nope" in refused(stack, "show", "--role", "Nope")
-    line = refused(stack, "show", "--host", "nowhere", "--role", "FLOPs")
+    """What this kernel does not count; other input is refused before it matters."""
+
+    def told(*words: str) -> str:
+        return refused(stack, "sample", "add", *words, "--period", "1s")
+
+    before = plans(stack)
+    assert "it has tsc" in told("--event", "msr::x")
+    assert "does not offer this PMU" in told("--role", "FLOPs")
+    assert plans(stack) == before
+    assert "name what to count" in refused(stack, "perfevent", "show")
+    line = refused(stack, "perfevent", "show", "--host", "nowhere", "--role", "FLOPs")
     assert "the graph knows no PMU of nowhere" in line
 
 
@@ -176,22 +261,6 @@ def role_of_this_machine(stack: Stack) -> None:
     ).raise_for_status()
 
 
-def sample(stack: Stack, metrics: list[str]) -> None:
-    """Plan metrics at one second, as a plan of this host."""
-    base = stack.base
-    plans = "\n".join(
-        f"""<{base}/twin/{HOST}/plan/pmu.{number}> a st:SamplingPlan ;
-          st:planName "pmu" ; st:ofHost <{base}/twin/{HOST}> ; st:period 1.0 ;
-          st:samples <{base}/metric/{metric}> ."""
-        for number, metric in enumerate(metrics)
-    )
-    update = f"""PREFIX st: <https://w3id.org/supertwin/ns#>
-    INSERT DATA {{ GRAPH <{base}/graph/plans/{HOST}> {{ {plans} }} }}"""
-    httpx.post(
-        f"{stack.fuseki}/twin/update", data={"update": update}
-    ).raise_for_status()
-
-
 def ask(stack: Stack, expression: str, at: float) -> dict[str, float]:
     answer = httpx.get(
         f"{stack.store}/api/v1/query", params={"query": expression, "time": at}
@@ -209,18 +278,18 @@ def test_a_role_becomes_values(counting: Stack) -> None:
     assert {line for line in shown if line.startswith("perf::")} == {
         f"{PERF}{event}" for event in FAULTS
     }
-    metrics = counting.run("perfevent", "apply", *words).stdout.split()
-    sample(counting, metrics)
+    add(counting, "faults", *words, "--period", "1s")
+    assert plans(counting)["faults"]["roles"] == "Twice"
     series = counting.run("perfevent", "expression", "Twice", "--series").stdout.split()
     all_faults = f"perfevent_hwcounters_perf__PERF_COUNT_SW_{FAULTS[2]}_value"
     names = [*series, all_faults]
 
-    def points() -> int:
+    def seconds() -> int:
         now = time.time()
         found = [counting.seconds(name, now - 30, now) for name in names]
         return len(set.intersection(*found))
 
-    wait_until(lambda: points() >= 8, 60, "points of all series")
+    wait_until(lambda: seconds() >= 8, 60, "points of all series")
     now = time.time()
     role = counting.run("perfevent", "expression", "Twice", "--window", "6s").stdout
     found = ask(counting, role, now)

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -20,24 +19,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root"),
 ]
-
-
-@pytest.fixture(scope="module")
-def there(stack: Stack) -> Iterator[Sshd]:
-    """A host whose PMCD is the stack's."""
-    over = {"/run/pcp": str(stack.home / "pmcd/run")}
-    with Sshd("SetEnv PATH=/usr/bin:/bin", over=over) as server:
-        yield server
-
-
-@pytest.fixture
-def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
-    """The stack that knows how to get there; what it is told is forgotten."""
-    config = stack.home / "ssh_config"
-    config.write_text(there.config.read_text())
-    yield stack
-    stack.run("remove", "node9", "--history", "--yes", check=False)
-    config.unlink()
 
 
 def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:

@@ -147,6 +147,11 @@ def whole() -> dict[str, Any]:
             "clocks": {"0": {"base": 1, "min": None, "max": 3, "governor": "g"}},
             "numa_distances": [{"from": 0, "to": 1, "value": 21}],
             "event_sources": ["cpu", "software"],
+            "perf": {
+                "events": {"msr": ["tsc"], "software": []},
+                "paranoid": 2,
+                "watchdog": False,
+            },
             "pfm": {
                 "pmus": [
                     {

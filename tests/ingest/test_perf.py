@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SourceMissingError
+from ingest.remote.collect import FILES
 from ingest.sources.machine import Machine
 from ingest.sources.perf import (
     read_event_sources,
     read_kernel_events,
     read_paranoid,
+    read_perf,
     read_watchdog,
 )
 from tests.ingest.tree import copied, plant
@@ -46,3 +48,20 @@ def test_whether_a_watchdog_counts(tmp_path: Path) -> None:
     for text, held in (("0\n", False), ("1\n", True)):
         assert read_watchdog(Machine(plant(tmp_path, {path: text}))) is held
     assert not read_watchdog(Machine(tmp_path / "none"))
+
+
+def test_all_of_it(tmp_path: Path) -> None:
+    files = {"sys/bus/event_source/devices/msr/events/tsc": "event=0x00\n"}
+    kernel = {"proc/sys/kernel/nmi_watchdog": "1\n"}
+    machine = Machine(plant(tmp_path, files | kernel))
+    events = {"msr": ["tsc"]}
+    assert read_perf(machine) == {"events": events, "paranoid": None, "watchdog": True}
+    plant(tmp_path, {"proc/sys/kernel/perf_event_paranoid": "-1\n"})
+    assert read_perf(machine)["paranoid"] == -1
+
+
+def test_a_copy_has_it_too() -> None:
+    """What the collector takes of a machine elsewhere."""
+    wanted = ("/sys/bus/event_source/devices/*/events/*",)
+    wanted += ("/proc/sys/kernel/perf_event_paranoid", "/proc/sys/kernel/nmi_watchdog")
+    assert {*wanted} <= {*FILES}

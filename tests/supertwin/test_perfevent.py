@@ -8,40 +8,35 @@ from sampler_bridge.perfevent.choice import Choice, Counted
 from sampler_bridge.perfevent.event import Event
 from sampler_bridge.perfevent.host import HostPmus
 from supertwin.errors import MendableError, SuperTwinError
-from supertwin.perfevent import Prepared, apply, check_permission, our_pmcd
+from supertwin.perfevent import Prepared
+from supertwin.perfevent_here import counting_here, counting_process
 from supertwin.settings import Settings
 from supertwin.state import ChildState, StackState
 from tests.supertwin.conftest import run
 
-ONE = (Counted(Event("msr", "tsc", kernel=True), "device"),)
-
-
-def prepared(host: str, counted: tuple[Counted, ...] = ONE) -> Prepared:
-    return Prepared(HostPmus(host, {}), Choice(host, counted), "[perf]\n")
-
-
-def test_only_root_counts_whole_cpus_unless_all_may() -> None:
-    for level, user in ((2, 0), (0, 1000), (-1, 1000)):
-        check_permission(level, user)
-    with pytest.raises(MendableError, match="sysctl kernel.perf_event_paranoid=0"):
-        check_permission(1, 1000)
+ONE = Counted(Event("msr", "tsc", kernel=True), "device")
 
 
 def test_without_a_stack_there_is_nobody_to_configure(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, host="h")
-    with pytest.raises(MendableError, match="the stack is not running"):
-        apply(settings, prepared("h"), print)
+    prepared = Prepared(HostPmus("h", {}), Choice("h", (ONE,)), "[perf]\n")
+    with (
+        pytest.raises(MendableError, match="the stack is not running"),
+        counting_here(settings, prepared, print),
+    ):
+        pass
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_pmcd_of_somebody_else_is_left_alone() -> None:
+def test_a_stack_that_counts_nothing() -> None:
     state = StackState(1, 0.0, "running", pmcd="unix:///run/pcp/pmcd.socket")
-    with pytest.raises(MendableError, match="is not ours to configure: set SUPERTWIN"):
-        our_pmcd(state)
-    state.children["pmcd"] = ChildState(pid=7, state="waiting", reason="it was killed")
-    with pytest.raises(SuperTwinError, match="our PMCD is waiting: it was killed"):
-        our_pmcd(state)
-    state.children["pmcd"].state = "healthy"
-    assert our_pmcd(state) == 7
+    with pytest.raises(MendableError, match="`make down.*make up`"):
+        counting_process(state)
+    state.children["pmu"] = ChildState(pid=7, state="waiting", reason="it was killed")
+    with pytest.raises(SuperTwinError, match="PMU events is waiting: it was killed"):
+        counting_process(state)
+    state.children["pmu"].state = "healthy"
+    assert counting_process(state) == 7
 
 
 def test_a_graph_that_is_away_is_one_line(env: dict[str, str]) -> None:

@@ -98,6 +98,7 @@ def test_a_plan_is_added_listed_sampled_and_removed(run: Run, twin: Endpoint) ->
     assert listed(run)["fast"] == {
         **{"host": "n1", "plan": "fast", "period": "0.01", "metrics": 2},
         **{"instances": None, "query": None, "parameters": None},
+        **{"roles": None, "events": None},
     }
     groups = read_plan(twin, "n1").groups()
     assert groups[10].names == {
@@ -206,7 +207,10 @@ REFUSED = [
     ((USER, "--plan", ""), "--plan is empty"),
     ((USER, "--host", "n7"), "no host 'n7': the twin has n1"),
     ((USER, "--host", ""), "host"),
-    ((), "METRIC"),
+    ((), "names no metric, role or event"),
+    ((USER, "--role", "FLOPs"), "the graph knows no PMU of n1"),
+    (("--event", "msr::tsc"), "the graph knows no PMU of n1"),
+    ((USER, "--multiplex"), "names no role or event, and only their counters"),
 ]
 
 

@@ -63,6 +63,10 @@ def test_a_series_that_is_sampled(why: Why) -> None:
         (["n1", CPU, "cpu7"], {}, "unknown instance", "cpu7"),
         (["n1", "mem.util.free"], {}, "plan removed", "any more; its last value is"),
         (["n1", "INST_RETIRED:ANY"], {}, "counter not on this PMU", "spr"),
+        (["n1", "FLOPs"], {}, "counter not on this PMU", "the graph knows no PMU of"),
+        (["n1", "msr::tsc"], {}, "counter not on this PMU", "the graph knows no PMU"),
+        (["n1", "Flops"], {}, "unknown metric", "Flops"),
+        (["n9", "FLOPs"], {}, "unknown host", "n9"),
         (["n1", "kernel.all.load"], {"host": "n7"}, "host not sampled", "n7"),
         (
             ["n1", "kernel.all.load"],

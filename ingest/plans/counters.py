@@ -1,0 +1,80 @@
+"""What the perfevent agent of a host counts for its plans, in a graph of its own.
+
+It is no part of the probe: the agent counts what plans ask for, and changes with them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdflib import URIRef
+
+from ingest.describe.metrics import describe_instances, describe_metrics
+from ingest.load.catalogues import read_catalogues
+from ingest.triples import Triples, insertion
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.catalogue import saved_query
+from queries.endpoint import N_TRIPLES, Endpoint
+
+# PCP's agent of PMU events, and its metrics.
+_AGENT = "perfevent"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the metric of an event is sampled for: roles, the event if it was named."""
+
+    roles: tuple[str, ...] = ()
+    event: str = ""
+
+
+def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
+    """PCP's facts of its perfevent agent alone."""
+    metrics = [m for m in pcp["metrics"] if m["name"].startswith(f"{_AGENT}.")]
+    held = {metric["indom"] for metric in metrics}
+    indoms = {name: entry for name, entry in pcp["indoms"].items() if name in held}
+    return {**pcp, "metrics": metrics, "indoms": indoms}
+
+
+def read_counters(host: str, twin: Endpoint, iris: Iris) -> str:
+    """The graph of a host's counters as N-Triples, to put it back with."""
+    graph = iris.counters_graph(host)
+    every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
+    return twin.answer(every, N_TRIPLES).decode()
+
+
+def restore_counters(host: str, before: str, twin: Endpoint, iris: Iris) -> None:
+    """Let the graph of a host's counters be what `read_counters` gave."""
+    graph = iris.counters_graph(host)
+    insert = f" ;\nINSERT DATA {{ GRAPH <{graph}> {{ {before} }} }}" if before else ""
+    twin.update(f"DROP SILENT GRAPH <{graph}>{insert}")
+
+
+def publish_counters(
+    host: str, pcp: dict[str, Any] | None, socket: str, twin: Endpoint, iris: Iris
+) -> None:
+    """Replace what the graph says of a host's counters, in one transaction.
+
+    `pcp` are the facts of the PMCD that gives them, None where nothing is counted;
+    `socket` is its Unix socket on that host.
+    """
+    graph = iris.counters_graph(host)
+    if pcp is None:
+        twin.update(f"DROP SILENT GRAPH <{graph}>")
+        return
+    metrics, own, node = Triples(), Triples(), iris.host(host)
+    catalogue = read_catalogues(twin, iris).metrics
+    known = describe_metrics(metrics, iris, pcp, catalogue)
+    describe_instances(own, iris, host, pcp, _threads(host, twin))
+    own.link(node, {ST.exposes: known.values(), ST.perfeventSocket: socket})
+    inserted = insertion({iris.metrics_graph: metrics, graph: own})
+    twin.update(f"DROP SILENT GRAPH <{graph}> ;\n{inserted}")
+
+
+def _threads(host: str, twin: Endpoint) -> Mapping[str, URIRef]:
+    """Every thread of a host by what PCP calls it."""
+    text = saved_query("topology/threads").bind({"host": host, "all": "true"})
+    rows = twin.select(text)
+    cpu, thread = rows.columns.index("cpu"), rows.columns.index("thread")
+    return {f"cpu{row[cpu]}": URIRef(str(row[thread])) for row in rows.values()}

@@ -1,0 +1,126 @@
+"""/why of roles and events: a host with a PMU of its own, its plan, its series."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ingest.pmu.store import publish_roles
+from ontology.iris import Iris
+from queries.endpoint import Endpoint
+from tests.api import graph
+
+EVENTS = ("amd64_fam19h_zen4::RETIRED_INSTRUCTIONS", "msr::tsc")
+ZEN = "amd64_fam19h_zen4"
+
+
+def _metric(event: str) -> str:
+    written = event.replace("::", "." if event.startswith("msr") else "__")
+    return f"perfevent.hwcounters.{written}"
+
+
+def _host(name: str, usable: str) -> str:
+    node = f"<{graph.BASE}/twin/{name}>"
+    return f"""{node} a st:ComputeNode ; st:hostname "{name}" ;
+        st:kernelEvent "msr::tsc", "software::" ;
+        st:exposes <{graph.BASE}/metric/kernel.all.load> .
+      <{graph.BASE}/twin/{name}/pmu/{ZEN}> a st:Pmu ; st:pmuName "{ZEN}" ;
+        st:isPartOf {node} ; st:pmuModel <{graph.BASE}/pmu/{ZEN}> ; st:counts {node} ;
+        st:usable {usable} ."""
+
+
+def _plan() -> str:
+    node = f"{graph.BASE}/twin/zen"
+    lines = []
+    for metric in (f"{_metric(event)}.value" for event in EVENTS):
+        iri = f"<{graph.BASE}/metric/{metric}>"
+        lines.append(
+            f"""{iri} a st:Metric ; st:samplerName "{metric}" ; st:valueType "double" .
+            <{node}> st:exposes {iri} .
+            <{node}/plan/pmu.{metric}> a st:SamplingPlan ; st:ofHost <{node}> ;
+              st:planName "pmu" ; st:period 1.0 ; st:samples {iri} ."""
+        )
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def zen(fuseki: str) -> Iterator[None]:
+    """A Zen 4 that counts, and one whose kernel offers no counter."""
+    mine = f"{graph.BASE}/graph/twin/zen"
+    with Endpoint(f"{fuseki}/twin") as twin:
+        roles = Iris(graph.BASE).roles_graph
+        before = twin.get_graph(roles)
+        assert publish_roles(twin, Iris(graph.BASE))
+        twin.update(
+            "PREFIX st: <https://w3id.org/supertwin/ns#> INSERT DATA { "
+            f"GRAPH <{graph.BASE}/graph/pmu/{ZEN}> {{ <{graph.BASE}/pmu/{ZEN}> "
+            f'a st:PmuModel ; st:pmuName "{ZEN}" ; st:countScope "thread" ; '
+            'st:pmuType "core" ; st:counterCount 6 } '
+            f"GRAPH <{mine}> {{ {_host('zen', 'true')} {_host('vm', 'false')} "
+            f"{_plan()} }} }}"
+        )
+        yield
+        twin.put_graph(str(roles), before)
+        twin.update(f"DROP GRAPH <{mine}> ; DROP GRAPH <{graph.BASE}/graph/pmu/{ZEN}>")
+
+
+@pytest.fixture(autouse=True)
+def bridge(home: Path) -> None:
+    """The status file of a bridge that samples any host."""
+    path = home / "bridge" / "status.json"
+    path.write_text(json.dumps({"pcp": {"connected": True}, "store": {"up": True}}))
+
+
+def why(api: httpx.Client, host: str, name: str) -> dict[str, Any]:
+    answer = api.get("/why", params={"host": host, "metric": name})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "verdict", "said"),
+    [
+        ("zen", "L1Stalls", "counter not on this PMU", "L1Stalls on zen: "),
+        ("zen", "zz::A", "counter not on this PMU", "zen has no PMU zz"),
+        ("zen", f"{ZEN}::NOPE", "counter not on this PMU", "has no event NOPE"),
+        ("zen", "a::b c", "counter not on this PMU", "is no event"),
+        ("vm", "FLOPs", "counter not on this PMU", "does not offer this PMU"),
+        ("zen", "FLOPs", "not planned", "sample add --host zen --role FLOPs"),
+        ("vm", "msr::tsc", "not planned", "--event msr::tsc"),
+        ("zen", "Instructions", "not yet sampled", "plan pmu samples it"),
+        ("zen", "Nope", "unknown metric", "'Nope'"),
+        ("n9", "FLOPs", "unknown host", "'n9'"),
+        ("n2", "FLOPs", "counter not on this PMU", "knows no PMU of n2"),
+    ],
+)
+def test_verdicts(
+    api: httpx.Client, host: str, name: str, verdict: str, said: str
+) -> None:
+    found = why(api, host, name)
+    assert (found["verdict"], found["metric"]) == (verdict, name), found
+    assert said in found["reason"]
+
+
+def test_how_exact_a_role_is(api: httpx.Client, store: str) -> None:
+    metric = _metric(EVENTS[0]).replace(".", "_")
+    for duty, verdict, said in (
+        ("0.5", "data", "50% of the time"),
+        ("0", "multiplexed", "never had a counter"),
+    ):
+        now = int(time.time() * 1000)
+        lines = "".join(
+            f'{metric}_{part}{{hostname="zen",instname="cpu0"}} {value} {now}\n'
+            for part, value in (("value", "9"), ("dutycycle", duty))
+        )
+        url = f"{store}/api/v1/import/prometheus"
+        httpx.post(url, content=lines).raise_for_status()
+        httpx.get(f"{store}/internal/force_flush").raise_for_status()
+        found = why(api, "zen", "Instructions")
+        assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))
+        assert said in found["reason"]
+        assert found["plan"] == ["pmu"]

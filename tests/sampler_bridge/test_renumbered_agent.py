@@ -1,0 +1,78 @@
+"""An agent that numbers its metrics anew: no value becomes another metric's."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.source import Sample
+from supertwin import counting_pmcd, tools
+from tests.servers import Server, free_port, wait_until
+
+PERF = "perf::PERF_COUNT_SW_"
+FEW = "perfevent.hwcounters.perf__PERF_COUNT_SW_PAGE_FAULTS_MAJ.value"
+CLOCK = "perfevent.hwcounters.perf__PERF_COUNT_SW_CPU_CLOCK.value"
+FIRST = f"[perf]\n{PERF}PAGE_FAULTS_MAJ\n"
+# Major faults of a CPU while a test runs are less than the nanoseconds of a moment.
+MANY = 1e6
+# The agent numbers from the last line on: another event has the number of the first.
+SECOND = f"[perf]\n{PERF}PAGE_FAULTS_MAJ\n{PERF}CPU_CLOCK\n"
+
+
+class Counting(Server):
+    """A PMCD for PMU events, as the supervisor runs it."""
+
+    def start(self) -> None:
+        words = counting_pmcd.command(self.folder, str(tools.pmcd()), free_port())
+        self.launch(list(words), **counting_pmcd.environment(self.folder))
+        socket = counting_pmcd.socket_of(self.folder)
+        self.ready(lambda: socket.exists())
+
+    def count(self, text: str) -> None:
+        """Let the agent have another configuration."""
+        counting_pmcd.keep_configuration(self.folder, text)
+        os.kill(self.pid, signal.SIGHUP)
+
+
+@pytest.fixture
+def pmcd(tmp_path: Path) -> Iterator[Counting]:
+    counting_pmcd.keep_configuration(tmp_path, FIRST)
+    with Counting(tmp_path) as server:
+        yield server
+
+
+def values(sample: Sample, metric: str) -> list[float]:
+    return [
+        float(value)
+        for column in sample.columns
+        for series, value in zip(column.series, column.values, strict=True)
+        if series.metric == metric
+    ]
+
+
+def source_of(pmcd: Counting, *metrics: str) -> PcpSource:
+    source = PcpSource(f"unix://{counting_pmcd.socket_of(pmcd.folder)}")
+    source.select(metrics)
+    source.connect()
+    return source
+
+
+def test_no_value_becomes_another_metric_s(pmcd: Counting) -> None:
+    source = source_of(pmcd, FEW)
+    wait_until(lambda: values(source.fetch(), FEW), what="the first configuration")
+    pmcd.count(SECOND)
+    # Somebody else meets the second agent, until it has counted something.
+    other = source_of(pmcd, CLOCK)
+    wait_until(
+        lambda: min(values(other.fetch(), CLOCK), default=0) > MANY,
+        what="the second agent",
+    )
+    assert 0 <= max(values(source.fetch(), FEW)) < MANY
+    source.select([FEW, CLOCK])
+    assert 0 <= max(values(source.fetch(), FEW)) < MANY
+    assert min(values(source.fetch(), CLOCK)) > MANY
+    source.close()
+    other.close()

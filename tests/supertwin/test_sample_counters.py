@@ -1,0 +1,220 @@
+"""Plans of roles and events on a real graph store, for processors that are not here.
+
+What cannot be counted is refused, and what an agent has to count is what all plans of a
+host ask for together.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ingest.description import describe
+from ingest.errors import PlanRequestError
+from ingest.hwloc.read import parse_hwloc
+from ingest.plans.counters import publish_counters
+from ingest.plans.request import PlanRequest
+from ingest.plans.store import add_plan, plan_names, remove_plan
+from ingest.pmu.pfm import list_models, read_events
+from ingest.pmu.roles import known_codes, roles
+from ingest.pmu.store import publish_roles
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from sampler_bridge.choice import Choice
+from sampler_bridge.graph_plan import read_plan
+from sampler_bridge.perfevent.event import split_event
+from supertwin import counters
+from supertwin.errors import MendableError
+from supertwin.perfevent import prepare
+from tests.ingest.documents import document, synthetic
+from tests.servers import Fuseki
+
+IRIS = Iris("http://localhost:8000")
+MODELS = {
+    "sky": {"vendor": "GenuineIntel", "family": "6", "model": "85", "stepping": "4"},
+    "ice": {"vendor": "GenuineIntel", "family": "6", "model": "106", "stepping": "6"},
+    "zen2": {"vendor": "AuthenticAMD", "family": "23", "model": "49", "stepping": "0"},
+    "zen3": {"vendor": "AuthenticAMD", "family": "25", "model": "1", "stepping": "1"},
+    "zen4": {"vendor": "AuthenticAMD", "family": "25", "model": "17", "stepping": "1"},
+}
+EVENTS = {"msr": ["tsc"], "software": [], "cpu": []}
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A store with the roles and five hosts of one socket with four threads."""
+    with (
+        Fuseki(tmp_path_factory.mktemp("fuseki")) as server,
+        Endpoint(f"{server.url}/twin") as endpoint,
+    ):
+        publish_roles(endpoint, IRIS)
+        for host, cpu in MODELS.items():
+            facts = {
+                "hwloc": parse_hwloc(synthetic("pack:1 numa:1 core:2 pu:2")),
+                "cpu": {"sockets": {"0": {**cpu, "name": "x", "flags": []}}},
+                "event_sources": [*EVENTS],
+                "perf": {"events": EVENTS, "paranoid": 0, "watchdog": False},
+            }
+            known = [model["name"] for model in list_models()]
+            asked = {**document(facts), "host": host}
+            found = describe(asked, IRIS, known_pmus=known)
+            endpoint.put_graph(str(IRIS.twin_graph(host)), found.twin.graph())
+            for graph, triples in found.pmus.items():
+                endpoint.put_graph(str(graph), triples.graph())
+        yield endpoint
+
+
+def request(host: str, plan: str, *names: str, **more: object) -> PlanRequest:
+    given = {"metrics": (), "period_ms": 1000, "roles": names} | more
+    return PlanRequest(host, plan, **given)  # type: ignore[arg-type]
+
+
+def add(twin: Endpoint, asked: PlanRequest) -> None:
+    """Write a plan as if an agent counted what it asks for."""
+    wanted = counters.planned(asked, twin)
+    metrics = wanted.together.metrics
+    domains = {name: f"127.{number // 2}" for number, name in enumerate(metrics)}
+    shape = {"type": "double", "semantics": "counter", "units": "", "help": None}
+    cpus = [[f"cpu{number}", number] for number in range(4)]
+    pcp = {
+        "metrics": [
+            {"name": name, "pmid": f"{indom}.0", "indom": indom, **shape}
+            for name, indom in domains.items()
+        ],
+        "indoms": {
+            indom: {"stored": True, "count": 4, "instances": cpus}
+            for indom in domains.values()
+        },
+        "pmdas": {"127": "perfevent"},
+    }
+    publish_counters(asked.host, pcp, "/x/pmcd.socket", twin, IRIS)
+    add_plan(asked, twin, IRIS, wanted.counts)
+
+
+@pytest.fixture(autouse=True)
+def no_plans(twin: Endpoint) -> Iterator[None]:
+    yield
+    for host in MODELS:
+        for plan in plan_names(host, twin):
+            remove_plan(host, plan, twin, IRIS)
+        publish_counters(host, None, "", twin, IRIS)
+
+
+def configured(text: str) -> list[str]:
+    return [line.split()[0] for line in text.splitlines()[2:] if "::" in line]
+
+
+def refusal(twin: Endpoint, asked: PlanRequest) -> str:
+    with pytest.raises((MendableError, PlanRequestError)) as caught:
+        add(twin, asked)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("host", MODELS)
+def test_libpfm4_knows_what_a_plan_of_roles_configures(
+    twin: Endpoint, host: str
+) -> None:
+    """All roles that it has; RAPL's events depend on where libpfm4 runs."""
+    refused = prepare(twin, host, roles(), (), multiplex=True).choice.refused
+    measured = [role for role in roles() if role not in refused]
+    wanted = counters.planned(request(host, "a", *measured, multiplex=True), twin)
+    assert wanted.remarks, "there are more events than counters"
+    lines = [split_event(line) for line in configured(wanted.together.text)]
+    assert len(lines) == len(set(lines)) >= 5
+    for pmu, name in lines:
+        known = [one["encoding"] for one in read_events({pmu: [name]}).get(pmu, [])]
+        assert known and all(known) or (pmu, name) in known_codes(), (pmu, name)
+    assert {role for one in wanted.counts.values() for role in one.roles} == {*measured}
+    assert len(wanted.counts) == 2 * len(lines)
+
+
+def test_a_plan_says_what_it_counts(twin: Endpoint) -> None:
+    event = "INST_RETIRED:ANY_P"
+    add(twin, request("sky", "a", "FLOPsDouble", events=(event, "msr::tsc")))
+    rows = twin.select(saved_query("telemetry/plan-events").bind({"host": "sky"}))
+    assert [row[1:] for row in rows.values()] == [
+        ["a", None, "msr::tsc", False],
+        ["a", None, f"skx::{event}", False],
+        ["a", "FLOPsDouble", None, False],
+    ]
+    (plan,) = twin.select(saved_query("telemetry/plans").bind({"host": "sky"})).values()
+    assert plan[-2:] == ["FLOPsDouble", f"msr::tsc, skx::{event}"]
+    names = read_plan(twin, "sky").groups()[1000].names
+    assert "perfevent.hwcounters.msr.tsc.dutycycle" in names
+    assert "perfevent.hwcounters.skx__INST_RETIRED_ANY_P.value" in names
+    assert len(names) == 2 * (4 + 2)
+
+
+def test_plans_are_counted_together(twin: Endpoint) -> None:
+    add(twin, request("ice", "a", "FLOPsDouble"))
+    both = counters.planned(request("ice", "b", "Cycles", events=("msr::tsc",)), twin)
+    alone = counters.planned(request("ice", "b", "FLOPsDouble"), twin).together.text
+    lines = configured(both.together.text)
+    assert {*configured(alone), "msr.tsc"} < {*lines, "msr.tsc"}
+    assert len(lines) == len(configured(alone)) + 1
+    assert "msr.tsc" in both.together.text
+    # Of the new plan, its own alone.
+    assert {name.split(".")[2] for name in both.counts} >= {"msr"}
+    assert len(both.counts) == 4
+    # Another plan of what is counted already changes nothing for the agent.
+    assert (
+        alone
+        == counters.planned(request("ice", "c", "FLOPsDouble"), twin).together.text
+    )
+
+
+def test_counters_are_shared_only_by_who_said_so(twin: Endpoint) -> None:
+    many = ("FLOPs", "L1Misses", "L2Misses", "Loads", "Stores")
+    assert "has 4 general counters for" in refusal(twin, request("sky", "a", *many))
+    assert not plan_names("sky", twin)
+    asked = request("sky", "a", *many, multiplex=True)
+    (line,) = counters.planned(asked, twin).remarks
+    assert line.endswith("% of the time")
+    add(twin, request("sky", "exact", "FLOPsDouble"))
+    line = refusal(twin, asked)
+    assert "exact of sky did not ask to share" in line
+    remove_plan("sky", "exact", twin, IRIS)
+    add(twin, asked)
+    assert "asks" not in refusal(twin, request("sky", "b", "FLOPsDouble"))
+    add(twin, request("sky", "b", "FLOPsDouble", multiplex=True))
+
+
+def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
+    tsc = {"events": ("msr::tsc",)}
+    some = {"query": "topology/socket-threads", "parameters": {"socket": "0"}}
+    add(twin, request("zen4", "all", **tsc, **some))
+    add(twin, request("zen4", "one", **tsc, instances=("cpu1",), period_ms=10))
+    groups = read_plan(twin, "zen4").groups()
+    name = "perfevent.hwcounters.msr.tsc.value"
+    assert groups[10].choices[name] == Choice(frozenset({"cpu1"}))
+    assert groups[1000].choices[name] == Choice(frozenset({"cpu0", "cpu2", "cpu3"}))
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"roles": ("Nope",)}, "no such role: Nope"),
+        ({"roles": ("L1Stalls",)}, "L1Stalls on zen4: "),
+        ({"events": ("NOPE",)}, "amd64_fam19h_zen4 has no event NOPE"),
+        ({"events": ("skx::INST_RETIRED:ANY_P",)}, "zen4 has no PMU skx"),
+        ({"events": ("msr::aperf",)}, "names no event aperf of msr: it has tsc"),
+        ({"events": ("msr::tsc\nmsr::aperf",)}, "is no event: write PMU::EVENT"),
+        ({"events": ("",)}, "is no event"),
+        ({"metrics": ("no.such",)}, "no metric 'no.such'"),
+        ({"period_ms": 0}, "a period of 0 ms is not possible"),
+        ({"instances": ("cpu9",)}, "has no instance 'cpu9'"),
+        ({"instances": ("cpu0\ncpu1",)}, "line break"),
+        (
+            {"query": "topology/socket-threads", "parameters": {"socket": "7"}},
+            "gives nothing",
+        ),
+        ({"query": "inventory/system"}, "gives no component that perfevent.hwc"),
+    ],
+)
+def test_bad_input_is_refused(
+    twin: Endpoint, more: dict[str, object], reason: str
+) -> None:
+    asked = request("zen4", "bad", **{"events": ("msr::tsc",), **more})
+    assert reason in refusal(twin, asked)
+    assert not plan_names("zen4", twin)
