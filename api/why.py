@@ -126,6 +126,7 @@ def _together(asked: Evidence, judged: Finding, found: list[Why]) -> Why:
         period=max((one.period for one in found if one.period), default=None),
         selector=found[0].selector if len(found) == 1 else f"{{{','.join(written)}}}",
         last_value=found[0].last_value if len(found) == 1 else None,
+        last_text=None,
         last_timestamp_ms=min((one for one in last if one), default=None),
         age_s=max(ages, default=None),
         store_reason=found[0].store_reason,

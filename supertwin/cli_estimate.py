@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ingest.plans.request import PlanRequest, parse_period
+from ingest.plans.request import PlanRequest
 from sampling_cost.fleet import fleet_document, fleet_lines
 from sampling_cost.model import Model
 from sampling_cost.wording import (
@@ -22,11 +22,19 @@ from sampling_cost.wording import (
     unsure_lines,
 )
 from supertwin.calibration import calibrate, model_path
-from supertwin.errors import MendableError
-from supertwin.estimating import FleetCost, PlanCost, fleet_cost, plan_cost
-from supertwin.plan_options import HOST_OPTION, parameters, plan_options
+from supertwin.estimating import (
+    FleetCost,
+    PlanCost,
+    beyond_limit,
+    check_cost,
+    fleet_cost,
+    plan_cost,
+)
+from supertwin.plan_options import HOST_OPTION, plan_options, plan_request
 from supertwin.setting_forms import days
 from supertwin.settings import Settings
+
+_NOT_IN_IT = "not in it: roles and PMU events, whose agent is not calibrated"
 
 
 @click.command("estimate")
@@ -45,13 +53,11 @@ from supertwin.settings import Settings
 def estimate_command(
     metrics: tuple[str, ...],
     period: str | None,
-    query: str,
-    params: tuple[str, ...],
-    instances: tuple[str, ...],
     fleet: bool,
     hosts: int | None,
     host: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """What a plan would cost: CPU, memory, disk and network, without adding it.
 
@@ -72,11 +78,9 @@ def estimate_command(
             as_json,
         )
         return
-    if not metrics or not period:
+    if not period:
         raise click.UsageError("give METRIC and --period, or --fleet")
-    request = PlanRequest(
-        asked, "", metrics, parse_period(period), query, parameters(params), instances
-    )
+    request = plan_request(asked, "", metrics, period, **options)
     cost = plan_cost(settings, request)
     _print(
         as_document(cost.added, cost.cost, cost.model),
@@ -110,6 +114,8 @@ def _print(document: dict[str, Any], lines: Iterator[str], as_json: bool) -> Non
 def _plan_lines(found: PlanCost, remote: bool) -> Iterator[str]:
     yield f"it would add to {found.host}:"
     yield from load_lines(found.added)
+    if found.counts_events:
+        yield _NOT_IN_IT
     if found.cost is None or found.total is None or found.model is None:
         yield from unknown_lines(found.added)
         yield f"CPU, memory and disk are not calibrated yet: {CURE}"
@@ -142,33 +148,15 @@ def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
     """
     found = plan_cost(settings, request)
     click.echo(one_line(found.added, found.cost), err=True)
-    beyond = _beyond(settings, found)
-    if not beyond or yes:
+    if found.counts_events:
+        click.echo(_NOT_IN_IT, err=True)
+    if yes:
         return
     if not sys.stdin.isatty():
-        raise MendableError(
-            f"the plan is beyond what is added unasked: {beyond}; sample less often or "
-            "fewer instances, raise the limit, or give --yes"
-        )
+        check_cost(settings, found)
+    if not (beyond := beyond_limit(settings, found)):
+        return
     click.confirm(f"That is beyond the limit ({beyond}). Add it?", abort=True, err=True)
-
-
-def _beyond(settings: Settings, found: PlanCost) -> str:
-    """The first limit that a plan exceeds; empty for none."""
-    if found.cost is None:
-        return ""
-    cpu, disk = found.cost.cpu_total.value, found.cost.disk.value
-    if cpu > settings.sample_max_cpu:
-        return (
-            f"{cpu:.3g} % of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is "
-            f"{settings.sample_max_cpu:g}"
-        )
-    if disk > settings.sample_max_bytes:
-        return (
-            f"{disk:.3g} bytes a day on disk, SUPERTWIN_SAMPLE_MAX_BYTES is "
-            f"{settings.sample_max_bytes}"
-        )
-    return ""
 
 
 def _progress(line: str) -> None:

@@ -1,12 +1,13 @@
 """`supertwin sample add`, `remove` and `list`: what is sampled, and how often."""
 
+from typing import Any
+
 import click
 
-from ingest.plans.request import PlanRequest, parse_period
 from supertwin import sampling
 from supertwin.cli_estimate import calibrate_command, consent, estimate_command
 from supertwin.cli_queries import as_csv, as_json, as_table
-from supertwin.plan_options import HOST_OPTION, parameters, plan_options
+from supertwin.plan_options import HOST_OPTION, plan_options, plan_request
 from supertwin.settings import Settings
 
 _FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
@@ -24,23 +25,6 @@ sample_group.add_command(calibrate_command)
 @sample_group.command("add")
 @click.argument("metrics", metavar="[METRIC]…", nargs=-1)
 @click.option(
-    "--role",
-    "roles",
-    multiple=True,
-    metavar="ROLE",
-    help="Role that is measured, such as FLOPs; several times for several.",
-)
-@click.option(
-    "--event",
-    "events",
-    multiple=True,
-    metavar="PMU::EVENT",
-    help="PMU event that is counted; several times for several.",
-)
-@click.option(
-    "--multiplex", is_flag=True, help="Let events share counters where they are few."
-)
-@click.option(
     "--period", required=True, help="Time between two samples: 1ms to 1h, such as 10ms."
 )
 @plan_options
@@ -51,16 +35,11 @@ sample_group.add_command(calibrate_command)
 @HOST_OPTION
 def add_command(
     metrics: tuple[str, ...],
-    roles: tuple[str, ...],
-    events: tuple[str, ...],
-    multiplex: bool,
     period: str,
-    query: str,
-    params: tuple[str, ...],
-    instances: tuple[str, ...],
     name: str | None,
     yes: bool,
     host: str | None,
+    **options: Any,
 ) -> None:
     """Sample metrics, named as in PCP, roles and PMU events under a new plan.
 
@@ -71,18 +50,8 @@ def add_command(
     settings = Settings()
     if name == "":
         raise click.UsageError("--plan is empty: give a name, or leave it out")
-    request = PlanRequest(
-        host or settings.host,
-        name or "",
-        metrics,
-        parse_period(period),
-        query,
-        parameters(params),
-        instances,
-        roles,
-        events,
-        multiplex,
-    )
+    asked = host or settings.host
+    request = plan_request(asked, name or "", metrics, period, **options)
     consent(settings, request, yes)
     added = sampling.add(settings, request, _progress)
     noun = "metric" if len(added.metrics) == 1 else "metrics"

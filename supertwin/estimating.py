@@ -17,6 +17,7 @@ from sampling_cost.model import Model, load_model
 from supertwin import stack
 from supertwin.calibration import model_path
 from supertwin.cgroup_list import read_groups
+from supertwin.counters import planned
 from supertwin.errors import MendableError
 from supertwin.loading import dataset
 from supertwin.settings import Settings
@@ -26,7 +27,8 @@ from supertwin.settings import Settings
 class PlanCost:
     """What a plan adds, and what all plans of its host cost with it.
 
-    Without a calibration nothing but the load is known.
+    Without a calibration nothing but the load is known. Roles and PMU events are not
+    in it.
     """
 
     host: str
@@ -35,6 +37,7 @@ class PlanCost:
     model: Model | None
     cost: Estimate | None
     total: Estimate | None
+    counts_events: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class FleetCost:
 
 
 def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
-    """What a plan would cost; raises PlanRequestError as adding it would."""
+    """What a plan would cost; raises PlanRequestError, MendableError as adding it."""
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
         check_host(request.host, twin, iris)
@@ -56,6 +59,9 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
             name = free_name(plan_names(request.host, twin))
             request = replace(request, name=name)
         check_new(request, twin, iris)
+        counts_events = bool(request.roles or request.events)
+        if counts_events:
+            planned(request, twin)
         metrics = sampled(request, iris.host(request.host), twin)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, count)
@@ -67,7 +73,35 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
         model,
         estimate_added(model, before, after) if model else None,
         estimate_all(model, after) if model else None,
+        counts_events,
     )
+
+
+def check_cost(settings: Settings, found: PlanCost) -> None:
+    """Raise MendableError for a plan that costs more than is added unasked."""
+    if beyond := beyond_limit(settings, found):
+        raise MendableError(
+            f"the plan is beyond what is added unasked: {beyond}; sample less often or "
+            "fewer instances, raise the limit, or accept it (`--yes`, `accept_cost`)"
+        )
+
+
+def beyond_limit(settings: Settings, found: PlanCost) -> str:
+    """The first limit that a plan exceeds; empty for none."""
+    if found.cost is None:
+        return ""
+    cpu, disk = found.cost.cpu_total.value, found.cost.disk.value
+    if cpu > settings.sample_max_cpu:
+        return (
+            f"{cpu:.3g} % of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is "
+            f"{settings.sample_max_cpu:g}"
+        )
+    if disk > settings.sample_max_bytes:
+        return (
+            f"{disk:.3g} bytes a day on disk, SUPERTWIN_SAMPLE_MAX_BYTES is "
+            f"{settings.sample_max_bytes}"
+        )
+    return ""
 
 
 def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:

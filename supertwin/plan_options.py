@@ -6,9 +6,29 @@ from typing import Any
 import click
 
 from ingest.errors import PlanRequestError
+from ingest.plans.request import PlanRequest, parse_period
 from supertwin.cli_host import HOST
 
 _OPTIONS = (
+    click.option(
+        "--role",
+        "roles",
+        multiple=True,
+        metavar="ROLE",
+        help="Role that is measured, such as FLOPs; several times for several.",
+    ),
+    click.option(
+        "--event",
+        "events",
+        multiple=True,
+        metavar="PMU::EVENT",
+        help="PMU event that is counted; several times for several.",
+    ),
+    click.option(
+        "--multiplex",
+        is_flag=True,
+        help="Let events share counters where they are few.",
+    ),
     click.option(
         "--query",
         default="",
@@ -37,13 +57,22 @@ HOST_OPTION = click.option(
 
 
 def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Which instances are sampled: ``query``, ``params`` and ``instances``."""
+    """What is sampled beside metrics, and of which instances, for `plan_request`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def parameters(pairs: tuple[str, ...]) -> dict[str, str]:
+def plan_request(
+    host: str, name: str, metrics: tuple[str, ...], period: str, **options: Any
+) -> PlanRequest:
+    """The plan that a command was asked for; raises PlanRequestError."""
+    given = _parameters(options.pop("params"))
+    period_ms = parse_period(period)
+    return PlanRequest(host, name, metrics, period_ms, parameters=given, **options)
+
+
+def _parameters(pairs: tuple[str, ...]) -> dict[str, str]:
     """Parameters given as K=V; raises PlanRequestError."""
     given: dict[str, str] = {}
     for pair in pairs:

@@ -44,7 +44,16 @@ class NewPlan(BaseModel):
     host: str = Field(min_length=1, max_length=300, description="Name of the host")
     plan: str = Field(default="", description="Its name; else plan-1, …")
     metrics: list[str] = Field(
-        min_length=1, max_length=10_000, description="Metrics, named as in PCP"
+        default=[], max_length=10_000, description="Metrics, named as in PCP"
+    )
+    roles: list[str] = Field(
+        default=[], max_length=1_000, description="Roles, such as FLOPs"
+    )
+    events: list[str] = Field(
+        default=[], max_length=1_000, description="PMU events, such as msr::tsc"
+    )
+    multiplex: bool = Field(
+        default=False, description="Events may share counters where they are few"
     )
     period: str = Field(description="1ms to 1h, such as 10ms", examples=["10ms"])
     query: str = Field(
@@ -53,6 +62,9 @@ class NewPlan(BaseModel):
     parameters: dict[str, str] = Field(default={}, description="Those of the query")
     instances: list[str] = Field(
         default=[], max_length=10_000, description="Instances that are sampled"
+    )
+    accept_cost: bool = Field(
+        default=False, description="Add it also where it costs more than the limits"
     )
 
     def request(self) -> PlanRequest:
@@ -67,6 +79,9 @@ class NewPlan(BaseModel):
             self.query,
             self.parameters,
             tuple(self.instances),
+            tuple(self.roles),
+            tuple(self.events),
+            self.multiplex,
         )
 
 
@@ -162,8 +177,12 @@ async def _write(work: Callable[[], T]) -> T:
 def _add(services: Services, new: NewPlan) -> "Added":
     # With all that validates a plan: a second that the API's start need not take.
     from supertwin import sampling
+    from supertwin.estimating import check_cost, plan_cost
 
-    return sampling.add(services.settings, new.request(), _unheard)
+    request = new.request()
+    if not new.accept_cost:
+        check_cost(services.settings, plan_cost(services.settings, request))
+    return sampling.add(services.settings, request, _unheard)
 
 
 def _remove(services: Services, host: str, plan: str) -> None:

@@ -248,7 +248,7 @@ def test_beyond_the_limits_it_is_refused_unless_accepted(
         done = run("sample", *words, **limits)
         assert (done.exit_code, done.stdout) == (2, "")
         assert told in done.stderr
-        assert "give --yes" in done.stderr
+        assert "or accept it (`--yes`, `accept_cost`)" in done.stderr
         assert read_plan(twin, "n1") == before
     assert good(run, *words, "--yes", **cpu) == "fast: 1 metric every 10ms\n"
     assert listed(run)["fast"]["metrics"] == 1
