@@ -16,7 +16,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS
 from queries.errors import ParameterError
 from queries.results import read_rows
-from sampler_bridge.cgroup.metrics import PREFIX as CGROUP_METRICS
+from sampler_bridge.sources.cgroup.metrics import PREFIX as CGROUP_METRICS
 
 _MOST_NAMES = 3
 _CGROUPS = (CGROUP_METRICS, "cgroup.")

@@ -16,7 +16,7 @@ from api.fuseki import GraphStore
 from api.store import SeriesStore
 from api.transport import Connections
 from ontology.iris import Iris
-from supertwin.accounts import fuseki_account, store_account
+from supertwin.access.accounts import fuseki_account, store_account
 from supertwin.settings import Settings
 
 OWN_TIMEOUT = 10.0

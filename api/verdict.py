@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from api.bridge import Bridge
 from api.store import Sample
 from queries.findings import Finding, Known, failed, finding
-from sampler_bridge import reasons
+from sampler_bridge.account import reasons
 
 # A value is fresh for some periods, so that one late tick is no alarm.
 _FRESH_PERIODS = 3.0

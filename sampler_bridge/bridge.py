@@ -11,16 +11,16 @@ from threading import Event
 
 from cgroups.roots import Root
 from ontology.iris import encode_id
-from sampler_bridge.cgroup.watch import CgroupWatch
-from sampler_bridge.cost import Latency, process_cost
+from sampler_bridge.account.cost import Latency, process_cost
 from sampler_bridge.errors import BridgeError, StateError
 from sampler_bridge.files import write_reserved
 from sampler_bridge.fleet import HOSTS_FOLDER, Fleet, Place
-from sampler_bridge.graph_plan import PlanWatch
-from sampler_bridge.outbox import CURSOR_FILE
+from sampler_bridge.plan.graph_plan import PlanWatch
+from sampler_bridge.sending.outbox import CURSOR_FILE
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.sources.timed import TimedStore
 from sampler_bridge.status import iso, reading_document
-from sampler_bridge.timed import TimedStore
-from sampler_bridge.writer import Writer
 
 _LOG = logging.getLogger(__name__)
 

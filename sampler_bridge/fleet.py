@@ -14,19 +14,19 @@ from typing import Any
 from ontology.iris import IdError, decode_id, encode_id
 from remote_login.address import parse_address
 from remote_login.errors import AddressError
-from sampler_bridge.cgroup.watch import CgroupWatch
 from sampler_bridge.errors import StateError
-from sampler_bridge.forward import PMCD_SOCKET, Forward
-from sampler_bridge.graph_plan import (
+from sampler_bridge.plan.graph_plan import (
     Reading,
     Wanted,
     load_addresses,
     save_addresses,
 )
 from sampler_bridge.sampled_host import SampledHost
-from sampler_bridge.sockets import sockets_folder
-from sampler_bridge.way import Near, Way
-from sampler_bridge.writer import Writer
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.ways.forward import PMCD_SOCKET, Forward
+from sampler_bridge.ways.sockets import sockets_folder
+from sampler_bridge.ways.way import Near, Way
 
 _LOG = logging.getLogger(__name__)
 

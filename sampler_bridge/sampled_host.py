@@ -9,26 +9,26 @@ from pathlib import Path
 from threading import Condition
 from typing import Any
 
-from sampler_bridge.absence import Counted
-from sampler_bridge.cgroup.source import CgroupSource
-from sampler_bridge.cgroup.watch import CgroupWatch
-from sampler_bridge.cost import Cost
+from sampler_bridge.account.absence import Counted
+from sampler_bridge.account.cost import Cost
 from sampler_bridge.errors import StateError
 from sampler_bridge.files import write_reserved
-from sampler_bridge.graph_plan import Reading, Wanted
-from sampler_bridge.local_metrics import is_local
-from sampler_bridge.local_source import LocalSource
-from sampler_bridge.outbox import Outbox
-from sampler_bridge.own_source import OwnSource
 from sampler_bridge.perfevent.event import is_counter
-from sampler_bridge.plan import Plan, load_plan, parted, save_plan
-from sampler_bridge.recorder import Recorder
-from sampler_bridge.route import NewWay, Route
-from sampler_bridge.samplers import Samplers
-from sampler_bridge.source import Source
+from sampler_bridge.plan.graph_plan import Reading, Wanted
+from sampler_bridge.plan.plan import Plan, load_plan, parted, save_plan
+from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sampling.samplers import Samplers
+from sampler_bridge.sending.outbox import Outbox
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.source import CgroupSource
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.sources.local_metrics import is_local
+from sampler_bridge.sources.local_source import LocalSource
+from sampler_bridge.sources.own_source import OwnSource
+from sampler_bridge.sources.source import Source
 from sampler_bridge.status import figures, status_document
+from sampler_bridge.ways.route import NewWay, Route
 from sampler_bridge.worker import Worker
-from sampler_bridge.writer import Writer
 
 _LOG = logging.getLogger(__name__)
 

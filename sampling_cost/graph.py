@@ -9,7 +9,7 @@ from ingest.plans.request import PlanRequest
 from ontology.iris import series_name
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
-from sampler_bridge.plan import make_plan
+from sampler_bridge.plan.plan import make_plan
 from sampling_cost.load import UNKNOWN_AGENT, Load, Size, load_of
 
 # Values now, by metric; what is not known is left out.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pmapi
 from sampler_bridge.errors import SourceDownError
-from sampler_bridge.pcp_source import PcpSource
-from sampler_bridge.source import Series
+from sampler_bridge.sources.pcp_source import PcpSource
+from sampler_bridge.sources.source import Series
 from sampling_cost.errors import CalibrationError
 from sampling_cost.load import UNKNOWN_AGENT, Size
 

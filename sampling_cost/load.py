@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from sampler_bridge.choice import Choice
-from sampler_bridge.local_metrics import is_local
-from sampler_bridge.plan import Group, Plan
+from sampler_bridge.plan.choice import Choice
+from sampler_bridge.plan.plan import Group, Plan
+from sampler_bridge.sources.local_metrics import is_local
 from sampling_cost.wire import Fetch
 
 PMCD, BRIDGE, STORE = "pmcd", "bridge", "store"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from sampling_cost.load import UNKNOWN_AGENT, Size
 
 _ONE, _MANY, _WIDE = 1, 300, 40

@@ -1,6 +1,6 @@
 """``python -m supertwin`` is the command ``supertwin``."""
 
-from supertwin.cli import main
+from supertwin.cli.main import main
 
 if __name__ == "__main__":
     main(prog_name="supertwin")

@@ -18,12 +18,12 @@ from ingest.probe import check_host, probe
 from ontology.iris import Iris, encode_id
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
-from sampler_bridge.local_metrics import PREFIXES, with_local
-from sampler_bridge.monitor import load_monitor, plan_names
-from sampler_bridge.nudge import nudge
-from supertwin.accounts import fuseki_account
-from supertwin.lock import turn
+from sampler_bridge.plan.monitor import load_monitor, plan_names
+from sampler_bridge.plan.nudge import nudge
+from sampler_bridge.sources.local_metrics import PREFIXES, with_local
+from supertwin.access.accounts import fuseki_account
 from supertwin.settings import Settings
+from supertwin.stack.lock import turn
 
 Progress = Callable[[str], None]
 

@@ -17,8 +17,8 @@ from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
 from queries.names import Found, choose
 from remote_login.errors import RemoteLoginError
-from sampler_bridge.nudge import nudge
-from supertwin.counters import end
+from sampler_bridge.plan.nudge import nudge
+from supertwin.counting.counters import end
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, open_store, writing
 from supertwin.settings import Settings

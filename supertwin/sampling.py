@@ -18,8 +18,8 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.results import Rows
 from remote_login.errors import RemoteLoginError
-from sampler_bridge.nudge import nudge
-from supertwin import counters
+from sampler_bridge.plan.nudge import nudge
+from supertwin.counting import counters
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, dataset, writing
 from supertwin.settings import Settings

@@ -18,9 +18,9 @@ from typing import Any, Self
 import httpx
 
 from queries.endpoint import Endpoint
-from supertwin import tools
-from supertwin.accounts import jetty_line, write_secret
-from supertwin.children import fuseki_config
+from supertwin.access.accounts import jetty_line, write_secret
+from supertwin.stack import tools
+from supertwin.stack.children import fuseki_config
 from tests.sample_agent import AGENTS, name_space
 
 ROOT = Path(__file__).parents[1]

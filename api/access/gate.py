@@ -10,10 +10,10 @@ from api.access.credentials import Credentials, cookie_name, credentials, is_for
 from api.access.known_tokens import KnownTokens
 from api.access.proofs import Proofs
 from api.access.sessions import Sessions
-from supertwin.accounts import reader_account
+from supertwin.access.accounts import reader_account
+from supertwin.access.token_file import TokenFileError
+from supertwin.access.tokens import Role, Token, parse_token
 from supertwin.settings import Settings
-from supertwin.token_file import TokenFileError
-from supertwin.tokens import Role, Token, parse_token
 
 _UNKNOWN = "the token is not one of this installation, or was revoked"
 _NO_TOKEN = "what was sent is no token"  # noqa: S105

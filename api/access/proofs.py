@@ -17,7 +17,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from api.problems import ApiError
-from supertwin.tokens import Presented, Token, proves, used_file
+from supertwin.access.tokens import Presented, Token, proves, used_file
 
 _KEPT_S = 60.0
 _MOST_KEPT = 2048

@@ -9,7 +9,7 @@ from api.access.gate import Caller, Gate
 from api.access.login import PATH as LOGIN
 from api.access.login import login_page
 from api.problems import ApiError, answer
-from supertwin.tokens import Role
+from supertwin.access.tokens import Role
 
 # For health checks, for readers of JSON-LD, which have no token, and for logging in:
 # none of them tells of the twin.

@@ -1,9 +1,9 @@
 """Why somebody is not let in, and what would let them in."""
 
 from api.problems import ApiError
+from supertwin.access.token_file import TokenFileError
+from supertwin.access.tokens import Role
 from supertwin.settings import Settings
-from supertwin.token_file import TokenFileError
-from supertwin.tokens import Role
 
 _BASIC = 'Basic realm="SuperTwin", charset="UTF-8"'
 

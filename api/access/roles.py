@@ -9,7 +9,7 @@ from fastapi.security.http import HTTPAuthorizationCredentials
 from api import problems
 from api.access.gate import Caller
 from api.services import Use
-from supertwin.tokens import Role
+from supertwin.access.tokens import Role
 
 SCHEME = HTTPBearer(
     scheme_name="token",

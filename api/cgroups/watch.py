@@ -14,8 +14,8 @@ from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
 from ingest.cgroup_twins import CgroupTwins
 from ingest.errors import IngestError
 from queries.errors import QueriesError
-from sampler_bridge.cgroup.metrics import DOMAIN
-from sampler_bridge.nudge import nudge
+from sampler_bridge.plan.nudge import nudge
+from sampler_bridge.sources.cgroup.metrics import DOMAIN
 from supertwin.loading import dataset, writing
 from supertwin.settings import Settings
 

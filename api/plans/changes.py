@@ -19,8 +19,8 @@ from api.services import Services, Use
 from ingest.errors import IngestError, PlanRequestError
 from ingest.plans.request import PlanRequest, check_plan_name, parse_period
 from queries.errors import EndpointError, EndpointUnreachableError, ParameterError
+from supertwin.access.tokens import Role
 from supertwin.errors import MendableError, SuperTwinError
-from supertwin.tokens import Role
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -177,7 +177,7 @@ async def _write(work: Callable[[], T]) -> T:
 def _add(services: Services, new: NewPlan) -> "Added":
     # With all that validates a plan: a second that the API's start need not take.
     from supertwin import sampling
-    from supertwin.estimating import check_cost, plan_cost
+    from supertwin.cost.estimating import check_cost, plan_cost
 
     request = new.request()
     if not new.accept_cost:

@@ -6,7 +6,7 @@ from anyio import to_thread
 
 from api.services import Services
 from ingest.sources.pcp_instance import instance_name
-from supertwin import pmcd
+from supertwin.stack import pmcd
 
 # PCP's name of a process begins with its number: "000001 init".
 _NUMBER = re.compile(r"0*([0-9]{1,10})(?: |$)", re.ASCII)

@@ -12,7 +12,7 @@ from ingest.errors import IngestError
 from ingest.named_processes import NamedProcess, read_named, rebind
 from queries.endpoint import Endpoint
 from queries.errors import EndpointError
-from supertwin.accounts import fuseki_account
+from supertwin.access.accounts import fuseki_account
 from supertwin.settings import Settings
 
 # How late the end of a process, and a new name, may be noticed.

@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 
 from api.problems import ApiError, NotFoundError
-from supertwin.tools import TOOLS
+from supertwin.stack.tools import TOOLS
 
 router = APIRouter(prefix="/static", include_in_schema=False)
 

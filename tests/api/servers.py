@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from supertwin.tokens import Role, TokenError, add_token, revoke_token
+from supertwin.access.tokens import Role, TokenError, add_token, revoke_token
 from tests.servers import LOOPBACK, ROOT, Server, answers, free_port
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from supertwin.tokens import Role, add_token
+from supertwin.access.tokens import Role, add_token
 from tests.api.servers import Api, Closed, bearer
 from tests.servers import Server
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from sampler_bridge.nudge import Nudges
-from supertwin.tokens import Role, add_token
+from sampler_bridge.plan.nudge import Nudges
+from supertwin.access.tokens import Role, add_token
 from tests.api.servers import Closed, bearer
 
 USER = "kernel.percpu.cpu.user"

@@ -15,7 +15,7 @@ import pytest
 from api.access.known_tokens import KnownTokens
 from api.access.proofs import Proofs
 from api.problems import ApiError
-from supertwin.tokens import (
+from supertwin.access.tokens import (
     Presented,
     Role,
     add_token,

@@ -13,8 +13,8 @@ from api.bridge import Bridge, read_bridge
 from api.store import Sample
 from api.verdict import CgroupSeen, Counter, Evidence, judge
 from queries.findings import Known
-from sampler_bridge.account import SLOW_SOURCE
-from sampler_bridge.pcp_texts import TOO_MANY
+from sampler_bridge.account.account import SLOW_SOURCE
+from sampler_bridge.sources.pcp_texts import TOO_MANY
 from tests.bridge_status import write_status
 
 STATUS: dict[str, Any] = {

@@ -28,9 +28,9 @@ from ingest.pmu.store import publish_roles
 from ingest.probe import probe
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
-from sampler_bridge.monitor import load_monitor, plan_names
-from supertwin.compaction import bytes_on_disk
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from supertwin.settings import Settings
+from supertwin.stack.compaction import bytes_on_disk
 from tests.bench.table import Figure
 from tests.dashboards.synthetic_facts import scaled_document, topology
 from tests.dtdl.twins import MACHINES

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
-from supertwin.compaction import bytes_on_disk, compact, keep_small
+from supertwin.stack.compaction import bytes_on_disk, compact, keep_small
 from tests.bench.fleet import OwnFuseki, load, own_store
 from tests.bench.table import Figure
 from tests.dashboards.synthetic_facts import topology

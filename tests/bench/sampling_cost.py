@@ -9,7 +9,7 @@ from sampling_cost.estimate import estimate_all
 from sampling_cost.load import Size
 from sampling_cost.model import Disk, Model
 from sampling_cost.runs import Asking, Run, designed_runs
-from supertwin.calibration import calibrate
+from supertwin.cost.calibration import calibrate
 from supertwin.settings import Settings
 from tests.bench.table import Figure
 

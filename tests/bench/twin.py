@@ -13,7 +13,7 @@ from ingest.load.publish import Store, publish
 from ingest.probe import probe
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
-from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from shapes.validate import validate
 from tests.bench.table import Figure
 from tests.dashboards.synthetic_facts import scaled_document, topology

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from tests.bench_sampling.counting import blocks
 from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
 from tests.servers import VictoriaMetrics, wait_until

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pmapi import Context, pmid_array
-from sampler_bridge.pcp_decode import decode
+from sampler_bridge.sources.pcp_decode import decode
 
 
 def fetches_a_second(address: str, metrics: Sequence[str], seconds: float) -> float:

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from supertwin.tools import TOOLS
+from supertwin.stack.tools import TOOLS
 from tests.servers import Pmcd, Server, VictoriaMetrics
 
 # It needs the distribution's Python, whose module of PCP is compiled for it.

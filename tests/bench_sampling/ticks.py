@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmapi import Context, pmid_array
-from sampler_bridge.pcp_decode import decode
+from sampler_bridge.sources.pcp_decode import decode
 from tests.bench_sampling.counting import blocks
 from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
 from tests.bench_sampling.usage import agents

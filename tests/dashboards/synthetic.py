@@ -18,7 +18,7 @@ from ingest.load.publish import Store, publish
 from ontology.iris import Iris, series_name
 from ontology.selectors import escaped
 from queries.endpoint import Endpoint
-from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from tests.dashboards.synthetic_facts import big_document, topology
 
 Values = NDArray[np.float64]

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from supertwin import tools
+from supertwin.stack import tools
 from tests.dashboards.conftest import BIG, ODD, Made, Servers
 from tests.servers import LOOPBACK, ROOT, VictoriaMetrics, answers, free_port
 

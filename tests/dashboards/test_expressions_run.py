@@ -14,7 +14,7 @@ from dashboards.lint import panels, variables
 from dashboards.lint_queries import choices, in_string
 from dashboards.live_check import check, expressions
 from dashboards.spec import Panel
-from supertwin.cli_dashboards import Store
+from supertwin.cli.dashboards import Store
 from tests.dashboards import specs
 from tests.dashboards.conftest import BIG, Made, Servers
 from tests.dashboards.specs import HOSTILE, dashboard, panel, quoted, series

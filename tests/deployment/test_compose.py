@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from supertwin.cli import main
+from supertwin.cli.main import main
 from supertwin.settings import Settings
 from tests.deployment import compose
 from tests.servers import ROOT

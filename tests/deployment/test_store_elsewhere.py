@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.store import Store
+from sampler_bridge.sending.store import Store
 from tests.api.servers import Api
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import LOOPBACK, Fuseki, Pmcd, VictoriaMetrics, wait_until

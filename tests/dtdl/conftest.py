@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from rdflib import Graph
 
 from queries.endpoint import Endpoint
-from supertwin.cli import main
+from supertwin.cli.main import main
 from tests.dtdl.twins import Twin, everything
 from tests.servers import Fuseki
 

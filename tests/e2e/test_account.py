@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sampler_bridge.own_metrics import OWN_METRICS
-from sampler_bridge.reasons import WORDS
+from sampler_bridge.account.reasons import WORDS
+from sampler_bridge.sources.own_metrics import OWN_METRICS
 from tests.servers import wait_until
 from tests.stack import HOST, Stack, running_stack
 

@@ -16,8 +16,8 @@ from ingest.plans.request import PlanRequest
 from ingest.plans.store import add_plan, plan_names
 from ontology.terms import ST
 from queries.catalogue import saved_query
-from sampler_bridge.cgroup.metrics import DOMAIN, PREFIX
-from sampler_bridge.local_metrics import with_local
+from sampler_bridge.sources.cgroup.metrics import DOMAIN, PREFIX
+from sampler_bridge.sources.local_metrics import with_local
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, PCP, document, synthetic
 

@@ -19,7 +19,7 @@ from ingest.probe import probe
 from ingest.remote import collect
 from ingest.remote import probe as remote
 from ingest.remote.probe import probe_copy, probe_remote
-from supertwin.cli import main
+from supertwin.cli.main import main
 from tests.ingest.test_collect import script
 from tests.servers import wait_until
 from tests.sshd import USER, Sshd, without_python

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.absence import DIED, STOPPED, Counted
+from sampler_bridge.account.absence import DIED, STOPPED, Counted
 
 
 @pytest.fixture

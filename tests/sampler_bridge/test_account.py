@@ -1,7 +1,7 @@
 """The account closes, whatever becomes of a point."""
 
-from sampler_bridge.account import LATE, LOG_FULL, Account
-from sampler_bridge.source import Gap
+from sampler_bridge.account.account import LATE, LOG_FULL, Account
+from sampler_bridge.sources.source import Gap
 
 
 def test_every_point_is_somewhere() -> None:

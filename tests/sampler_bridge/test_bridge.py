@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sampler_bridge.account import LATE, LOG_FULL, SLOW_SOURCE
-from sampler_bridge.monitor import load_monitor, plan_names
+from sampler_bridge.account.account import LATE, LOG_FULL, SLOW_SOURCE
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 

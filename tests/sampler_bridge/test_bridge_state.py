@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.cursor import Cursor, load_cursor
-from sampler_bridge.plan import load_plan
+from sampler_bridge.plan.plan import load_plan
+from sampler_bridge.sending.cursor import Cursor, load_cursor
 from tests.disk import fill, small_disk
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics

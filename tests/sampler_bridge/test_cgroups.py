@@ -11,10 +11,10 @@ import pytest
 
 from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
 from cgroups.roots import parse_roots
-from sampler_bridge.cgroup import watch as watching
-from sampler_bridge.cgroup.metrics import CGROUP_METRICS, PREFIX
-from sampler_bridge.cgroup.source import CgroupSource
-from sampler_bridge.cgroup.watch import CgroupWatch
+from sampler_bridge.sources.cgroup import watch as watching
+from sampler_bridge.sources.cgroup.metrics import CGROUP_METRICS, PREFIX
+from sampler_bridge.sources.cgroup.source import CgroupSource
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from tests.cgroup_folders import Folders, cgroup_folders
 from tests.ingest.tree import plant
 from tests.sampler_bridge.servers import BridgeProcess, closes
@@ -189,7 +189,7 @@ def test_a_group_that_goes_while_it_is_read_and_one_that_may_not_be(
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("sampler_bridge.cgroup.reader.read_file", refuse)
+    monkeypatch.setattr("sampler_bridge.sources.cgroup.reader.read_file", refuse)
     gap = source.fetch().missing[PREFIX + "cpu.usage"]
     assert "ermission" in gap.reason
     assert gap.points == 2

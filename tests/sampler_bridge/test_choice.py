@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.choice import ALL, Choice, Wish, finest
-from sampler_bridge.plan import Group, make_plan
+from sampler_bridge.plan.choice import ALL, Choice, Wish, finest
+from sampler_bridge.plan.plan import Group, make_plan
 
 SOME = frozenset
 

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sampler_bridge.lines import Lines
-from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.sampling.lines import Lines
+from sampler_bridge.sources.pcp_source import PcpSource
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
 

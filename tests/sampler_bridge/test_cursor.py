@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.batch import START, Position
-from sampler_bridge.cursor import Cursor, Sent, load_cursor, save_cursor
+from sampler_bridge.log.batch import START, Position
+from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
 
 
 def test_a_cursor_comes_back_from_its_file(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pmapi
-from sampler_bridge.pcp_decode import decode
-from sampler_bridge.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from sampler_bridge.sources.pcp_decode import decode
+from sampler_bridge.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
 from tests.servers import Pmcd
 
 ATOM_FORMATS = {0: "i", 1: "I", 2: "q", 3: "Q", 4: "f", 5: "d"}

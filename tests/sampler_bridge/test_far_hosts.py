@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.account import LATE, SLOW_SOURCE
-from sampler_bridge.sockets import sockets_folder
+from sampler_bridge.account.account import LATE, SLOW_SOURCE
+from sampler_bridge.ways.sockets import sockets_folder
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 from tests.sshd import Sshd

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.cost import Clock, Latency, Offset
+from sampler_bridge.account.cost import Clock, Latency, Offset
 from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.graph_plan import Wanted, load_addresses, save_addresses
+from sampler_bridge.plan.graph_plan import Wanted, load_addresses, save_addresses
 from sampler_bridge.sampled_host import SampledHost
-from sampler_bridge.sockets import sockets_folder
-from sampler_bridge.store import Store
-from sampler_bridge.writer import Writer
+from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.ways.sockets import sockets_folder
 from tests.sampler_bridge.servers import NOWHERE
 from tests.servers import wait_until
 

@@ -8,8 +8,8 @@ import pytest
 
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import PlanError
-from sampler_bridge.graph_plan import read_plan
-from sampler_bridge.plan import Plan, Planned
+from sampler_bridge.plan.graph_plan import read_plan
+from sampler_bridge.plan.plan import Plan, Planned
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 

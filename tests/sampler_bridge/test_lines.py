@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ontology.texts import writable
-from sampler_bridge.lines import Lines
-from sampler_bridge.source import Column, Sample, Series
+from sampler_bridge.sampling.lines import Lines
+from sampler_bridge.sources.source import Column, Sample, Series
 
 NAMES = {"a.b": "a_b"}
 LINE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\.)*",?)*)\} (\S+) (\d+)')

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.batch import START, Position, Taken
 from sampler_bridge.errors import StateError
-from sampler_bridge.log import Log
-from sampler_bridge.record import HEADER_BYTES
+from sampler_bridge.log.batch import START, Position, Taken
+from sampler_bridge.log.log import Log
+from sampler_bridge.log.record import HEADER_BYTES
 
 RECORDS = st.lists(
     st.tuples(st.integers(1, 9), st.binary(max_size=60), st.booleans()), max_size=25

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sampler_bridge.account import LATE, SLOW_SOURCE
+from sampler_bridge.account.account import LATE, SLOW_SOURCE
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.sampler_bridge.test_graph_plan import BASE, PREFIX, put
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until

@@ -7,7 +7,7 @@ from threading import Timer
 
 import pytest
 
-from sampler_bridge.nudge import NUDGE_FILE, Nudges, nudge
+from sampler_bridge.plan.nudge import NUDGE_FILE, Nudges, nudge
 
 
 def seconds(nudges: Nudges, longest: float) -> float:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import pmapi
-from sampler_bridge.monitor import load_monitor, plan_names
-from sampler_bridge.reasons import AGENT, DENIED, DOWN, NAMELESS, word
+from sampler_bridge.account.reasons import AGENT, DENIED, DOWN, NAMELESS, word
+from sampler_bridge.plan.monitor import load_monitor, plan_names
 from supertwin.settings import Settings
 from tests.cable import Cable
 from tests.disk import fill, small_disk

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.errors import SourceDownError
-from sampler_bridge.pcp_source import PcpSource
-from sampler_bridge.source import Sample, Series
+from sampler_bridge.sources.pcp_source import PcpSource
+from sampler_bridge.sources.source import Sample, Series
 from tests.servers import Pmcd, wait_until
 
 

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 import pmapi
-from sampler_bridge.pcp_decode import MOST_BYTES, RawTexts, decode_texts
-from sampler_bridge.pcp_layout import Chosen, InstanceNames
-from sampler_bridge.pcp_source import PcpSource
-from sampler_bridge.pcp_texts import MOST_TEXTS, TOO_MANY, SeenTexts, Texts, shown
-from sampler_bridge.source import Gap, Sample, Series
+from sampler_bridge.sources.pcp_decode import MOST_BYTES, RawTexts, decode_texts
+from sampler_bridge.sources.pcp_layout import Chosen, InstanceNames
+from sampler_bridge.sources.pcp_source import PcpSource
+from sampler_bridge.sources.pcp_texts import (
+    MOST_TEXTS,
+    TOO_MANY,
+    SeenTexts,
+    Texts,
+    shown,
+)
+from sampler_bridge.sources.source import Gap, Sample, Series
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
 

@@ -9,8 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sampler_bridge.errors import MonitorError
-from sampler_bridge.monitor import MONITOR_FILE, load_monitor, plan_names
-from sampler_bridge.plan import Group, Plan, Planned, load_plan, make_plan, save_plan
+from sampler_bridge.plan.monitor import MONITOR_FILE, load_monitor, plan_names
+from sampler_bridge.plan.plan import (
+    Group,
+    Plan,
+    Planned,
+    load_plan,
+    make_plan,
+    save_plan,
+)
 from tests.servers import Pmcd
 
 

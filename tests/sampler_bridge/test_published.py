@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sampler_bridge.absence import DIED, STOPPED
-from sampler_bridge.own_metrics import OWN_METRICS
-from sampler_bridge.reasons import DOWN, WORDS
+from sampler_bridge.account.absence import DIED, STOPPED
+from sampler_bridge.account.reasons import DOWN, WORDS
+from sampler_bridge.sources.own_metrics import OWN_METRICS
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
 

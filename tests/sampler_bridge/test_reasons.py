@@ -3,7 +3,8 @@
 import pytest
 
 import pmapi
-from sampler_bridge import account, pcp_texts, reasons
+from sampler_bridge.account import account, reasons
+from sampler_bridge.sources import pcp_texts
 
 PCP = {
     -12351: reasons.ABSENT,

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.pcp_source import PcpSource
-from sampler_bridge.source import Sample
-from supertwin import counting_pmcd, tools
+from sampler_bridge.sources.pcp_source import PcpSource
+from sampler_bridge.sources.source import Sample
+from supertwin.counting import private_pmcd
+from supertwin.stack import tools
 from tests.servers import Server, free_port, wait_until
 
 PERF = "perf::PERF_COUNT_SW_"
@@ -26,20 +27,20 @@ class Counting(Server):
     """A PMCD for PMU events, as the supervisor runs it."""
 
     def start(self) -> None:
-        words = counting_pmcd.command(self.folder, str(tools.pmcd()), free_port())
-        self.launch(list(words), **counting_pmcd.environment(self.folder))
-        socket = counting_pmcd.socket_of(self.folder)
+        words = private_pmcd.command(self.folder, str(tools.pmcd()), free_port())
+        self.launch(list(words), **private_pmcd.environment(self.folder))
+        socket = private_pmcd.socket_of(self.folder)
         self.ready(lambda: socket.exists())
 
     def count(self, text: str) -> None:
         """Let the agent have another configuration."""
-        counting_pmcd.keep_configuration(self.folder, text)
+        private_pmcd.keep_configuration(self.folder, text)
         os.kill(self.pid, signal.SIGHUP)
 
 
 @pytest.fixture
 def pmcd(tmp_path: Path) -> Iterator[Counting]:
-    counting_pmcd.keep_configuration(tmp_path, FIRST)
+    private_pmcd.keep_configuration(tmp_path, FIRST)
     with Counting(tmp_path) as server:
         yield server
 
@@ -54,7 +55,7 @@ def values(sample: Sample, metric: str) -> list[float]:
 
 
 def source_of(pmcd: Counting, *metrics: str) -> PcpSource:
-    source = PcpSource(f"unix://{counting_pmcd.socket_of(pmcd.folder)}")
+    source = PcpSource(f"unix://{private_pmcd.socket_of(pmcd.folder)}")
     source.select(metrics)
     source.connect()
     return source

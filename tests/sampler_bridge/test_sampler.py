@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sampler_bridge.account import LATE, SLOW_SOURCE, Account
-from sampler_bridge.batch import START
-from sampler_bridge.log import Log
-from sampler_bridge.plan import Plan, make_plan
-from sampler_bridge.recorder import Recorder
-from sampler_bridge.samplers import Samplers
-from sampler_bridge.source import Column, Sample, Series
+from sampler_bridge.account.account import LATE, SLOW_SOURCE, Account
+from sampler_bridge.log.batch import START
+from sampler_bridge.log.log import Log
+from sampler_bridge.plan.plan import Plan, make_plan
+from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sampling.samplers import Samplers
+from sampler_bridge.sources.source import Column, Sample, Series
 
 PERIOD_MS = 15
 SLOW = 0.04  # seconds

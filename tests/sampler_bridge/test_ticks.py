@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.ticks import Pace, first_tick, next_tick, tick_of
+from sampler_bridge.sampling.ticks import Pace, first_tick, next_tick, tick_of
 
 PERIODS = st.integers(1, 3_600_000)
 TIMES = st.integers(1_700_000_000_000, 1_900_000_000_000)

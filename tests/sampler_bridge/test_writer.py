@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.account import REFUSED, Account
-from sampler_bridge.cost import Latency
-from sampler_bridge.cursor import Cursor, load_cursor
+from sampler_bridge.account.account import REFUSED, Account
+from sampler_bridge.account.cost import Latency
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.log import Log
-from sampler_bridge.outbox import Outbox
-from sampler_bridge.store import Store
-from sampler_bridge.writer import Writer
+from sampler_bridge.log.log import Log
+from sampler_bridge.sending.cursor import Cursor, load_cursor
+from sampler_bridge.sending.outbox import Outbox
+from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.writer import Writer
 from tests.sampler_bridge.servers import NOWHERE
 from tests.servers import VictoriaMetrics, wait_until
 

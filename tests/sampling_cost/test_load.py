@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.plan import make_plan
+from sampler_bridge.plan.plan import make_plan
 from sampling_cost.load import Asked, Load, Size, load_of
 
 SIZES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sampler_bridge.plan import make_plan
+from sampler_bridge.plan.plan import make_plan
 from sampling_cost.errors import CalibrationError
 from sampling_cost.live import sizes_now, value_counts
 from sampling_cost.load import load_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.pcp_source import PcpSource
+from sampler_bridge.sources.pcp_source import PcpSource
 from sampling_cost.wire import Fetch
 from tests.servers import Pmcd
 

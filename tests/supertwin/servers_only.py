@@ -3,9 +3,9 @@
 import asyncio
 import sys
 
-from supertwin import children, lock, pmcd
 from supertwin.settings import Settings
-from supertwin.supervisor import Supervisor
+from supertwin.stack import children, lock, pmcd
+from supertwin.stack.supervisor import Supervisor
 
 settings = Settings()
 settings.home.mkdir(parents=True, exist_ok=True)

@@ -12,10 +12,10 @@ import pytest
 
 from queries.endpoint import Endpoint
 from queries.errors import AccountRefusedError
-from supertwin import tools
-from supertwin.accounts import fuseki_account, make_fuseki_account, store_account
+from supertwin.access.accounts import fuseki_account, make_fuseki_account, store_account
 from supertwin.errors import MendableError
 from supertwin.settings import Settings
+from supertwin.stack import tools
 from tests.supertwin.conftest import Servers, run
 
 SECRET = "s3cret-Pa55"

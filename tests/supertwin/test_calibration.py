@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from sampling_cost.model import Model, load_model
 from sampling_cost.runs import Asking, Run
-from supertwin.calibration import calibrate
-from supertwin.cli import main
+from supertwin.cli.main import main
+from supertwin.cost.calibration import calibrate
 from supertwin.settings import Settings
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 from pydantic import ValidationError
 
-from supertwin.cli import main
+from supertwin.cli.main import main
 from supertwin.settings import Settings
 from tests.servers import free_port
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from supertwin.child import Child
-from supertwin.childlog import ChildLog
-from supertwin.children import ChildSpec
 from supertwin.errors import StartError
-from supertwin.health import answers_http, is_fresh
+from supertwin.stack.child import Child
+from supertwin.stack.childlog import ChildLog
+from supertwin.stack.children import ChildSpec
+from supertwin.stack.health import answers_http, is_fresh
 from tests.servers import free_ports
 
 

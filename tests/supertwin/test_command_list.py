@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from supertwin.command_list import (
+from supertwin.access.command_list import (
     CommandListError,
     parse_command_list,
     read_command_list,

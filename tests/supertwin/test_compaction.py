@@ -14,8 +14,8 @@ import pytest
 
 from queries.endpoint import Endpoint
 from queries.errors import CutShortError, EndpointUnreachableError
-from supertwin.compaction import bytes_on_disk, compact, drop_old, keep_small
 from supertwin.settings import Settings
+from supertwin.stack.compaction import bytes_on_disk, compact, drop_old, keep_small
 from tests.supertwin.conftest import Servers, run, running_servers
 
 COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:big> { ?s ?p ?o } }"

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from queries.endpoint import Endpoint
-from sampler_bridge.graph_plan import read_plan
-from sampler_bridge.own_metrics import DOMAINS, OWN_METRICS
+from sampler_bridge.plan.graph_plan import read_plan
+from sampler_bridge.sources.own_metrics import DOMAINS, OWN_METRICS
 from sampling_cost.model import save_model
-from supertwin.cli import main
+from supertwin.cli.main import main
 from tests.ingest.documents import document
 from tests.sampling_cost.calibrations import (
     BYTES_A_BLOCK,

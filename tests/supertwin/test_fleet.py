@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from supertwin.cli import main
-from supertwin.lock import turn
+from supertwin.cli.main import main
+from supertwin.stack.lock import turn
 from tests.ingest.documents import document
 from tests.servers import Fuseki
 from tests.sshd import Sshd

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from supertwin import health
+from supertwin.stack import health
 
 
 def test_a_cancellation_that_comes_with_an_answer_is_not_lost() -> None:

@@ -9,7 +9,7 @@ from rdflib.compare import isomorphic
 
 from ontology.load import FOLDER
 from ontology.published import module_files, whole_ontology
-from supertwin.cli import main
+from supertwin.cli.main import main
 
 
 def test_all_forms_are_written_and_say_the_same(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from supertwin.cli import main
+from supertwin.cli.main import main
 from supertwin.pages import pages
-from supertwin.tools import CHECKOUT
+from supertwin.stack.tools import CHECKOUT
 
 PAGES = pages(main)
 

@@ -7,11 +7,11 @@ import pytest
 from sampler_bridge.perfevent.choice import Choice, Counted
 from sampler_bridge.perfevent.event import Event
 from sampler_bridge.perfevent.host import HostPmus
+from supertwin.counting.here import counting_here, counting_process
+from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
-from supertwin.perfevent import Prepared
-from supertwin.perfevent_here import counting_here, counting_process
 from supertwin.settings import Settings
-from supertwin.state import ChildState, StackState
+from supertwin.stack.state import ChildState, StackState
 from tests.supertwin.conftest import run
 
 ONE = Counted(Event("msr", "tsc", kernel=True), "device")

@@ -3,8 +3,8 @@
 import socket
 from pathlib import Path
 
-from supertwin.pmcd import choose, running_address, without_root
 from supertwin.settings import Settings
+from supertwin.stack.pmcd import choose, running_address, without_root
 from tests.servers import wait_until
 from tests.supertwin.conftest import Servers
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from supertwin import tools
 from supertwin.errors import MendableError
-from supertwin.preflight import preflight
 from supertwin.settings import Settings
+from supertwin.stack import tools
+from supertwin.stack.preflight import preflight
 from tests.supertwin.conftest import run
 
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 from ingest.hwloc.read import parse_hwloc
 from queries.endpoint import Endpoint
-from sampler_bridge.choice import Choice
-from sampler_bridge.graph_plan import read_plan
-from supertwin.cli import main
+from sampler_bridge.plan.choice import Choice
+from sampler_bridge.plan.graph_plan import read_plan
+from supertwin.cli.main import main
 from tests.ingest.documents import PCP, document, synthetic
 from tests.servers import Fuseki
 

@@ -20,12 +20,12 @@ from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
-from sampler_bridge.choice import Choice
-from sampler_bridge.graph_plan import read_plan
 from sampler_bridge.perfevent.event import split_event
-from supertwin import counters
+from sampler_bridge.plan.choice import Choice
+from sampler_bridge.plan.graph_plan import read_plan
+from supertwin.counting import counters
+from supertwin.counting.perfevent import prepare
 from supertwin.errors import MendableError
-from supertwin.perfevent import prepare
 from tests.ingest.documents import document, synthetic
 from tests.servers import Fuseki
 

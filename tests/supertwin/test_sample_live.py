@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sampler_bridge.account import LATE, SLOW_SOURCE
-from supertwin.cli import main
+from sampler_bridge.account.account import LATE, SLOW_SOURCE
+from supertwin.cli.main import main
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 from tests.supertwin.test_sample import REFUSED

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from supertwin.ports import open_files
+from supertwin.stack.ports import open_files
 from tests.servers import wait_until
 from tests.supertwin.conftest import Servers, processes_of, running_servers
 

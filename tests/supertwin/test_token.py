@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from supertwin import tokens
-from supertwin.cli import main
+from supertwin.access import tokens
+from supertwin.access.token_file import TokenFileError
+from supertwin.access.tokens import Role, Token
+from supertwin.cli.main import main
 from supertwin.errors import MendableError
-from supertwin.token_file import TokenFileError
-from supertwin.tokens import Role, Token
 
 Run = Callable[..., Result]
 
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_the_tokens_as_they_were(run: Run, home: Path) -> Non
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before)}, {len(before)}))\n"
-        "from supertwin.cli import main\n"
+        "from supertwin.cli.main import main\n"
         "main(['token', 'add', 'second', '--role', 'reader'])\n"
     )
     done = subprocess.run(

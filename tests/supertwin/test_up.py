@@ -9,7 +9,7 @@ from subprocess import PIPE
 
 import pytest
 
-from supertwin import lock
+from supertwin.stack import lock
 from tests.servers import wait_until
 from tests.stack import ROOT
 from tests.supertwin.conftest import processes_of, run

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Browser, expect
 
-from supertwin.cli import main
+from supertwin.cli.main import main
 from tests.browser import watched_page
 from tests.web.conftest import Open
 from tests.web.site import BIG

@@ -1,0 +1,1 @@
+"""What became of every point, and what sampling costs."""

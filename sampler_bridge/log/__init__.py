@@ -1,0 +1,1 @@
+"""The log on disk in which points wait."""

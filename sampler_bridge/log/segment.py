@@ -1,0 +1,99 @@
+"""One file of the log, and what is known of it without reading it again."""
+
+import os
+import re
+from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import NamedTuple
+
+from sampler_bridge.log.record import (
+    HEADER_BYTES,
+    Header,
+    find_header,
+    read_header,
+    scan,
+)
+
+SUFFIX = ".log"
+_NUMBER = re.compile("[0-9]{20}")
+
+
+@dataclass
+class Segment:
+    """A file of records; ``size`` in bytes counts sound records and what is between.
+
+    ``points`` are all its points, ``done`` those that left the queue: acknowledged,
+    refused or unreadable.
+    """
+
+    path: Path
+    number: int
+    size: int = 0
+    points: int = 0
+    done: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """Points that nobody has taken yet."""
+        return self.points - self.done
+
+
+def segment_path(folder: Path, number: int) -> Path:
+    """Where a segment lies: numbers sort as names do."""
+    return folder / f"{number:020d}{SUFFIX}"
+
+
+def segment_numbers(folder: Path) -> list[int]:
+    """Numbers of the segments in a folder, oldest first."""
+    names = (path.stem for path in folder.glob(f"*{SUFFIX}"))
+    return sorted(int(name) for name in names if _NUMBER.fullmatch(name))
+
+
+class Damage(NamedTuple):
+    """What was found broken: stretches passed over, and bytes cut off the end."""
+
+    stretches: int
+    torn_bytes: int
+
+
+def open_segment(path: Path, done_before: int) -> tuple[Segment, Damage]:
+    """Take up a segment that an earlier process wrote; raises OSError.
+
+    A last write that was cut short is removed from the file. Points of records
+    before the offset ``done_before`` count as done.
+    """
+    segment = Segment(path, int(path.stem))
+    length = path.stat().st_size
+    stretches = _walk(segment, length, done_before) if length else 0
+    torn = length - segment.size
+    if torn:
+        os.truncate(path, segment.size)
+    return segment, Damage(stretches - bool(torn), torn)
+
+
+def _walk(segment: Segment, length: int, done_before: int) -> int:
+    stretches = 0
+    with (
+        segment.path.open("rb") as file,
+        mmap(file.fileno(), length, access=ACCESS_READ) as buffer,
+    ):
+        for start, end, header in scan(buffer):
+            if header is None:
+                stretches += 1
+                continue
+            segment.size = end
+            segment.points += header.points
+            segment.done += header.points if start < done_before else 0
+    return stretches
+
+
+def header_at(descriptor: int, offset: int) -> Header | None:
+    """The header of the record at an offset of an open file."""
+    return read_header(os.pread(descriptor, HEADER_BYTES, offset))
+
+
+def sound_offset(descriptor: int, offset: int, size: int) -> int:
+    """Where the next sound header after a damaged stretch lies, or ``size``."""
+    rest = os.pread(descriptor, size - offset, offset)
+    return offset + find_header(rest, 1)

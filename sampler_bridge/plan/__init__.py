@@ -1,0 +1,1 @@
+"""What is to be sampled, as the graph says."""

@@ -1,0 +1,1 @@
+"""Ticks: when is fetched, and what becomes of the values."""

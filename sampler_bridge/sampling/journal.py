@@ -1,0 +1,50 @@
+"""What one sampler's ticks gave, as lines in the log and as counts in the account."""
+
+from collections.abc import Mapping
+
+from sampler_bridge.plan.plan import Group
+from sampler_bridge.sampling.lines import Lines
+from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sampling.subset import Subset
+from sampler_bridge.sources.source import Gap, Sample
+
+
+class Journal:
+    """Keeps what a sampler of one host tells it, in order; one thread at a time.
+
+    ``gaps`` says which metrics gave nothing, or not everything, at the last tick.
+    """
+
+    def __init__(self, host: str, recorder: Recorder) -> None:
+        self.gaps: Mapping[str, Gap] = {}
+        self.host = host
+        self._recorder = recorder
+        self._group = Group()
+        self._lines = Lines(host, {})
+        self._subset = Subset({})
+        self._expected = 0
+
+    def planned(self, group: Group) -> None:
+        """What is sampled from the next tick on."""
+        self._group = group
+        self._lines = Lines(self.host, group.names)
+        self._subset = Subset(group.choices)
+        self._expected = self._subset.expected(group.names)
+
+    def fetched(self, tick_ms: int, sample: Sample) -> None:
+        """The values of a tick."""
+        chosen = self._subset.of(sample)
+        text = self._lines.text(chosen, tick_ms)
+        self._expected = chosen.expected
+        self.gaps = {**text.left_out, **chosen.missing}
+        gaps = [*text.left_out.values(), *chosen.missing.values()]
+        self._recorder.record(tick_ms, text, gaps)
+
+    def skipped(self, ticks: int, reason: str) -> None:
+        """So many ticks gave nothing at all."""
+        self._recorder.skip(ticks * self._expected, reason)
+
+    def silent(self, reason: str) -> None:
+        """A tick for which the source gave nothing that can be used."""
+        self.gaps = {name: Gap(reason, 1) for name in self._group.names}
+        self.skipped(1, reason)

@@ -1,0 +1,53 @@
+"""Puts the lines of a tick into the log and says what became of them."""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from sampler_bridge.account.account import LOG_FULL, Account
+from sampler_bridge.log.log import Log
+from sampler_bridge.sampling.lines import Text
+from sampler_bridge.sources.source import Gap
+
+_LOG = logging.getLogger(__name__)
+
+
+class Recorder:
+    """The way of all samplers into the log.
+
+    ``pack`` is asked at each tick whether to compress: a log that only grows, while
+    the store is away, then holds about ten times as many ticks.
+    """
+
+    def __init__(self, log: Log, account: Account, pack: Callable[[], bool]) -> None:
+        self._log = log
+        self._account = account
+        self._pack = pack
+        self._broken = False
+
+    def record(self, tick_ms: int, text: Text, gaps: Iterable[Gap]) -> None:
+        """Log a tick's lines; a full log or disk costs points, never the next tick."""
+        with self._account.moment():
+            self._account.ticked(tick_ms, text.points, gaps)
+            if text.points:
+                self._append(tick_ms, text)
+
+    def _append(self, tick_ms: int, text: Text) -> None:
+        try:
+            dropped = self._log.append(tick_ms, text.points, text.payload, self._pack())
+        except OSError as error:
+            self._fail(text.points, error)
+        else:
+            self._account.lost(dropped, LOG_FULL)
+            self._broken = False
+
+    def skip(self, points: int, reason: str) -> None:
+        """Account for points of ticks that gave nothing at all."""
+        if points:
+            self._account.skipped(points, reason)
+
+    def _fail(self, points: int, error: OSError) -> None:
+        reason = f"the log cannot be written ({error.strerror})"
+        self._account.lost(points, reason)
+        if not self._broken:
+            _LOG.error("%s: make room on the disk; sampling goes on", reason)
+        self._broken = True

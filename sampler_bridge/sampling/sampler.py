@@ -1,0 +1,221 @@
+"""The clock of one group of metrics: fetch on each tick, hand the values on.
+
+One thread, source and period; another period or host is another sampler, which
+neither delays nor breaks this one.
+"""
+
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Mapping, Set
+from functools import partial
+from threading import Condition, Event
+
+from sampler_bridge.account.account import LATE, SLOW_SOURCE
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.plan.plan import Group
+from sampler_bridge.sampling.journal import Journal
+from sampler_bridge.sampling.scribe import Scribe
+from sampler_bridge.sampling.ticks import Pace, first_tick, next_tick, tick_of
+from sampler_bridge.sources.source import Gap, Sample, Source
+from sampler_bridge.worker import Worker
+
+_LOG = logging.getLogger(__name__)
+
+_NOT_YET = "the source was not reached yet"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
+_LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
+
+
+class Sampler(Worker):
+    """Samples metrics of one host at one period (ms) from one source.
+
+    ``reason`` says why the source does not answer (None: it does). What comes of a
+    tick goes into the journal, by the scribe.
+    """
+
+    def __init__(
+        self, period_ms: int, source: Source, journal: Journal, scribe: Scribe
+    ) -> None:
+        super().__init__(f"sampler-{period_ms}")
+        self.reason: str | None = _NOT_YET
+        self._source = source
+        self.period_ms = period_ms
+        self.ready = Event()
+        self._journal = journal
+        self._scribe = scribe
+        self._pace = Pace()
+        self._early_ms = 0
+        self._changed = Condition()
+        self._stopping = False
+        self._next: deque[tuple[int, Group | None]] = deque()
+        self._group = Group()
+        self._looked_up: Set[str] = frozenset()
+        self._pause, self._connect_at = _FIRST_PAUSE, 0.0
+
+    @property
+    def gaps(self) -> Mapping[str, Gap]:
+        """Metrics that gave nothing, or not everything, at the last tick."""
+        return self._journal.gaps
+
+    def prepare(self, group: Group) -> None:
+        """Start, reach the source and look these metrics up; ``ready`` says when done.
+
+        The first tick is the first after the moment that `plan` names.
+        """
+        self._group = group
+        self.start()
+
+    def knows(self, group: Group) -> bool:
+        """Whether it has looked all metrics of a group up, so that it needs no time."""
+        return group.names.keys() <= self._looked_up
+
+    def plan(self, group: Group, moment_ms: int) -> None:
+        """Sample this at all ticks after a moment."""
+        self._hand(group, moment_ms)
+
+    def end(self, moment_ms: int) -> None:
+        """Sample up to a moment, and end without being waited for."""
+        self._hand(None, moment_ms)
+
+    def stop(self, seconds: float) -> None:
+        """Finish the tick that runs, within ``seconds``, and end."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        self._thread.join(seconds)
+
+    def _hand(self, group: Group | None, moment_ms: int) -> None:
+        with self._changed:
+            self._next.append((moment_ms, group))
+            self._changed.notify()
+
+    def _work(self) -> None:
+        self._take_up(self._group)
+        self._connect_when_due()
+        self._try_out()
+        self.ready.set()
+        tick_ms = first_tick(self._first_moment(), self.period_ms)
+        while self._wait_for(tick_ms):
+            if _now_ms() - tick_ms <= self.period_ms // 2:
+                tick_ms, reason = self._tick(tick_ms)
+            else:
+                reason = self.reason or LATE
+                self._skip(1, reason)
+            tick_ms, skipped = next_tick(tick_ms, _now_ms(), self.period_ms)
+            self._skip(skipped, reason)
+        self._source.close()
+
+    def _first_moment(self) -> int:
+        """Wait to be given a plan, and from when on, in ms."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next or self._stopping)
+            return self._next[0][0] if self._next else _now_ms()
+
+    def _try_out(self) -> None:
+        """Fetch once for nothing: what instances are called is known from then on."""
+        with contextlib.suppress(SourceDownError):
+            self._source.fetch()
+
+    def _wait_for(self, tick_ms: int) -> bool:
+        """Wait for a tick, ready for it; False when there is to be none."""
+        while True:
+            self._prepare(tick_ms)
+            with self._changed:
+                if self._stopping:
+                    return False
+                if self._is_due(tick_ms):
+                    continue
+                begin_ms = tick_ms - self._early_ms
+                seconds = (begin_ms * 1_000_000 - time.time_ns()) / 1e9
+                if seconds <= 0:
+                    return True
+                self._changed.wait(min(seconds, self._patience()))
+
+    def _is_due(self, tick_ms: int) -> bool:
+        """Whether another plan holds for a tick."""
+        return bool(self._next) and self._next[0][0] < tick_ms
+
+    def _patience(self) -> float:
+        if self._source.connected:
+            return _LONGEST_WAIT
+        return max(self._connect_at - time.monotonic(), 0.001)
+
+    def _prepare(self, tick_ms: int) -> None:
+        """Take up the plan that holds for a tick, and a source that is back."""
+        while self._is_due(tick_ms):
+            _, group = self._next.popleft()
+            if group is None:
+                self._stopping = True
+            elif group != self._group:
+                self._take_up(group)
+        self._connect_when_due()
+
+    def _take_up(self, group: Group) -> None:
+        self._group = group
+        self._looked_up = group.names.keys()
+        self._scribe.give(partial(self._journal.planned, group))
+        self._source.select(list(group.names))
+
+    def _skip(self, ticks: int, reason: str) -> None:
+        if ticks:
+            self._scribe.give(partial(self._journal.skipped, ticks, reason))
+
+    def _connect_when_due(self) -> None:
+        if not self._source.connected and time.monotonic() >= self._connect_at:
+            self._connect()
+
+    def _connect(self) -> None:
+        try:
+            self._source.connect()
+        except SourceDownError as error:
+            self._away(error)
+            self._connect_at = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        else:
+            _LOG.info("the source of %s answers", self._journal.host)
+            self.reason, self._pause = None, _FIRST_PAUSE
+
+    def _tick(self, tick_ms: int) -> tuple[int, str]:
+        """The last tick dealt with, and why those that passed meanwhile are not."""
+        began_ms = _now_ms()
+        try:
+            sample = self._fetch()
+        except SourceDownError as error:
+            self._away(error)
+            return self._silent(tick_ms, str(error))
+        self.reason, ended_ms = None, _now_ms()
+        took_ms = ended_ms - began_ms
+        # A source that needs more than a period is asked again at once.
+        self._early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
+        if self._pace.is_held_up(took_ms, self.period_ms):
+            return self._silent(tick_ms, SLOW_SOURCE)
+        got_ms = tick_of(tick_ms, began_ms, ended_ms, self.period_ms)
+        self._skip((got_ms - tick_ms) // self.period_ms, SLOW_SOURCE)
+        self._scribe.give(partial(self._journal.fetched, got_ms, sample))
+        return got_ms, SLOW_SOURCE if 2 * took_ms > self.period_ms else LATE
+
+    def _silent(self, tick_ms: int, reason: str) -> tuple[int, str]:
+        self._scribe.give(partial(self._journal.silent, reason))
+        return tick_ms, reason
+
+    def _fetch(self) -> Sample:
+        """The values of now; a source that was restarted since is met again."""
+        if not self._source.connected:
+            raise SourceDownError(self.reason or _NOT_YET)
+        try:
+            return self._source.fetch()
+        except SourceDownError:
+            self._source.connect()
+            return self._source.fetch()
+
+    def _away(self, error: SourceDownError) -> None:
+        self._early_ms = 0
+        if self.reason is None:
+            _LOG.warning("%s", error)
+        self.reason = str(error)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

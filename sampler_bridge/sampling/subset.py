@@ -1,0 +1,104 @@
+"""Takes out of a sample what another period, or nobody, asks for."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sampler_bridge.plan.choice import Choice
+from sampler_bridge.sources.source import Column, Gap, Sample, Series
+
+ABSENT = "no such instance at present"
+
+
+class _Mask(NamedTuple):
+    """Which values of a column stay; ``whole`` is the column's own list of series.
+
+    ``given`` counts them for each metric that is not sampled whole.
+    """
+
+    whole: Sequence[Series]
+    kept: npt.NDArray[np.bool_]
+    series: Sequence[Series]
+    given: Mapping[str, int]
+
+
+class Subset:
+    """Leaves the chosen instances in samples of the same metrics.
+
+    What is worked out for a column is kept for as long as its series stay the same.
+    """
+
+    def __init__(self, choices: Mapping[str, Choice]) -> None:
+        self._choices = choices
+        self._masks: dict[np.dtype[np.generic], _Mask] = {}
+        self._points = {
+            metric: len(choice.only)
+            for metric, choice in choices.items()
+            if choice.only is not None
+        }
+
+    def expected(self, metrics: Iterable[str]) -> int:
+        """How many values are to be expected before any sample has told."""
+        return sum(self._points.get(metric, 1) for metric in metrics)
+
+    def of(self, sample: Sample) -> Sample:
+        """The part of a sample that is chosen; one named but not there is a gap."""
+        if not self._choices:
+            return sample
+        masks = [self._mask(column) for column in sample.columns]
+        columns = tuple(
+            Column(mask.series, column.values[mask.kept])
+            for mask, column in zip(masks, sample.columns, strict=True)
+        )
+        given = {metric: n for mask in masks for metric, n in mask.given.items()}
+        self._points |= {m: n for m, n in given.items() if self._is_open(m)}
+        gaps = {
+            name: self._gap(name, gap, given.get(name, 0))
+            for name, gap in sample.missing.items()
+        }
+        absent = self._absent(given, gaps)
+        missing = {name: gap for name, gap in gaps.items() if gap.points}
+        return Sample(columns, {**absent, **missing})
+
+    def _mask(self, column: Column) -> _Mask:
+        mask = self._masks.get(column.values.dtype)
+        if mask is None or mask.whole is not column.series:
+            mask = self._made(column.series)
+            self._masks[column.values.dtype] = mask
+        return mask
+
+    def _made(self, whole: Sequence[Series]) -> _Mask:
+        kept = np.array([self._has(series) for series in whole], np.bool_)
+        series = tuple(compress(whole, kept))
+        given = Counter(s.metric for s in series if s.metric in self._choices)
+        return _Mask(whole, kept, series, given)
+
+    def _has(self, series: Series) -> bool:
+        choice = self._choices.get(series.metric)
+        return choice is None or choice.has(series.instance)
+
+    def _is_open(self, metric: str) -> bool:
+        return self._choices[metric].only is None
+
+    def _gap(self, metric: str, gap: Gap, given: int) -> Gap:
+        """A gap of the metric as one of what is chosen of it and was not given."""
+        known = self._points.get(metric)
+        if known is None:
+            return gap
+        open_ = self._is_open(metric)
+        return Gap(gap.reason, min(gap.points, known) if open_ else known - given)
+
+    def _absent(
+        self, given: Mapping[str, int], gaps: Mapping[str, Gap]
+    ) -> dict[str, Gap]:
+        return {
+            metric: Gap(ABSENT, len(choice.only) - given.get(metric, 0))
+            for metric, choice in self._choices.items()
+            if choice.only is not None
+            and metric not in gaps
+            and given.get(metric, 0) < len(choice.only)
+        }

@@ -1,0 +1,1 @@
+"""From the logs into the series store."""

@@ -1,0 +1,90 @@
+"""What the store has acknowledged, and from where to send again should it restart."""
+
+import json
+import logging
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler_bridge.files import read_json, write_whole
+from sampler_bridge.log.batch import START, Position
+
+_LOG = logging.getLogger(__name__)
+
+SEND_AGAIN_SECONDS = 60.0
+# Far beyond any segment, offset or time; NaN is not below it either.
+_END = 10**15
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """``taken``: where the queue starts; ``again``: what a restarted store needs;
+    ``store``: since when the run of the store is up that acknowledged it.
+    """
+
+    taken: Position = START
+    again: Position = START
+    store: float | None = None
+
+
+def load_cursor(path: Path) -> Cursor:
+    """The cursor that was kept; a new one where there is none that can be read.
+
+    A new one sends everything the log holds: the store keeps one of two equal points.
+    """
+    try:
+        return _read(read_json(path))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s is no cursor (%s): all of the log is sent again", path, error)
+    return Cursor()
+
+
+def _read(document: object) -> Cursor:
+    """Raises ValueError for what save_cursor did not write."""
+    match document:
+        case {
+            "taken": [int(), int()] as taken,
+            "again": [int(), int()] as again,
+            "store": (None | int() | float()) as store,
+        } if all(0 <= number < _END for number in (*taken, *again, store or 0)):
+            run = None if store is None else float(store)
+            return Cursor(Position(*taken), Position(*again), run)
+    raise ValueError("not of its form")
+
+
+def save_cursor(path: Path, cursor: Cursor) -> None:
+    """Keep the cursor for the next start; raises OSError."""
+    document = {
+        "taken": cursor.taken,
+        "again": cursor.again,
+        "store": cursor.store,
+    }
+    write_whole(path, json.dumps(document))
+
+
+class Sent:
+    """Where the batches of the last minute start, by when they were acknowledged.
+
+    The store loses what it acknowledged in its last seconds, whatever the ticks in
+    it: after an outage a second of sending holds hours of ticks.
+    """
+
+    def __init__(self, again: Position, now: float) -> None:
+        self._starts = deque([(int(now), again)])
+
+    def add(self, start: Position, now: float) -> None:
+        """A batch that starts here was acknowledged now (seconds)."""
+        second, earliest = self._starts[-1]
+        if second == int(now):
+            self._starts[-1] = (second, min(earliest, start))
+        else:
+            self._starts.append((int(now), start))
+        while self._starts[0][0] < now - SEND_AGAIN_SECONDS - 1:
+            self._starts.popleft()
+
+    @property
+    def again(self) -> Position:
+        """Where to start when the store has lost its last seconds."""
+        return min(start for _, start in self._starts)

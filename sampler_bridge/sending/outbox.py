@@ -1,0 +1,93 @@
+"""The log of one host on its way to the store, and what became of its points."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sampler_bridge.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
+from sampler_bridge.log.batch import Batch
+from sampler_bridge.log.log import Log
+from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
+from sampler_bridge.sending.store import Refusal
+
+_LOG = logging.getLogger(__name__)
+
+CURSOR_FILE, LOG_FOLDER = "cursor.json", "log"
+
+
+class Outbox:
+    """What a folder holds of one host's points; its cursor says what was acknowledged.
+
+    ``told`` is called when there is more to send; ``sent_bytes`` are those that the
+    store acknowledged. Raises StateError where the folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int, told: Callable[[], None]) -> None:
+        self._cursor_path = folder / CURSOR_FILE
+        cursor = load_cursor(self._cursor_path)
+        self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=told)
+        self.account = Account(self.log.waiting)
+        self.sent_bytes = 0
+        self._next = self.log.taken
+        self._sent = Sent(min(cursor.again, self.log.taken), time.monotonic())
+        self._run = cursor.store  # the run of the store that acknowledged last
+        self._one_by_one_until = self.log.taken
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is to be sent."""
+        return self.log.has_more(self._next)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether a record that the store refuses is being looked for."""
+        return self._next < self._one_by_one_until
+
+    def read(self, max_bytes: int) -> Batch:
+        """What is to be sent next."""
+        return self.log.read(self._next, 1 if self.is_doubted else max_bytes)
+
+    def doubt(self, batch: Batch) -> None:
+        """Send what a batch holds record by record: one of them is at fault."""
+        self._one_by_one_until = batch.end
+
+    def settle(self, batch: Batch, refusal: Refusal | None) -> None:
+        """Account for a batch that the store took, or will never take."""
+        with self.account.moment():
+            taken = self.log.take(batch)
+            self.account.lost(taken.lost, UNREADABLE)
+            if refusal:
+                self.account.lost(taken.fresh, REFUSED)
+            elif batch.entries:
+                self.account.sent(taken.fresh, taken.again)
+                self.account.arrived(taken.gone, LOG_FULL)
+        if not refusal:
+            self.sent_bytes += sum(len(entry.payload) for entry in batch.entries)
+        self._sent.add(self._next, time.monotonic())
+        self._next = batch.end
+        self._keep_cursor()
+
+    def met(self, run: float | None, suspect: bool) -> bool:
+        """Which run of the store is there; whether the last minute is sent it again.
+
+        It is where the run is another one, or may be.
+        """
+        if run == self._run and not suspect:
+            return False
+        known, self._run = self._run, run
+        self._next = min(self._sent.again, self._next)
+        return known is not None
+
+    def _keep_cursor(self) -> None:
+        cursor = Cursor(self.log.taken, self._sent.again, self._run)
+        try:
+            save_cursor(self._cursor_path, cursor)
+            self.log.forget(cursor.again)
+        except OSError as error:  # the next start sends more than it needs to
+            _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
+
+
+def payload(batch: Batch) -> bytes:
+    """The lines of a batch."""
+    return b"".join(entry.payload for entry in batch.entries)

@@ -1,0 +1,53 @@
+"""Reads the values of one control group out of its files."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from cgroups.files import parser_of, read_file
+from cgroups.groups import Group
+from sampler_bridge.sources.cgroup.metrics import BY_NAME, Place
+
+
+class Read(NamedTuple):
+    """Values by metric, and the metrics that the system refused to give."""
+
+    values: Mapping[str, int]
+    refused: frozenset[str]
+
+
+class GroupReader:
+    """Reads some metrics of a group, each file once; gone files give nothing."""
+
+    def __init__(self, group: Group, metrics: Iterable[str]) -> None:
+        self.group = group
+        self._files: dict[str, list[tuple[str, Place]]] = defaultdict(list)
+        for metric in metrics:
+            for place in BY_NAME[metric]:
+                path = group.file(place.controller, place.file)
+                if path is not None:
+                    self._files[path].append((metric, place))
+
+    def read(self) -> Read:
+        """The values of now; of a metric with several places the first that has one."""
+        values: dict[str, int] = {}
+        refused: set[str] = set()
+        for path, wanted in self._files.items():
+            if all(metric in values for metric, _ in wanted):
+                continue
+            try:
+                figures = parser_of(wanted[0][1].file)(read_file(path))
+            except PermissionError:
+                refused.update(metric for metric, _ in wanted)
+                continue
+            except OSError:  # it went, or has no such controller
+                continue
+            for metric, place in wanted:
+                if place.key in figures:
+                    values.setdefault(metric, figures[place.key] * place.factor)
+        return Read(values, frozenset(refused - values.keys()))
+
+
+def given(group: Group) -> tuple[str, ...]:
+    """The metrics that a group gives values of now."""
+    return tuple(sorted(GroupReader(group, BY_NAME).read().values))

@@ -1,0 +1,87 @@
+"""Control groups as a source: those that run at a tick, each by its path."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from cgroups.groups import Group
+from sampler_bridge.sources.cgroup.metrics import BY_NAME
+from sampler_bridge.sources.cgroup.reader import GroupReader
+from sampler_bridge.sources.source import Column, Gap, Sample, Series
+
+_DENIED = "Permission denied: the bridge may not read the files of the cgroup"
+
+
+class Watch(Protocol):
+    """Who knows the groups that run."""
+
+    def look(self) -> Mapping[str, Group]:
+        """The groups that run now, by path."""
+
+
+class CgroupSource:
+    """What the groups say that ``watch`` finds; always there, with groups or without.
+
+    A group that went gives no value any more, and what it does not count none at all:
+    neither is missing.
+    """
+
+    connected = True
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._chosen: tuple[str, ...] = ()
+        self._unknown: dict[str, Gap] = {}
+        self._readers: dict[str, GroupReader] = {}
+        self._series: tuple[Series, ...] = ()
+
+    def connect(self) -> None:
+        """Nothing: the groups are files."""
+
+    def close(self) -> None:
+        """Nothing: no file stays open."""
+
+    def select(self, metrics: Sequence[str]) -> None:
+        """Give these from now on."""
+        self._chosen = tuple(name for name in metrics if name in BY_NAME)
+        unknown = set(metrics) - {*self._chosen}
+        self._unknown = {name: Gap("Unknown metric name", 1) for name in unknown}
+        self._readers = {}
+
+    def fetch(self) -> Sample:
+        """The values of now."""
+        if not self._chosen:
+            return Sample((), self._unknown)
+        found: dict[Series, int] = {}
+        refused: dict[str, int] = {}
+        for path, group in self._watch.look().items():
+            read = self._reader(path, group).read()
+            found |= {Series(name, path): value for name, value in read.values.items()}
+            for name in read.refused:
+                refused[name] = refused.get(name, 0) + 1
+        self._forget()
+        gaps = {name: Gap(_DENIED, points) for name, points in refused.items()}
+        return Sample(self._columns(found), {**self._unknown, **gaps})
+
+    def _reader(self, path: str, group: Group) -> GroupReader:
+        reader = self._readers.get(path)
+        if reader is None or reader.group is not group:
+            reader = self._readers[path] = GroupReader(group, self._chosen)
+        return reader
+
+    def _forget(self) -> None:
+        """Let go of readers of groups that went, when they are the most."""
+        running = self._watch.look()
+        if len(self._readers) > 2 * len(running) + 16:
+            self._readers = {p: r for p, r in self._readers.items() if p in running}
+
+    def _columns(self, found: Mapping[Series, int]) -> tuple[Column, ...]:
+        if not found:
+            return ()
+        series = tuple(found)
+        if series != self._series:
+            self._series = series
+        # Not as the bridge's own figures are, which stand in the same samples: what is
+        # worked out for a column is kept by its kind.
+        return (Column(self._series, np.array(list(found.values()), np.int64)),)

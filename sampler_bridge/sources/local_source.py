@@ -1,0 +1,35 @@
+"""What is sampled beside PCP, as one source: the bridge, and control groups."""
+
+from collections.abc import Sequence
+
+from sampler_bridge.sources.cgroup.metrics import PREFIX as CGROUP
+from sampler_bridge.sources.cgroup.source import CgroupSource
+from sampler_bridge.sources.own_source import OwnSource
+from sampler_bridge.sources.source import Sample
+
+
+class LocalSource:
+    """The metrics of the bridge and of control groups; always there."""
+
+    connected = True
+
+    def __init__(self, own: OwnSource, cgroups: CgroupSource) -> None:
+        self._own, self._cgroups = own, cgroups
+
+    def connect(self) -> None:
+        """Nothing: both are here."""
+
+    def close(self) -> None:
+        """Nothing: both are here."""
+
+    def select(self, metrics: Sequence[str]) -> None:
+        """Give these from now on, each from whom it belongs to."""
+        cgroups = [name for name in metrics if name.startswith(CGROUP)]
+        self._cgroups.select(cgroups)
+        self._own.select([name for name in metrics if not name.startswith(CGROUP)])
+
+    def fetch(self) -> Sample:
+        """The values of now, of both."""
+        own, cgroups = self._own.fetch(), self._cgroups.fetch()
+        missing = {**own.missing, **cgroups.missing}
+        return Sample((*own.columns, *cgroups.columns), missing)

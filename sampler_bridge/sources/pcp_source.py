@@ -1,0 +1,200 @@
+"""PCP as a source: one PMCD, asked through PMAPI."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+import pmapi
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.sources.pcp_decode import decode, decode_texts
+from sampler_bridge.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from sampler_bridge.sources.pcp_texts import SeenTexts, Texts
+from sampler_bridge.sources.source import Gap, Sample
+
+_LOG = logging.getLogger(__name__)
+
+_NOT_NUMBERS = {
+    -1: "values that this PCP does not support",
+    7: "aggregates",
+    8: "aggregates",
+    9: "events",
+    10: "events",
+}
+
+_ASK_AGAIN = 10.0  # seconds until an unknown name is looked up again
+_ASK_SOON = 1.0  # the same for what failed for another reason, as while an agent starts
+_NAMES_HOLD = 60.0  # seconds after which an instance may have been renamed
+
+
+class PcpSource:
+    """The metrics of one PMCD, at an address such as ``unix:///run/pcp/pmcd.socket``.
+
+    Numbers of all six PCP types are given exactly, texts as series of their own;
+    aggregates and events are gaps with that reason.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._context: pmapi.Context | None = None
+        self._names = InstanceNames(lambda _: {})
+        self._metrics: tuple[str, ...] = ()
+        self._known: dict[str, pmapi.Metric] = {}
+        self._unknown: dict[str, Gap] = {}
+        self._sizes: dict[str, int] = {}
+        self._ask_at = self._names_until = 0.0
+        self._chosen: list[Chosen] = []
+        self._pmids = pmapi.pmid_array([])
+        self._wide = np.zeros(0, np.bool_)
+        self._layout = Layout([], self._names, self._sizes)
+        self._seen = SeenTexts()
+        self._text_metrics = 0
+        self._texts = Texts([], self._names, self._sizes, self._seen)
+
+    @property
+    def connected(self) -> bool:
+        """Whether PMCD answered the last call."""
+        return self._context is not None
+
+    def connect(self) -> None:
+        """Open a new connection and look everything up; raises SourceDownError."""
+        self.close()
+        self._names = InstanceNames(self._ask_names)
+        self._known.clear()
+        self._chosen = []
+        try:
+            self._context = pmapi.Context(self.address)
+            self._resolve(self._context)
+        except pmapi.PmError as error:
+            self.close()
+            raise self._down(error) from error
+
+    def close(self) -> None:
+        """Close the connection; connect opens another."""
+        if self._context is not None:
+            self._context.close()
+            self._context = None
+
+    def select(self, metrics: Sequence[str]) -> None:
+        """Fetch these metrics from now on; only new names are looked up."""
+        self._metrics = tuple(dict.fromkeys(metrics))
+        wanted = set(metrics)
+        self._known = {n: desc for n, desc in self._known.items() if n in wanted}
+        if self._context is not None:
+            try:
+                self._resolve(self._context)
+            except pmapi.PmError:
+                self.close()
+
+    def fetch(self) -> Sample:
+        """The values of now; raises SourceDownError, after which connect is due."""
+        try:
+            self._refresh()
+            sample = self._fetch()
+        except pmapi.PmError as error:
+            self.close()
+            raise self._down(error) from error
+        return replace(sample, missing={**self._unknown, **sample.missing})
+
+    def _fetch(self) -> Sample:
+        if not self._chosen:
+            return Sample((), {})
+        with self._open().fetch(self._pmids) as (address, changed):
+            raw, taken = decode(address, self._wide), pmapi.result_seconds(address)
+            texts = decode_texts(address, len(self._wide), self._text_metrics)
+        if changed:  # an agent came, went or restarted
+            _LOG.info("PMCD at %s changed its agents", self.address)
+            # A new agent may number its metrics anew: these values may be of others.
+            self._forget_changed(self._open())
+            return self._fetch()
+        self._names.next_fetch()
+        columns = self._layout.columns(raw) + self._texts.columns(texts)
+        gaps = {**self._layout.gaps, **self._texts.gaps}
+        return Sample(columns, gaps, taken)
+
+    def _forget_changed(self, context: pmapi.Context) -> None:
+        """Look up again what is no longer what it was, and all names of instances."""
+        descs = context.descriptors(context.identifiers(list(self._known)))
+        self._known = {
+            name: known
+            for (name, known), desc in zip(self._known.items(), descs, strict=True)
+            if isinstance(desc, pmapi.PmDesc)
+            and known == pmapi.Metric(desc.pmid, desc.type, desc.indom)
+        }
+        self._names_until = 0.0
+        self._resolve(context)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if now >= self._names_until:
+            self._names_until = now + _NAMES_HOLD
+            self._names.forget()
+            self._layout.forget()
+            self._texts.forget()
+        if now >= self._ask_at and len(self._known) < len(self._metrics):
+            self._resolve(self._open())
+
+    def _resolve(self, context: pmapi.Context) -> None:
+        """Look up what is not known yet, and arrange the fetch."""
+        self._unknown = {}
+        pause = _ASK_AGAIN
+        for name in self._metrics:
+            if name not in self._known and self._look_up(context, name):
+                pause = _ASK_SOON
+        if pause == _ASK_SOON:
+            context.check()
+        self._ask_at = time.monotonic() + pause
+        self._arrange()
+
+    def _look_up(self, context: pmapi.Context, name: str) -> bool:
+        """Look a name up; whether that failed for a reason that may pass."""
+        try:
+            desc = context.describe(name)
+        except pmapi.PmError as error:
+            self._unknown[name] = Gap(str(error), self._sizes.get(name, 1))
+            return error.code != pmapi.UNKNOWN_NAME
+        if desc.type in KINDS or desc.type == pmapi.TYPE_STRING:
+            self._known[name] = desc
+        else:
+            what = _NOT_NUMBERS.get(desc.type, "values of an unknown type")
+            self._unknown[name] = Gap(f"{what} are not stored", 1)
+        return False
+
+    def _arrange(self) -> None:
+        found = [
+            Chosen(name, self._known[name])
+            for name in self._metrics
+            if name in self._known
+        ]
+        chosen = sorted(found, key=lambda metric: metric.desc.type)
+        if chosen == self._chosen:
+            return
+        self._chosen = chosen
+        self._pmids = pmapi.pmid_array([metric.desc.pmid for metric in self._chosen])
+        # Texts come last, by their type.
+        numbers = [metric for metric in chosen if metric.desc.type in KINDS]
+        texts = chosen[len(numbers) :]
+        self._wide = np.array([KINDS[m.desc.type].wide for m in numbers], np.bool_)
+        self._text_metrics = len(texts)
+        self._layout = Layout(numbers, self._names, self._sizes)
+        self._texts = Texts(texts, self._names, self._sizes, self._seen)
+
+    def _ask_names(self, indom: int) -> dict[int, str]:
+        try:
+            return self._open().instances(indom)
+        except pmapi.PmError as error:
+            _LOG.debug("no names of instance domain %d: %s", indom, error)
+            return {}
+
+    def _open(self) -> pmapi.Context:
+        if self._context is None:
+            raise SourceDownError(f"no connection to PMCD at {self.address} yet")
+        return self._context
+
+    def _down(self, error: pmapi.PmError) -> SourceDownError:
+        return SourceDownError(
+            f"PMCD at {self.address} does not answer ({error}): is it running?"
+        )

@@ -1,0 +1,71 @@
+"""A source and a store that note how long they took."""
+
+import time
+from collections.abc import Sequence
+
+from sampler_bridge.account.cost import Cost, Latency
+from sampler_bridge.sending.store import Refusal, Store
+from sampler_bridge.sources.source import Sample, Source
+
+
+class TimedSource:
+    """A source whose fetches are timed, those that fail too.
+
+    They are at multiples of a period (ms), but for the first: a sampler's trial.
+    """
+
+    def __init__(self, source: Source, cost: Cost, period_ms: int) -> None:
+        self._source = source
+        self._cost = cost
+        self._period = period_ms / 1000
+        self._is_tick = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether the last call reached what is behind the source."""
+        return self._source.connected
+
+    def connect(self) -> None:
+        """Reach what is behind the source; raises SourceDownError."""
+        self._source.connect()
+
+    def select(self, metrics: Sequence[str]) -> None:
+        """Fetch these metrics from now on."""
+        self._source.select(metrics)
+
+    def fetch(self) -> Sample:
+        """The values of now; raises SourceDownError."""
+        at, began = time.time(), time.monotonic()
+        if self._is_tick:
+            self._cost.offset.add(at, self._period)
+        self._is_tick = True
+        try:
+            sample = self._source.fetch()
+        finally:
+            took = time.monotonic() - began
+            self._cost.fetch.add(took)
+        if sample.taken is not None:
+            self._cost.clock.add(sample.taken, at, took)
+        return sample
+
+    def close(self) -> None:
+        """Let go of what is behind the source."""
+        self._source.close()
+
+
+class TimedStore(Store):
+    """A store whose answered writes are timed."""
+
+    def __init__(
+        self, url: str, account: tuple[str, str] | None, latency: Latency
+    ) -> None:
+        super().__init__(url, account)
+        self._latency = latency
+
+    def write(self, lines: bytes) -> Refusal | None:
+        """Hand lines over, as Store does; an empty write is only a question."""
+        began = time.monotonic()
+        refusal = super().write(lines)
+        if lines:
+            self._latency.add(time.monotonic() - began)
+        return refusal

@@ -1,0 +1,1 @@
+"""How the PMCD of a host is reached."""

@@ -1,0 +1,44 @@
+"""`supertwin cgroups`: the control groups that have twins, and how to watch others."""
+
+import click
+
+from queries.catalogue import saved_query
+from supertwin.cgroup_list import read_groups
+from supertwin.cli.host import HOST
+from supertwin.cli.queries import as_csv, as_json, as_table
+from supertwin.loading import dataset
+from supertwin.settings import Settings
+
+_FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
+
+
+@click.group("cgroups")
+def cgroups_group() -> None:
+    """Control groups, such as the jobs of a scheduler, that have twins.
+
+    Which ones: `SUPERTWIN_CGROUP_ROOTS`. Of one job: `supertwin query cgroups/of-job`.
+    """
+
+
+@cgroups_group.command("list")
+@click.option("--ended", is_flag=True, help="Those that ended, the newest first.")
+@click.option(
+    "--host", type=HOST, default=None, help="Name of the host; else this one."
+)
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice([*_FORMATS]),
+    default="table",
+    help="How to print the answer.",
+)
+def list_command(ended: bool, host: str | None, output: str) -> None:
+    """The control groups of a host that run, and what is not watched of this one."""
+    settings = Settings()
+    asked = host or settings.host
+    query = saved_query("cgroups/ended" if ended else "cgroups/running")
+    with dataset(settings, "twin") as twin:
+        rows = twin.select(query.bind({"host": asked}))
+    click.echo(_FORMATS[output](rows), nl=False)
+    for problem in read_groups(settings).problems if asked == settings.host else ():
+        click.echo(problem, err=True)

@@ -1,0 +1,240 @@
+"""`supertwin dashboards`: Grafana's JSON of every dashboard, written and checked."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx
+
+from dashboards.build import build, run
+from dashboards.catalogue import Definition, load_dashboards
+from dashboards.grafana import render
+from dashboards.lint import lint
+from dashboards.live_check import Checked, check
+from dashboards.questions import Question
+from dashboards.spec import Dashboard, Panel
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from queries.errors import EndpointUnreachableError, QueriesError
+from queries.results import Rows
+from supertwin.access.accounts import fuseki_account, store_account
+from supertwin.cli.host import HOST
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.settings import Settings
+
+
+class RefusedError(SuperTwinError):
+    """The store does not take an expression; its text is the store's reason."""
+
+
+class _Folder(click.Path):
+    """A folder; an empty text, as of a variable that is not set, is not this one."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        if value == "":
+            self.fail("it is empty: name a folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=_Folder(file_okay=False, path_type=Path),
+    help="Folder to write the files to, <uid>.json each; it is made where missing.",
+)
+@click.option(
+    "--host", type=HOST, help="Dashboards about this host alone; else about each one."
+)
+@click.option("--check", "checked", is_flag=True, help="Check them, queries included.")
+@click.pass_context
+def dashboards_command(
+    ctx: click.Context, out: Path | None, host: str | None, checked: bool
+) -> None:
+    """Write the dashboards for Grafana, or check them.
+
+    Each is made from the graph as it is now: one for every host, and one about all of
+    them. With --check every expression is asked of the store and every table of the
+    graph; exit status 1 when one fails.
+    """
+    if out is None and not checked:
+        raise click.UsageError("say where to write them (--out), or --check them", ctx)
+    settings = Settings()
+    account = fuseki_account(settings)
+    url, timeout = f"{settings.fuseki}/twin", settings.query_timeout
+    with Endpoint(url, timeout=timeout, account=account) as endpoint:
+        made = list(_dashboards(settings.base, endpoint, host))
+        if out is not None:
+            _write(out, made)
+        if checked:
+            ctx.exit(1 if _report(settings, endpoint, made) else 0)
+
+
+def _dashboards(
+    base: str, endpoint: Endpoint, host: str | None
+) -> Iterator[tuple[Dashboard, dict[str, Any]]]:
+    """Every dashboard, by name and then by host."""
+    for found in load_dashboards().values():
+        for one in _hosts(found, endpoint, host):
+            made = run(build(found.name, one, base), lambda q: _ask(endpoint, q))
+            yield made, render(made)
+
+
+def _hosts(found: Definition, endpoint: Endpoint, host: str | None) -> Sequence[str]:
+    """The hosts that a dashboard is made for; "" stands for all at once.
+
+    They are asked for in any case: of a graph that does not say even that much, nothing
+    is made that would take the place of an earlier dashboard.
+    """
+    rows = endpoint.select(saved_query("inventory/names").bind({}))
+    if host is not None:
+        return [host]
+    if not found.about_one_host:
+        return [""]
+    place = rows.columns.index("host")
+    return sorted({str(row[place]) for row in rows.values()})
+
+
+def _ask(endpoint: Endpoint, question: Question) -> Rows:
+    return endpoint.select(question.sparql)
+
+
+# ---- writing ------------------------------------------------------------------------
+
+
+def _write(out: Path, made: Sequence[tuple[Dashboard, dict[str, Any]]]) -> None:
+    """Each whole file in one step: whoever watches the folder reads no half of one."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for dashboard, document in made:
+            path = out / f"{document['uid']}.json"
+            text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+            # Grafana loads what is newer again.
+            if not path.is_file() or path.read_bytes() != text.encode():
+                _replace(path, text)
+            click.echo(path)
+            for panel in _problems(dashboard):
+                click.echo(f"  panel {panel.title!r}: {panel.problem}", err=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise MendableError(
+            f"--out {out}: {reason}: name a folder that can be written"
+        ) from error
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+# ---- checking -----------------------------------------------------------------------
+
+
+def _report(
+    settings: Settings,
+    endpoint: Endpoint,
+    made: Sequence[tuple[Dashboard, dict[str, Any]]],
+) -> int:
+    """Print one line per dashboard, and one per finding; the number of findings."""
+    total = 0
+    account = store_account(settings)
+    with httpx.Client(auth=account, timeout=settings.query_timeout) as client:
+        store = Store(client, settings.store_read)
+        for dashboard, document in made:
+            done = check(document, store.count, lambda text: _columns(endpoint, text))
+            findings = [
+                *(f"panel {p.title!r}: {p.problem}" for p in _problems(dashboard)),
+                *lint(document, _components(dashboard)),
+                *done.findings,
+            ]
+            click.echo(_line(document, done, len(findings)))
+            for finding in findings:
+                click.echo(f"  {finding}")
+            total += len(findings)
+    return total
+
+
+def _problems(dashboard: Dashboard) -> Iterator[Panel]:
+    """The panels whose saved query failed: they draw nothing but the reason."""
+    return (panel for panel in _panels(dashboard) if panel.problem)
+
+
+def _components(dashboard: Dashboard) -> set[str]:
+    return {one.component for panel in _panels(dashboard) for one in panel.series}
+
+
+def _panels(dashboard: Dashboard) -> Iterator[Panel]:
+    return (panel for section in dashboard.sections for panel in section.panels)
+
+
+def _line(document: dict[str, Any], done: Checked, findings: int) -> str:
+    silent = f" ({done.empty} without a sample)" if done.empty else ""
+    return (
+        f"{document['uid']}: {done.panels} panels, {done.expressions} expressions"
+        f"{silent}, {done.queries} queries: {findings or 'no'} "
+        f"finding{'' if findings == 1 else 's'}"
+    )
+
+
+class Store:
+    """Asks VictoriaMetrics for ranges, in steps of five seconds."""
+
+    def __init__(self, client: httpx.Client, url: str) -> None:
+        self.url = f"{url}/api/v1/query_range"
+        self._client = client
+
+    def count(self, expression: str, start: float, end: float) -> int | str:
+        """The number of series, or the store's words where it refuses."""
+        try:
+            return len(self.range(expression, start, end))
+        except RefusedError as error:
+            return str(error)
+
+    def range(self, expression: str, start: float, end: float) -> list[Any]:
+        """The series; RefusedError, and SuperTwinError when the store is away."""
+        asked = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}"}
+        try:
+            response = self._client.post(self.url, data={**asked, "step": "5"})
+        except httpx.HTTPError as error:
+            raise SuperTwinError(
+                f"the series store {self.url} does not answer "
+                f"({type(error).__name__}): is the stack up? See `make status`"
+            ) from error
+        return self._series(response)
+
+    def _series(self, response: httpx.Response) -> list[Any]:
+        if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            raise SuperTwinError(
+                f"the series store {self.url} refuses the account "
+                f"({response.status_code}): mend SUPERTWIN_STORE_USER and "
+                "SUPERTWIN_STORE_PASSWORD"
+            )
+        try:
+            answer = response.json()
+            if answer["status"] == "success":
+                return list(answer["data"]["result"])
+            words = " ".join(str(answer["error"]).split())
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise SuperTwinError(
+                f"{self.url} answers {response.status_code}, and not as "
+                "VictoriaMetrics does: mend SUPERTWIN_STORE_READ_URL"
+            ) from error
+        # The reason stands behind the expression.
+        raise RefusedError(words if len(words) < 200 else f"… {words[-200:]}")
+
+
+def _columns(endpoint: Endpoint, text: str) -> Sequence[str] | str:
+    try:
+        return endpoint.select(text).columns
+    except EndpointUnreachableError:
+        raise
+    except QueriesError as error:
+        return " ".join(str(error).split())

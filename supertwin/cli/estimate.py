@@ -1,0 +1,163 @@
+"""`supertwin sample estimate` and `calibrate`: what sampling costs, before it does."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from ingest.plans.request import PlanRequest
+from sampling_cost.fleet import fleet_document, fleet_lines
+from sampling_cost.model import Model
+from sampling_cost.wording import (
+    CURE,
+    as_document,
+    basis_lines,
+    cost_lines,
+    load_lines,
+    one_line,
+    total_line,
+    unknown_lines,
+    unsure_lines,
+)
+from supertwin.cli.plan_options import HOST_OPTION, plan_options, plan_request
+from supertwin.cost.calibration import calibrate, model_path
+from supertwin.cost.estimating import (
+    FleetCost,
+    PlanCost,
+    beyond_limit,
+    check_cost,
+    fleet_cost,
+    plan_cost,
+)
+from supertwin.setting_forms import days
+from supertwin.settings import Settings
+
+_NOT_IN_IT = "not in it: roles and PMU events, whose agent is not calibrated"
+
+
+@click.command("estimate")
+@click.argument("metrics", metavar="[METRIC]…", nargs=-1)
+@click.option("--period", help="Time between two samples: 1ms to 1h, such as 10ms.")
+@plan_options
+@click.option("--fleet", is_flag=True, help="Of all plans of all hosts, instead.")
+@click.option(
+    "--hosts",
+    type=click.IntRange(min=1),
+    default=None,
+    help="With --fleet: of so many hosts like this one.",
+)
+@HOST_OPTION
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def estimate_command(
+    metrics: tuple[str, ...],
+    period: str | None,
+    fleet: bool,
+    hosts: int | None,
+    host: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """What a plan would cost: CPU, memory, disk and network, without adding it.
+
+    What is said of CPU, memory and disk rests on a calibration of this machine.
+    """
+    settings = Settings()
+    if fleet and (metrics or period):
+        raise click.UsageError("--fleet is of the plans that there are: no METRIC")
+    if hosts is not None and not fleet:
+        raise click.UsageError("--hosts belongs to --fleet: give both")
+    asked = host or settings.host
+    if fleet:
+        found = fleet_cost(settings, host, hosts)
+        kept = days(settings.retention)
+        _print(
+            fleet_document(found.hosts, found.load, found.cost, kept),
+            _fleet_lines(found, kept, asked),
+            as_json,
+        )
+        return
+    if not period:
+        raise click.UsageError("give METRIC and --period, or --fleet")
+    request = plan_request(asked, "", metrics, period, **options)
+    cost = plan_cost(settings, request)
+    _print(
+        as_document(cost.added, cost.cost, cost.model),
+        _plan_lines(cost, remote=asked != settings.host),
+        as_json,
+    )
+
+
+@click.command("calibrate")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+def calibrate_command(as_json: bool) -> None:
+    """Measure what sampling costs on this machine, in about a minute.
+
+    A PMCD, a bridge and stores of its own are started for it, and end with it; the
+    stack that runs is left alone, and better stopped meanwhile.
+    """
+    settings = Settings()
+    model = calibrate(settings, _progress)
+    path = model_path(settings)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    _print(document, _calibrated_lines(model, str(path)), as_json)
+
+
+def _print(document: dict[str, Any], lines: Iterator[str], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        click.echo("\n".join(lines))
+
+
+def _plan_lines(found: PlanCost, remote: bool) -> Iterator[str]:
+    yield f"it would add to {found.host}:"
+    yield from load_lines(found.added)
+    if found.counts_events:
+        yield _NOT_IN_IT
+    if found.cost is None or found.total is None or found.model is None:
+        yield from unknown_lines(found.added)
+        yield f"CPU, memory and disk are not calibrated yet: {CURE}"
+        return
+    yield from cost_lines(found.cost, remote)
+    yield total_line(found.host, found.whole, found.total)
+    yield from unsure_lines(found.cost, found.added)
+    yield from basis_lines(found.model, found.host, found.cost.cpu)
+
+
+def _fleet_lines(found: FleetCost, kept: float, host: str) -> Iterator[str]:
+    yield from fleet_lines(found.hosts, found.load, found.cost, kept)
+    if found.cost is None or found.model is None:
+        yield f"CPU, memory and disk are not calibrated yet: {CURE}"
+        return
+    yield from unsure_lines(found.cost, found.load)
+    others = [name for name in found.hosts if name != found.model.host]
+    yield from basis_lines(found.model, others[0] if others else host, found.cost.cpu)
+
+
+def _calibrated_lines(model: Model, path: str) -> Iterator[str]:
+    yield from basis_lines(model, model.host, model.cpu)
+    yield f"kept in {path}"
+
+
+def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
+    """Say what a plan costs; where that is beyond the limits, ask.
+
+    Raises MendableError where nobody can be asked, click.Abort where the answer is no.
+    """
+    found = plan_cost(settings, request)
+    click.echo(one_line(found.added, found.cost), err=True)
+    if found.counts_events:
+        click.echo(_NOT_IN_IT, err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        check_cost(settings, found)
+    if not (beyond := beyond_limit(settings, found)):
+        return
+    click.confirm(f"That is beyond the limit ({beyond}). Add it?", abort=True, err=True)
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

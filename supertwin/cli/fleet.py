@@ -1,0 +1,222 @@
+"""`supertwin add`, `open`, `remove` and `diff`: hosts, here and elsewhere."""
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import click
+from rdflib import Literal
+
+from ingest.load.register import Registration
+from ingest.past.changes import Change
+from ingest.probe import check_host, probe
+from queries.catalogue import saved_query
+from queries.names import LOCAL, is_ip, ssh_address
+from queries.results import Rows
+from remote_login.address import parse_address
+from supertwin.cli.host import HOST
+from supertwin.cli.queries import as_table
+from supertwin.cli.summary import twin_line
+from supertwin.errors import MendableError
+from supertwin.far import probe_far
+from supertwin.loading import dataset, load_document, read_twin
+from supertwin.past import Comparison, compare, find_host, remove
+from supertwin.settings import Settings
+from supertwin.stack.stack import pmcd_address
+
+_WIDEST = 44
+_COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
+
+
+@click.command("add")
+@click.argument("address", metavar="ssh://[USER@]HOST[:PORT]|local")
+@click.option("--alias", default="", help="Another name to find it by.")
+@click.option(
+    "--host",
+    type=HOST,
+    default=None,
+    help="Its name in the twin; else that in the address, or its own.",
+)
+@click.option(
+    "--partition", default="", help="The set of hosts that it is meant to be like."
+)
+@click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
+@click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
+def add_command(
+    address: str,
+    alias: str,
+    host: str | None,
+    partition: str,
+    no_sudo: bool,
+    confirm: bool,
+) -> None:
+    """Probe a machine, load its twin and plan, and say where its pages are.
+
+    Once more is harmless: the machine is probed anew, under the same name. A machine
+    that cannot be probed or described leaves nothing.
+    """
+    settings, where = Settings(), _address(address)
+    name = _name(settings, where, host or "")
+    _check_alias(settings, alias, name)
+    document = _probed(settings, address, name, sudo=not no_sudo)
+    name = str(document["host"])
+    _check_alias(settings, alias, name)
+    said = Registration(alias, where, partition)
+    load_document(settings, document, _progress, confirm, said)
+    if known := read_twin(settings, name):
+        click.echo(twin_line(known))
+        for source, why in known.gaps.items():
+            click.echo(f"  not learnt from {source}: {why}")
+    click.echo("\n".join(_pages(settings, name)))
+
+
+@click.command("open")
+@click.argument("name")
+def open_command(name: str) -> None:
+    """Find a host by its name, alias, IP address or the address it was added by."""
+    settings = Settings()
+    with dataset(settings, "twin") as twin:
+        found = find_host(twin, name)
+        probes = twin.select(saved_query("inventory/probes").bind({"host": found.host}))
+    row = dict(zip(probes.columns, probes.rows[0], strict=True))
+    click.echo(f"{found.host} ({found.by})")
+    click.echo(f"IRI         {found.node}")
+    click.echo(f"last probe  {row['probedAt'] or 'none is known'}")
+    click.echo("\n".join(_pages(settings, found.host)))
+
+
+@click.command("remove")
+@click.argument("host")
+@click.option("--history", is_flag=True, help="Forget its past, too.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove_command(host: str, history: bool, yes: bool) -> None:
+    """Take a host out of the twin, with its plans; its past stays by default."""
+    settings = Settings()
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError(f"this ends the twin of {host}: give --yes")
+        what = "its twin, plans and past" if history else "its twin and plans"
+        click.confirm(f"Remove {host}: {what}?", abort=True)
+    remove(settings, host, history, _progress)
+    click.echo(f"{host} is removed{', and its past' if history else ''}")
+    if host == settings.host:
+        _progress("this is the host that `supertwin up` loads, which it will do again")
+
+
+@click.command("diff")
+@click.argument("host")
+@click.argument("first", metavar="[T1", default="")
+@click.argument("last", metavar="T2]", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
+def diff_command(host: str, first: str, last: str, as_json: bool) -> None:
+    """What changed on a host between two states, by default the last two.
+
+    T1 and T2 are times such as 2026-11-21T08:00 (UTC), probes such as
+    20261121T080000Z, or numbers of states as `supertwin query history/states` lists
+    them; without T2 it is the state of today.
+    """
+    found = compare(Settings(), host, first, last)
+    click.echo(_as_json(found) if as_json else _as_text(found), nl=False)
+
+
+def _address(text: str) -> str:
+    """The address in the spelling that it is known by; raises AddressError."""
+    if text == LOCAL:
+        return text
+    written = str(parse_address(text))
+    return ssh_address(written) or written
+
+
+def _name(settings: Settings, where: str, host: str) -> str | None:
+    """A host's name: as asked, as before, or in the address; None for its own."""
+    if host:
+        return check_host(host)
+    if where == LOCAL:
+        return check_host(settings.host)
+    there = urlsplit(where).hostname or ""
+    known = [row for row in _called(settings, where) if row["by"] == "address"]
+    if known:
+        return str(known[0]["host"])
+    return None if is_ip(there) else check_host(there)
+
+
+def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
+    """Raise MendableError for an alias that is another host's; None is any host."""
+    if not alias or host is None:
+        return
+    for row in _called(settings, check_host(alias)):
+        if row["host"] != host and row["by"] in ("hostname", "alias"):
+            raise MendableError(
+                f"{alias} is the {row['by']} of {row['host']} already: give another "
+                "--alias"
+            )
+
+
+def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
+    """The hosts that have a name, and what it is to them."""
+    with dataset(settings, "twin") as twin:
+        rows = twin.select(saved_query("fleet/find").bind({"name": name}))
+    return [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
+
+
+def _probed(
+    settings: Settings, address: str, host: str | None, sudo: bool
+) -> dict[str, Any]:
+    if address == LOCAL:
+        return probe(host or settings.host, pmcd_address(settings), _progress)
+    return probe_far(settings, address, host, _progress, sudo)
+
+
+def _pages(settings: Settings, host: str) -> list[str]:
+    asked = quote(host, safe="")
+    return [
+        f"page        {settings.api}/twin/{asked}",
+        f"monitor     {settings.api}/dashboards/monitor?host={asked}",
+        f"inventory   {settings.api}/dashboards/inventory?host={asked}",
+    ]
+
+
+def _as_json(found: Comparison) -> str:
+    listed = {
+        "host": found.host,
+        "from": asdict(found.older),
+        "to": asdict(found.newer),
+        "changes": [asdict(change) for change in found.changes],
+    }
+    return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_text(found: Comparison) -> str:
+    older, newer = found.older, found.newer
+    head = (
+        f"{found.host} from state {older.number} ({older.at}) to state "
+        f"{newer.number} ({newer.at})\n"
+    )
+    if older.number == newer.number:
+        return f"{head}nothing was compared: it is one state\n"
+    if not found.changes:
+        return f"{head}nothing differs\n"
+    return head + as_table(Rows(_COLUMNS, [_row(change) for change in found.changes]))
+
+
+def _row(change: Change) -> list[Any]:
+    cells = (
+        change.what,
+        change.name,
+        change.property or change.kind,
+        ", ".join(change.before),
+        ", ".join(change.after),
+        change.at,
+        change.probe.rpartition("/")[2],
+    )
+    return [Literal(_short(cell)) for cell in cells]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,165 @@
+"""`supertwin probe` and `supertwin ingest`: facts of a machine, and its twin."""
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from ingest import machine_files as files
+from ingest.probe import check_host, probe
+from ingest.remote.probe import probe_copy
+from supertwin.bulk import load_folder
+from supertwin.cli.host import HOST
+from supertwin.cli.summary import twin_line
+from supertwin.far import probe_far
+from supertwin.loading import load_document, read_twin
+from supertwin.settings import Settings
+from supertwin.stack.stack import pmcd_address
+
+
+@click.command("probe")
+@click.argument("address", required=False)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the facts here.")
+@click.option(
+    "--collected",
+    type=click.Path(path_type=Path),
+    help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
+)
+@click.option(
+    "--host", type=HOST, help="Name of that machine; its own host name if left out."
+)
+@click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
+def probe_command(
+    address: str | None,
+    out: Path | None,
+    collected: Path | None,
+    host: str | None,
+    no_sudo: bool,
+) -> None:
+    """Collect the facts of a machine as JSON; nothing is loaded.
+
+    ADDRESS is that of another machine, such as ssh://me@node1; this one if left out.
+    """
+    settings = Settings()
+    if address and collected:
+        raise click.UsageError("give an address or --collected, not both")
+    if host and not (address or collected):
+        raise click.UsageError("--host names another machine, and none is given")
+    if address:
+        document = probe_far(settings, address, host, _progress, not no_sudo)
+    elif collected:
+        document = probe_copy(collected, host, _progress)
+    else:
+        document = probe(check_host(settings.host), pmcd_address(settings), _progress)
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+        click.echo(f"facts of {document['host']} written to {out}", err=True)
+
+
+@click.command("ingest")
+@click.option(
+    "--probe",
+    "probe_file",
+    type=click.Path(path_type=Path),
+    help="A file that `supertwin probe --out` wrote.",
+)
+@click.option(
+    "--hwloc", "hwloc_file", type=click.Path(path_type=Path), help="hwloc's XML."
+)
+@click.option(
+    "--supertwin-json",
+    "original_file",
+    type=click.Path(path_type=Path),
+    help="A probe file of the original SuperTwin.",
+)
+@click.option(
+    "--collected",
+    "collected_file",
+    type=click.Path(path_type=Path),
+    help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
+)
+@click.option(
+    "--host",
+    type=HOST,
+    help="Name of the machine in the file; this one's is SUPERTWIN_HOST.",
+)
+@click.option(
+    "--bulk",
+    type=click.Path(path_type=Path),
+    help="A folder of such files, each of another machine.",
+)
+@click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
+@click.pass_context
+def ingest_command(
+    ctx: click.Context,
+    probe_file: Path | None,
+    hwloc_file: Path | None,
+    original_file: Path | None,
+    collected_file: Path | None,
+    host: str | None,
+    bulk: Path | None,
+    confirm: bool,
+) -> None:
+    """Make a machine's facts its twin; without a file, this machine's, probed now."""
+    settings = Settings()
+    every = (probe_file, hwloc_file, original_file, collected_file, bulk)
+    given = [path for path in every if path]
+    if len(given) > 1:
+        raise click.UsageError(
+            "give one of --probe, --hwloc, --supertwin-json, --collected and --bulk"
+        )
+    if bulk and host:
+        raise click.UsageError("--host names one machine, --bulk is of many")
+    if bulk:
+        outcome = load_folder(settings, bulk, _progress, confirm)
+        click.echo(outcome.line())
+        ctx.exit(2 if outcome.refused else 0)
+    if host and not given:
+        raise click.UsageError("--host names the machine of a file, and none is given")
+    if hwloc_file and not host:
+        raise click.UsageError("--hwloc needs --host NAME: the file names no machine")
+    if hwloc_file:
+        document = files.hwloc_file(hwloc_file, host or "")
+    elif original_file:
+        document = files.original_file(original_file, host)
+    elif probe_file:
+        document = files.probe_file(probe_file, host)
+    elif collected_file:
+        document = probe_copy(collected_file, host, _progress)
+    else:
+        document = probe(check_host(settings.host), pmcd_address(settings), _progress)
+    for line in files.doubts(document):
+        _progress(line)
+    load_document(settings, document, _progress, confirm)
+    if twin := read_twin(settings, document["host"]):
+        click.echo(twin_line(twin))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole, or not at all.
+
+    A device or a pipe is written to as it is, a link stays and its target is written.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_text(text, "utf-8")
+        return
+    if path.is_dir() or not path.parent.is_dir():
+        raise click.UsageError(f"--out {path}: give a file in a folder that exists")
+    # Short: the name that was given may be as long as a name can be.
+    partial = path.with_name(f".{os.getpid()}.partial")
+    try:
+        partial.write_text(text, "utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,51 @@
+"""`supertwin export ontology`: the ontology as files, and a page without a server."""
+
+from pathlib import Path
+
+import click
+
+from api.vocabulary.page import page_file
+from ontology.load import FOLDER
+from ontology.published import json_ld, module_files, whole_ontology
+from supertwin.cli.ingest import write_whole
+from supertwin.errors import MendableError
+
+_WHOLE = "supertwin"
+
+
+@click.command("ontology")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write to; it is made where missing.",
+)
+def export_ontology(out: Path) -> None:
+    """The ontology as Turtle and JSON-LD, its modules, its context and its page.
+
+    index.html asks nothing of any server, so that the folder can be put on any.
+    """
+    texts = _texts()
+    try:
+        (out / "modules").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MendableError(f"{out}: {error.strerror}: name another folder") from None
+    for name, text in texts.items():
+        write_whole(out / name, text)
+    click.echo(f"{len(texts)} files written to {out}; open {out / 'index.html'}")
+
+
+def _texts() -> dict[str, str]:
+    """File name → text of all that is published."""
+    whole = whole_ontology()
+    modules = {
+        f"modules/{name}.ttl": path.read_text("utf-8")
+        for name, path in module_files().items()
+    }
+    return {
+        "index.html": page_file(),
+        f"{_WHOLE}.ttl": whole.serialize(format="turtle"),
+        f"{_WHOLE}.jsonld": json_ld(whole).decode(),
+        "context.jsonld": (FOLDER / "context.jsonld").read_text("utf-8"),
+        **modules,
+    }

@@ -1,0 +1,104 @@
+"""`supertwin perfevent`: PMU events and roles become counters, series and values."""
+
+from collections.abc import Callable
+
+import click
+
+from sampler_bridge.perfevent.choice import RoleFormula
+from sampler_bridge.perfevent.expression import (
+    dutycycle_expression,
+    role_expression,
+    role_series,
+)
+from supertwin import sampling
+from supertwin.cli.host import HOST
+from supertwin.counting.perfevent import Prepared, prepare
+from supertwin.errors import MendableError
+from supertwin.loading import dataset
+from supertwin.settings import Settings
+
+
+@click.group("perfevent")
+def perfevent_command() -> None:
+    """Show how PMU events and roles are counted; `supertwin sample add` counts them."""
+
+
+def _asked(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--multiplex", is_flag=True, help="Let events share counters."),
+        click.option("--event", "events", multiple=True, help="PMU::EVENT:UMASK."),
+        click.option("--role", "roles", multiple=True, help="A role, such as FLOPs."),
+    ):
+        command = option(command)
+    return command
+
+
+@perfevent_command.command("show")
+@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+@_asked
+def show_command(
+    host: str | None, roles: tuple[str, ...], events: tuple[str, ...], multiplex: bool
+) -> None:
+    """Print the agent's configuration for roles and events; nothing is changed."""
+    if not (roles or events):
+        raise MendableError("name what to count: --role ROLE or --event PMU::EVENT")
+    settings = Settings()
+    with dataset(settings, "twin") as twin:
+        asked = (host or settings.host, roles, events, multiplex)
+        prepared = prepare(twin, *asked).told()
+    for line in prepared.remarks:
+        _progress(line)
+    click.echo(prepared.text, nl=False)
+
+
+@perfevent_command.command("resume")
+@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+def resume_command(host: str | None) -> None:
+    """Count again what the plans of a host ask for, as after its reboot.
+
+    Where it is counted already, nothing changes.
+    """
+    settings = Settings()
+    asked = host or settings.host
+    events = sampling.resume(settings, asked, _progress)
+    click.echo(f"{asked}: {events} events are counted")
+
+
+@perfevent_command.command("expression")
+@click.argument("role")
+@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+@click.option("--window", default="", help="Time to look back, such as 30s.")
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Leave out what had a counter for this share of the time or less.",
+)
+@click.option("--dutycycle", "duty", is_flag=True, help="That share itself.")
+@click.option("--series", is_flag=True, help="List the series that it needs.")
+def expression_command(
+    role: str, host: str | None, window: str, least: float, duty: bool, series: bool
+) -> None:
+    """Print a role's formula in MetricsQL, over the series of its events."""
+    settings = Settings()
+    where = host or settings.host
+    with dataset(settings, "twin") as twin:
+        prepared = prepare(twin, where, (role,), (), multiplex=True).told()
+    (formula,) = prepared.choice.roles
+    if series:
+        click.echo("\n".join(role_series(formula)))
+    elif duty:
+        click.echo(dutycycle_expression(prepared.host, formula))
+    else:
+        click.echo(_expression(prepared, formula, window, least))
+
+
+def _expression(
+    prepared: Prepared, formula: RoleFormula, window: str, least: float
+) -> str:
+    return role_expression(prepared.host, formula, window=window, least=least)
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

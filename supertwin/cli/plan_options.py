@@ -1,0 +1,85 @@
+"""What a plan asks for, as options of the commands that add or estimate one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ingest.errors import PlanRequestError
+from ingest.plans.request import PlanRequest, parse_period
+from supertwin.cli.host import HOST
+
+_OPTIONS = (
+    click.option(
+        "--role",
+        "roles",
+        multiple=True,
+        metavar="ROLE",
+        help="Role that is measured, such as FLOPs; several times for several.",
+    ),
+    click.option(
+        "--event",
+        "events",
+        multiple=True,
+        metavar="PMU::EVENT",
+        help="PMU event that is counted; several times for several.",
+    ),
+    click.option(
+        "--multiplex",
+        is_flag=True,
+        help="Let events share counters where they are few.",
+    ),
+    click.option(
+        "--query",
+        default="",
+        metavar="NAME",
+        help="Saved query whose components are sampled, such as "
+        "topology/socket-threads.",
+    ),
+    click.option(
+        "--param",
+        "params",
+        multiple=True,
+        metavar="K=V",
+        help="A parameter of the query; several times for several.",
+    ),
+    click.option(
+        "--instance",
+        "instances",
+        multiple=True,
+        metavar="NAME",
+        help="Instance that is sampled; several times for several.",
+    ),
+)
+HOST_OPTION = click.option(
+    "--host", type=HOST, default=None, help="Name of the host; else this one."
+)
+
+
+def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is sampled beside metrics, and of which instances, for `plan_request`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def plan_request(
+    host: str, name: str, metrics: tuple[str, ...], period: str, **options: Any
+) -> PlanRequest:
+    """The plan that a command was asked for; raises PlanRequestError."""
+    given = _parameters(options.pop("params"))
+    period_ms = parse_period(period)
+    return PlanRequest(host, name, metrics, period_ms, parameters=given, **options)
+
+
+def _parameters(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Parameters given as K=V; raises PlanRequestError."""
+    given: dict[str, str] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise PlanRequestError(f"--param {pair!r} is no K=V: write socket=0")
+        if key in given:
+            raise PlanRequestError(f"--param {key} is given twice: give it once")
+        given[key] = value
+    return given

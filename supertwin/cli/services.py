@@ -1,0 +1,107 @@
+"""`supertwin run`, `check` and `compact`: one service without the supervisor.
+
+For containers and service managers, which start, watch and restart by themselves; the
+options are the ones that the supervisor gives.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+
+import click
+
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.settings import Settings
+from supertwin.stack import children, compaction, pmcd
+from supertwin.stack.children import ChildSpec
+from supertwin.stack.fuseki_service import serve
+from supertwin.stack.health import Check
+
+_CHECKS: Mapping[str, Callable[[Settings], Check]] = {
+    "fuseki": children.fuseki_check,
+    "victoria-metrics": children.store_check,
+    "api": children.api_check,
+    "bridge": children.bridge_check,
+}
+_SERVICE = click.Choice(list(_CHECKS))
+
+
+@click.command("run")
+@click.argument("service", type=_SERVICE)
+@click.option(
+    "--everywhere",
+    is_flag=True,
+    help="Fuseki and VictoriaMetrics: listen on every address, not on loopback alone.",
+)
+def run_command(service: str, everywhere: bool) -> None:
+    """Be one service, in the foreground, until it is told to stop."""
+    settings = Settings()
+    spec = _spec(settings, service, everywhere)
+    for path in spec.stale:
+        path.unlink(missing_ok=True)
+    os.chdir(spec.cwd)
+    if service == "fuseki":
+        raise SystemExit(asyncio.run(serve(settings, spec)))
+    # The service takes this process over: signals and exit status are its own.
+    os.execve(spec.command[0], spec.command, {**os.environ, **spec.env})  # noqa: S606
+
+
+@click.command("check")
+@click.argument("service", type=_SERVICE)
+def check_command(service: str) -> None:
+    """Whether one service of this machine does its job; exit 1 when it does not."""
+    check = _CHECKS[service](Settings())
+
+    async def ask() -> str | None:
+        return await check()
+
+    if wrong := asyncio.run(ask()):
+        raise SuperTwinError(f"{service}: {wrong}")
+    click.echo(f"{service} is well")
+
+
+@click.command("compact")
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0),
+    help="Seconds that readers of the old files get, as long as a query by default.",
+)
+def compact_command(patience: float | None) -> None:
+    """Give back the room of replaced graphs; a running stack does so by itself.
+
+    Nobody is held up meanwhile but writers, while the data is copied. Where readers
+    do not let go of the old files in time, Fuseki is started again, by whoever runs it.
+    """
+    settings = Settings()
+    if settings.fuseki_url:
+        raise MendableError(
+            "Fuseki is elsewhere (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
+        )
+    for dataset in compaction.DATASETS:
+        try:
+            asyncio.run(compaction.compact(settings, dataset, patience))
+        except (OSError, ValueError) as error:
+            raise SuperTwinError(f"{dataset} not compacted: {error}") from error
+        click.echo(f"{dataset} compacted")
+
+
+def _spec(settings: Settings, service: str, everywhere: bool) -> ChildSpec:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    if service == "fuseki":
+        return children.fuseki(settings, everywhere)
+    if service == "victoria-metrics":
+        return children.store(settings, everywhere)
+    if service == "api":
+        return children.api(settings, settings.pmcd)
+    return children.bridge(settings, _pmcd(settings))
+
+
+def _pmcd(settings: Settings) -> str:
+    """The PMCD of this machine: only the supervisor starts one of our own."""
+    address, own = pmcd.choose(settings)
+    if own:
+        raise MendableError(
+            f"no PMCD at {pmcd.SYSTEM_SOCKET}: start it, or set SUPERTWIN_PMCD to the "
+            "address of one that runs"
+        )
+    return address

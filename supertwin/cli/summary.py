@@ -1,0 +1,78 @@
+"""What `supertwin up` and `supertwin status` print."""
+
+import shlex
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from supertwin.settings import Settings
+from supertwin.stack.state import StackState
+
+if TYPE_CHECKING:
+    from supertwin.loading import Twin
+
+_QUERY = (
+    "PREFIX st: <https://w3id.org/supertwin/ns#> "
+    "SELECT ?cpu ?level ?cache WHERE { "
+    "?thread a st:HardwareThread ; st:osIndex ?cpu ; st:usesCache ?cache . "
+    "?cache st:cacheLevel ?level } ORDER BY ?cpu ?level"
+)
+
+
+def twin_line(twin: "Twin") -> str:
+    """Return what a twin holds, in one line."""
+    return (
+        f"{twin.host}: {twin.sockets} sockets, {twin.cores} cores, "
+        f"{twin.threads} threads, {twin.metrics} metrics ({twin.monitored} sampled), "
+        f"{twin.triples} triples, and {twin.shared} in the catalogues of all hosts"
+    )
+
+
+def up_lines(settings: Settings, twin: "Twin") -> list[str]:
+    """Return what was found, where it answers, and a query to try."""
+    return [
+        twin_line(twin),
+        *(f"  not learnt from {name}: {why}" for name, why in twin.gaps.items()),
+        f"web page, API    {settings.api}/",
+        f"Fuseki           {settings.fuseki}",
+        f"VictoriaMetrics  {settings.store_read}",
+        "Which caches does each thread use? Try:",
+        f"  {_curl(settings)}",
+        *_ways_in(settings),
+    ]
+
+
+def _ways_in(settings: Settings) -> list[str]:
+    if settings.reads_are_open:
+        return []
+    return ["Reading takes a token: `supertwin token add NAME --role reader`"]
+
+
+def _curl(settings: Settings) -> str:
+    words = ["curl", "-s", f"{settings.api}/sparql", "-H", "Accept: text/csv"]
+    return shlex.join([*words, "--data-urlencode", f"query={_QUERY}"])
+
+
+def status_lines(state: StackState) -> list[str]:
+    """Return a table of the services: state, process, restarts, age, last trouble."""
+    rows = [("service", "state", "pid", "restarts", "since", "last trouble")]
+    now = time.time()
+    for name, child in state.children.items():
+        pid, age = str(child.pid or "-"), _age(now - child.since)
+        rows.append((name, child.state, pid, str(child.restarts), age, child.reason))
+    return [*_table(rows), f"stack {state.phase}, PMCD at {state.pmcd}"]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows with their columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = [[c.ljust(w) for c, w in zip(r, widths, strict=True)] for r in rows]
+    return ["  ".join(row).rstrip() for row in padded]
+
+
+def _age(seconds: float) -> str:
+    """Return a length of time in its largest unit."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

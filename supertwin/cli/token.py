@@ -1,0 +1,92 @@
+"""`supertwin token`: who may read and change the twin over HTTP."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+from rdflib import Literal
+
+from queries.results import Rows, Term
+from supertwin.access import tokens
+from supertwin.access.tokens import Role, Token, moment
+from supertwin.cli.queries import as_csv, as_json, as_table
+from supertwin.settings import Settings
+
+_FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
+_COLUMNS = ["name", "role", "made", "expires", "used"]
+_LONGEST = 4096
+
+
+@click.group("token")
+def token_group() -> None:
+    """Say who may read and change the twin over HTTP."""
+
+
+@token_group.command("add")
+@click.argument("name")
+@click.option(
+    "--role",
+    type=click.Choice([*Role], case_sensitive=False),
+    required=True,
+    help="reader: all that can be seen; operator: plans, too; admin: everything.",
+)
+@click.option(
+    "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."
+)
+def add_command(name: str, role: Role, expires: str | None) -> None:
+    """Make a token and print it, this once; its hash alone is kept."""
+    until = None if expires is None else tokens.expiry(expires)
+    made = tokens.add_token(Settings().home, name, role, until)
+    click.echo(made)
+    click.echo(f"{name} is {role} {_end(until)}; nobody can show it again", err=True)
+
+
+@token_group.command("list")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice([*_FORMATS]),
+    default="table",
+    help="How to print the answer.",
+)
+def list_command(output: str) -> None:
+    """The tokens: whose, for what, until when, when last used; never the secret."""
+    home = Settings().home
+    rows = [_row(home, token) for token in tokens.all_tokens(home)]
+    click.echo(_FORMATS[output](Rows(_COLUMNS, rows)), nl=False)
+
+
+def _row(home: Path, token: Token) -> list[Term | None]:
+    times = (token.made, token.expires, tokens.last_used(home, token))
+    cells = [None if time is None else Literal(moment(time)) for time in times]
+    return [Literal(token.name), Literal(str(token.role)), *cells]
+
+
+@token_group.command("revoke")
+@click.argument("name")
+def revoke_command(name: str) -> None:
+    """Take a token back, at once: a running API lets it in no more."""
+    tokens.revoke_token(Settings().home, name)
+    click.echo(f"{name} is revoked")
+
+
+@token_group.command("check")
+def check_command() -> None:
+    """Say whose the token on standard input is; exit 2 when it lets nobody in."""
+    sent = tokens.parse_token(sys.stdin.read(_LONGEST).strip())
+    if sent is None:
+        raise tokens.TokenError(
+            "standard input holds no token: `supertwin token check < FILE`"
+        )
+    known = {token.id: token for token in tokens.all_tokens(Settings().home)}
+    token = known.get(sent.id)
+    if not (tokens.proves(token, sent.secret) and token):
+        raise tokens.TokenError("it is no token of this installation, or was revoked")
+    if why := token.refusal(time.time()):
+        raise tokens.TokenError(why)
+    click.echo(f"{token.name} is {token.role} {_end(token.expires)}")
+
+
+def _end(expires: int | None) -> str:
+    return "until it is revoked" if expires is None else f"until {moment(expires)}"

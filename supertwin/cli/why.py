@@ -1,0 +1,73 @@
+"""`supertwin why`: why a series has data or not, as `/why` answers it."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import click
+
+from api.problems import ApiError
+from api.services import make_services
+from api.why import Why, explain
+from supertwin.cli.host import HOST
+from supertwin.errors import MendableError
+from supertwin.settings import Settings
+
+_SAMPLED = "data"
+_EMPTY = "{} is empty: name one"
+
+
+@click.command("why")
+@click.argument("host", type=HOST)
+@click.argument("metric")
+@click.argument("instance", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+@click.pass_context
+def why_command(
+    ctx: click.Context, host: str, metric: str, instance: str | None, as_json: bool
+) -> None:
+    """Why a metric of a host, or one instance of it, has data or not.
+
+    METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU.
+
+    Exit 0 when its values arrive, 1 when they do not, 2 when that cannot be told.
+    """
+    for name, value in (("METRIC", metric), ("INSTANCE", instance)):
+        if value == "":
+            raise click.UsageError(_EMPTY.format(name))
+    found = asyncio.run(_ask(Settings(), host, metric, instance))
+    click.echo(found.model_dump_json(indent=1) if as_json else "\n".join(_lines(found)))
+    ctx.exit(0 if found.verdict == _SAMPLED else 1)
+
+
+async def _ask(settings: Settings, host: str, metric: str, instance: str | None) -> Why:
+    services = make_services(settings)
+    try:
+        return await explain(services, host, metric, instance)
+    except ApiError as error:
+        raise MendableError(f"{error.title}: {error.detail}") from None
+    finally:
+        await services.aclose()
+
+
+def _lines(found: Why) -> list[str]:
+    names = filter(None, (found.host, found.metric, found.instance))
+    series = " ".join(name if name.isprintable() else repr(name) for name in names)
+    lines = [f"{series}: {found.verdict}", f"  {found.reason}"]
+    if found.plan:
+        lines.append(f"  plan        {', '.join(found.plan)}, every {found.period:g} s")
+    if found.last_timestamp_ms is not None:
+        lines.append(f"  last value  {_value(found)}{_ago(found)}")
+    return [*lines, f"  series      {found.selector}"]
+
+
+def _value(found: Why) -> str:
+    """A number, or a text in quotes; nothing where several series were asked for."""
+    if found.last_text is not None:
+        return f"{found.last_text!r}, "
+    return "" if found.last_value is None else f"{found.last_value}, "
+
+
+def _ago(found: Why) -> str:
+    at = datetime.fromtimestamp((found.last_timestamp_ms or 0) / 1000, UTC)
+    written = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{found.age_s:g} s ago ({written})"

@@ -1,0 +1,1 @@
+"""What sampling costs on this machine: calibrated, and estimated from the graph."""

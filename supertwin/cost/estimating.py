@@ -1,0 +1,156 @@
+"""What a plan or a fleet will cost: the graph's plans by this machine's calibration."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ingest.plans.instances import sampled
+from ingest.plans.request import PlanRequest
+from ingest.plans.store import check_host, check_new, free_name, plan_names
+from ontology.iris import Iris
+from sampler_bridge.errors import BridgeError
+from sampler_bridge.sources.local_metrics import is_local
+from sampling_cost.estimate import Estimate, estimate_added, estimate_all
+from sampling_cost.graph import Count, loads, loads_with, nobody_counts
+from sampling_cost.live import value_counts
+from sampling_cost.load import Load
+from sampling_cost.model import Model, load_model
+from supertwin.cgroup_list import read_groups
+from supertwin.cost.calibration import model_path
+from supertwin.counting.counters import planned
+from supertwin.errors import MendableError
+from supertwin.loading import dataset
+from supertwin.settings import Settings
+from supertwin.stack import stack
+
+
+@dataclass(frozen=True)
+class PlanCost:
+    """What a plan adds, and what all plans of its host cost with it.
+
+    Without a calibration nothing but the load is known. Roles and PMU events are not
+    in it.
+    """
+
+    host: str
+    added: Load
+    whole: Load
+    model: Model | None
+    cost: Estimate | None
+    total: Estimate | None
+    counts_events: bool = False
+
+
+@dataclass(frozen=True)
+class FleetCost:
+    """What all plans of hosts cost, and CPU on the host that is asked most."""
+
+    hosts: Mapping[str, int]
+    load: Load
+    model: Model | None
+    cost: Estimate | None
+
+
+def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
+    """What a plan would cost; raises PlanRequestError, MendableError as adding it."""
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(request.host, twin, iris)
+        if not request.name:
+            name = free_name(plan_names(request.host, twin))
+            request = replace(request, name=name)
+        check_new(request, twin, iris)
+        counts_events = bool(request.roles or request.events)
+        if counts_events:
+            planned(request, twin)
+        metrics = sampled(request, iris.host(request.host), twin)
+        count = _counter(settings, request.host)
+        before, after = loads_with(twin, request, metrics, count)
+    model = load_model(model_path(settings))
+    return PlanCost(
+        request.host,
+        after.plus(before, -1),
+        after,
+        model,
+        estimate_added(model, before, after) if model else None,
+        estimate_all(model, after) if model else None,
+        counts_events,
+    )
+
+
+def check_cost(settings: Settings, found: PlanCost) -> None:
+    """Raise MendableError for a plan that costs more than is added unasked."""
+    if beyond := beyond_limit(settings, found):
+        raise MendableError(
+            f"the plan is beyond what is added unasked: {beyond}; sample less often or "
+            "fewer instances, raise the limit, or accept it (`--yes`, `accept_cost`)"
+        )
+
+
+def beyond_limit(settings: Settings, found: PlanCost) -> str:
+    """The first limit that a plan exceeds; empty for none."""
+    if found.cost is None:
+        return ""
+    cpu, disk = found.cost.cpu_total.value, found.cost.disk.value
+    if cpu > settings.sample_max_cpu:
+        return (
+            f"{cpu:.3g} % of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is "
+            f"{settings.sample_max_cpu:g}"
+        )
+    if disk > settings.sample_max_bytes:
+        return (
+            f"{disk:.3g} bytes a day on disk, SUPERTWIN_SAMPLE_MAX_BYTES is "
+            f"{settings.sample_max_bytes}"
+        )
+    return ""
+
+
+def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:
+    """What the plans of all hosts cost, of one, or of so many hosts like one.
+
+    That one is this host where none is named.
+    """
+    iris, wanted = Iris(settings.base), host or (settings.host if like else None)
+    with dataset(settings, "twin") as twin:
+        if wanted is not None:
+            check_host(wanted, twin, iris)
+        found = loads(twin, wanted, _counter(settings, settings.host))
+    if not found:
+        raise MendableError(_nothing(wanted))
+    hosts = dict.fromkeys(found, 1 if like is None else like)
+    load = Load()
+    for name, of in found.items():
+        load = load.plus(of, hosts[name])
+    model = load_model(model_path(settings))
+    number = sum(hosts.values())
+    cost = estimate_all(model, load, number) if model else None
+    return FleetCost(hosts, load, model, cost)
+
+
+def _counter(settings: Settings, host: str) -> Count:
+    """Who counts instances that come and go, of this machine alone."""
+    if host != settings.host:
+        return nobody_counts
+    return lambda metrics: {
+        **_of_pmcd(settings, [name for name in metrics if not is_local(name)]),
+        **_of_groups(settings, [name for name in metrics if is_local(name)]),
+    }
+
+
+def _of_pmcd(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    address = stack.pmcd_address(settings)
+    try:
+        return value_counts(address, metrics) if address and metrics else {}
+    except BridgeError:  # what is not counted is said to be left out
+        return {}
+
+
+def _of_groups(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    """How many control groups give each metric."""
+    lives = read_groups(settings).running.values()
+    return {name: sum(name in life.metrics for life in lives) for name in metrics}
+
+
+def _nothing(host: str | None) -> str:
+    if host is None:
+        return "no host here has a plan: `supertwin up` or `supertwin add` loads one"
+    return f"{host} has no plan: `supertwin sample add` adds one"

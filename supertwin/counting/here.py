@@ -1,0 +1,125 @@
+"""The perfevent agent of this machine, in a PMCD of its own, made to count."""
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sampler_bridge.errors import PerfeventError
+from sampler_bridge.perfevent.live import absent_metrics
+from supertwin.counting import private_pmcd
+from supertwin.counting.perfevent import Prepared
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.loading import Progress
+from supertwin.settings import Settings
+from supertwin.stack import stack
+from supertwin.stack.children import COUNTING, counting_home
+from supertwin.stack.lock import turn
+from supertwin.stack.state import StackState
+
+_WITHIN = 20.0
+_LOOK = 0.02
+# What the agent says of an event that it cannot count.
+_REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
+
+
+@contextmanager
+def counting_here(
+    settings: Settings, prepared: Prepared | None, progress: Progress
+) -> Iterator[Path]:
+    """Let the agent count this and nothing else; None: it ends. Gives PMCD's socket.
+
+    In the block PCP has every metric; where the block fails, or something cannot be
+    counted after all (MendableError, with the kernel's reason), the agent counts what
+    it did before.
+    """
+    home = counting_home(settings)
+    pid = counting_process(stack.status(settings))
+    socket, text = private_pmcd.socket_of(home), prepared.text if prepared else None
+    wait = "another command configures perfevent: waiting until it is done"
+    with turn(settings.home / "turns", lambda: progress(wait), "perfevent"):
+        before = private_pmcd.kept_configuration(home)
+        changes = before != text or (prepared and absent(socket, prepared))
+        try:
+            if changes:
+                _reload(home, text, pid)
+            if changes and prepared is not None:
+                log = private_pmcd.log_of_agent(home)
+                wait_until_counted(prepared, socket, lambda: _read(log))
+            yield socket
+        except BaseException:
+            if changes:
+                _reload(home, before, pid)
+            raise
+
+
+def counting_process(state: StackState | None) -> int:
+    """The process of the PMCD for PMU events; MendableError where there is none."""
+    if state is None:
+        raise MendableError("the stack is not running: `make up`")
+    child = state.children.get(COUNTING)
+    if child is None:
+        try:
+            private_pmcd.check_can_count()
+        except private_pmcd.RefusedError as error:
+            raise MendableError(f"{error}; then `make down` and `make up`") from error
+        raise MendableError("no PMCD for PMU events was started: `make down; make up`")
+    if child.pid is None or child.state != "healthy":
+        raise SuperTwinError(
+            f"the PMCD for PMU events is {child.state}: {child.reason or 'wait'}"
+        )
+    return child.pid
+
+
+def _reload(home: Path, text: str | None, pid: int) -> None:
+    private_pmcd.keep_configuration(home, text)
+    # One that died meanwhile is started again, and reads it then.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGHUP)
+
+
+def wait_until_counted(
+    prepared: Prepared, socket: Path, read_log: Callable[[], str]
+) -> None:
+    """Wait until a new agent gives the metrics to PCP; MendableError says why not.
+
+    There is no log before the new agent is.
+    """
+    deadline = time.monotonic() + _WITHIN
+    while True:
+        lacks, log = absent(socket, prepared), read_log()
+        if log and not lacks:
+            return
+        _check_refusals(prepared, lacks, log)
+        if time.monotonic() > deadline:
+            what = lacks[0] if lacks else "new perfevent agent"
+            raise SuperTwinError(f"PMCD has no {what} after {_WITHIN:.0f} s: {log}")
+        time.sleep(_LOOK)
+
+
+def absent(socket: Path, prepared: Prepared) -> list[str]:
+    """What PMCD does not give, all while it does not answer."""
+    try:
+        return absent_metrics(f"unix://{socket}", prepared.metrics)
+    except PerfeventError:
+        return prepared.metrics
+
+
+def _check_refusals(prepared: Prepared, lacks: list[str], log: str) -> None:
+    """Raise MendableError for an absent event of which the agent's log says why."""
+    found = _REFUSAL.findall(log)
+    refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
+    for event in prepared.events:
+        if event.value in lacks and event.configured in refused:
+            raise MendableError(f"{event}: {refused[event.configured]}")
+
+
+def _read(log: Path) -> str:
+    try:
+        return log.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""

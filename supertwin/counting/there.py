@@ -1,0 +1,125 @@
+"""The perfevent agent of a host elsewhere, over ssh, as in figure 4.4 of the thesis.
+
+The program that is sent there is ``private_pmcd``. It keeps a PMCD for the user who
+logs in, with a Unix socket that is forwarded here.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import RemoteError
+from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
+from ingest.remote.ssh import Connection, connected
+from ontology.iris import encode_id
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from queries.names import LOCAL
+from remote_login.address import parse_address
+from supertwin.counting import private_pmcd
+from supertwin.counting.here import wait_until_counted
+from supertwin.counting.perfevent import Prepared
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.far import ended_in_order
+from supertwin.settings import Settings
+
+_SECONDS = 60.0
+
+
+@contextmanager
+def counting_there(
+    settings: Settings, host: str, prepared: Prepared | None, twin: Endpoint
+) -> Iterator[tuple[Path, str]]:
+    """Let the agent of a host count this and nothing else; None: nothing is left there.
+
+    Gives PMCD's socket, as it is forwarded to here and as it is there. In the block it
+    has every metric; where the block fails, what was counted before is counted again.
+    Raises MendableError for what cannot be counted there, and RemoteError.
+    """
+    where = parse_address(_address(twin, host))
+    with ended_in_order(), connected(where, settings.ssh_config) as connection:
+        there = _There(connection, folder_there(settings, host))
+        answer = there.ask(prepared.text if prepared else None)
+        try:
+            if prepared is None:
+                yield Path(), ""
+                return
+            local = connection.forward(answer["socket"])
+            if local is None:
+                raise MendableError(
+                    f"sshd at {where} forwards no Unix sockets: set "
+                    "AllowStreamLocalForwarding in its sshd_config"
+                )
+            wait_until_counted(prepared, local, there.read_log)
+            yield local, answer["socket"]
+        except BaseException:
+            there.ask(answer["before"])
+            raise
+
+
+def folder_there(settings: Settings, host: str) -> str:
+    """The folder below ~/.supertwin: several installations may look after one host."""
+    ours = hashlib.sha256(settings.base.encode()).hexdigest()[:8]
+    return f"{encode_id(host)[:60]}-{ours}"
+
+
+def _address(twin: Endpoint, host: str) -> str:
+    """The address that a host was added by; MendableError where there is none."""
+    rows = twin.select(saved_query("fleet/find").bind({})).values()
+    found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
+    if not found or found[0] == LOCAL:
+        raise MendableError(
+            f"no way to {host} is known, where its events are counted: add it with "
+            f"`supertwin add ssh://… --host {host}`"
+        )
+    return str(found[0])
+
+
+class _There:
+    """The program over there."""
+
+    def __init__(self, connection: Connection, folder: str) -> None:
+        self._connection = connection
+        self._folder = folder
+
+    def ask(self, text: str | None, change: bool = True) -> dict[str, Any]:
+        """Let a configuration be the agent's; raises MendableError and RemoteError."""
+        program = Path(private_pmcd.__file__).read_bytes()
+        request = {"name": self._folder, "text": text, "change": change}
+        # Behind the program stands what it reads itself: nothing is part of a command.
+        run = f"import sys; exec(sys.stdin.buffer.read({len(program)}))"
+        script = f'{FIND_PYTHON}exec "$p" -ISB -c "{run}"'
+        given = program + json.dumps(request).encode()
+        with self._connection.run(f"exec sh -c '{script}'", given, _SECONDS) as command:
+            printed = b""
+            while piece := command.output.read():
+                printed += piece
+            return self._answer(
+                printed.decode(errors="replace"), command.status(), command.last_lines()
+            )
+
+    def read_log(self) -> str:
+        """What the agent said of what it cannot count."""
+        return str(self.ask("", change=False)["log"])
+
+    def _answer(self, printed: str, status: int, said: list[str]) -> dict[str, Any]:
+        where = self._connection.address
+        if status == NO_PYTHON:
+            raise MendableError(f"{where} has no Python 3.8 or newer: install python3")
+        lines = [
+            line.removeprefix(private_pmcd.ANSWER)
+            for line in printed.splitlines()
+            if line.startswith(private_pmcd.ANSWER)
+        ]
+        if not lines:
+            why = f" ({said[-1]})" if said else ""
+            raise RemoteError(f"{where} gave no answer{why}: try again")
+        answer: dict[str, Any] = json.loads(lines[-1])
+        if "refused" in answer:
+            raise MendableError(f"{where}: {answer['refused']}")
+        if not isinstance(answer.get("socket"), str):
+            raise SuperTwinError(f"{where} gave an answer of another form")
+        return answer

@@ -1,0 +1,236 @@
+"""What each child of the supervisor is: its command, its folder, its health check."""
+
+import getpass
+import json
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from supertwin.access.accounts import (
+    Account,
+    fuseki_account,
+    jetty_line,
+    make_fuseki_account,
+    store_account,
+    write_secret,
+)
+from supertwin.counting import private_pmcd
+from supertwin.settings import LOOPBACK, Settings
+from supertwin.stack import tools
+from supertwin.stack.compaction import drop_old
+from supertwin.stack.health import Check, answers_http, greets, is_fresh
+from supertwin.stack.pmcd import own_socket, write_config
+from supertwin.stack.ports import free_port
+
+_HERE = Path(__file__).parent
+_TICK_FRESH = 15.0
+COUNTING = "pmu"
+_CLOSED = ("delete", "snapshot", "forceMerge")  # what VictoriaMetrics does for a key
+
+
+@dataclass(frozen=True)
+class ChildSpec:
+    """One child; times in seconds.
+
+    ``ready_within``: longest start. ``hang_after``: how long the check may fail before
+    the child is killed and started again. ``stop_within``: longest clean stop.
+    ``stale``: files of a dead predecessor that would stop or belie a start.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    check: Check
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    stale: tuple[Path, ...] = ()
+    ready_within: float = 90.0
+    hang_after: float = 30.0
+    stop_within: float = 15.0
+
+
+def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
+    """Fuseki on loopback, or everywhere; its configuration is written anew."""
+    home = settings.home / "fuseki"
+    for dataset in ("twin", "history"):
+        (home / dataset).mkdir(parents=True, exist_ok=True)
+        drop_old(home / dataset)
+    account = make_fuseki_account(settings)
+    write_secret(home / "passwd", jetty_line(account))
+    config = home / "fuseki.ttl"
+    config.write_text(fuseki_config(home, account[0]), encoding="utf-8")
+    command = (
+        str(tools.java()),
+        f"-Xmx{settings.fuseki_heap}",
+        # After an exhausted heap no thread can be trusted: start again.
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Djava.awt.headless=true",
+        f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
+        *("-cp", str(tools.fuseki_jar())),
+        "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
+        *("--config", str(config), "--port", str(settings.fuseki_port)),
+        *(() if everywhere else ("--localhost",)),
+        *("--no-cors", "--ping", "--compact", "--modules=false"),
+        f"--timeout={int(settings.query_timeout * 1000)}",
+    )
+    check = fuseki_check(settings)
+    return ChildSpec("fuseki", command, check, home, stop_within=30.0)
+
+
+def fuseki_check(settings: Settings) -> Check:
+    """Whether the local Fuseki lets us in and answers."""
+    account = fuseki_account(settings)
+    return answers_http(settings.fuseki_port, "/$/ping", (200,), account)
+
+
+def fuseki_config(home: Path, user: str) -> str:
+    """Fill in folders and user; JSON's escapes are Turtle's."""
+    text = (_HERE / "fuseki.ttl").read_text(encoding="utf-8")
+    places = {name: str(home / name) for name in ("twin", "history", "passwd")}
+    for name, value in {**places, "user": user}.items():
+        written = json.dumps(value, ensure_ascii=False)
+        text = text.replace(f'"@{name.upper()}@"', written)
+    return text
+
+
+def store(settings: Settings, everywhere: bool = False) -> ChildSpec:
+    """VictoriaMetrics on loopback, or everywhere."""
+    address = "" if everywhere else LOOPBACK
+    command = (
+        str(tools.store()),
+        f"-storageDataPath={settings.home / 'store'}",
+        f"-retentionPeriod={settings.retention}",
+        f"-httpListenAddr={address}:{settings.store_port}",
+        # Else a point stays invisible for 30 s.
+        "-search.latencyOffset=0s",
+        "-dedup.minScrapeInterval=1ms",
+        f"-memory.allowedPercent={settings.store_memory_percent:g}",
+        f"-search.maxQueryDuration={settings.query_timeout:g}s",
+        "-search.maxUniqueTimeseries=300000",
+        "-storage.minFreeDiskSpaceBytes=100MB",
+        "-loggerLevel=WARN",
+        *("-envflag.enable", "-envflag.prefix=VM_"),
+    )
+    check = store_check(settings)
+    # A page of any web site could have series deleted, by an image's address: it takes
+    # a key that nobody knows.
+    env = {f"VM_{name}AuthKey": secrets.token_urlsafe(24) for name in _CLOSED}
+    # Else it lets the pages of all web sites read the series. Not on the command line:
+    # old releases that do not know it, as Debian's, would not start.
+    env["VM_http_disableCORS"] = "true"
+    return ChildSpec("victoria-metrics", command, check, settings.home, env)
+
+
+def store_check(settings: Settings) -> Check:
+    """Whether the local VictoriaMetrics answers."""
+    return answers_http(settings.store_port, "/health", (200,))
+
+
+def pmcd(settings: Settings) -> ChildSpec:
+    """A PMCD of our own, on loopback and a Unix socket."""
+    home = settings.home / "pmcd"
+    for name in ("run", "tmp", "log"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    socket = own_socket(settings)
+    port = free_port(LOOPBACK, settings.pmcd_port)
+    env = {
+        "PCP_RUN_DIR": str(home / "run"),
+        "PCP_TMP_DIR": str(home / "tmp"),
+        "PCP_LOG_DIR": str(home / "log"),
+    }
+    command = (
+        *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
+        *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
+        *("-c", str(write_config(home)), "-U", getpass.getuser()),
+    )
+    # The agents write their logs where PMCD stands.
+    return ChildSpec("pmcd", command, greets(socket), home / "log", env, (socket,))
+
+
+def counting(settings: Settings) -> ChildSpec | None:
+    """The PMCD that counts PMU events, apart: its agent's restarts hold nobody up.
+
+    None where PCP's agent is not installed, or the folder has too long a name.
+    """
+    home = counting_home(settings)
+    try:
+        socket = private_pmcd.socket_of(home)
+        private_pmcd.check_can_count()
+    except private_pmcd.RefusedError:
+        return None
+    private_pmcd.keep_configuration(home, private_pmcd.kept_configuration(home))
+    words = private_pmcd.command(home, str(tools.pmcd()), free_port(LOOPBACK))
+    env = private_pmcd.environment(home)
+    return ChildSpec(COUNTING, words, greets(socket), home / "log", env, (socket,))
+
+
+def counting_home(settings: Settings) -> Path:
+    """The folder of the PMCD that counts PMU events."""
+    return settings.home / "pmu"
+
+
+def api(settings: Settings, pmcd_address: str) -> ChildSpec:
+    """The HTTP API; a degraded answer (503) is still an answer."""
+    env = settings.environment() | {"SUPERTWIN_PMCD": pmcd_address}
+    command = (sys.executable, "-m", "api")
+    return ChildSpec("api", command, api_check(settings), tools.CHECKOUT, env)
+
+
+def api_check(settings: Settings) -> Check:
+    """Whether the API answers, on loopback."""
+    return answers_http(settings.api_port, "/health", (200, 503))
+
+
+def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
+    """The bridge from PCP, here and on other hosts, to the store."""
+    state = settings.home / "bridge"
+    state.mkdir(parents=True, exist_ok=True)
+    config = settings.ssh_config
+    command = (
+        *(sys.executable, "-m", "sampler_bridge", "--host", settings.host),
+        *("--pcp", pmcd_address, "--fuseki", settings.fuseki),
+        *("--base", settings.base, "--store", settings.store_write),
+        *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
+        f"--cgroup-roots={settings.cgroup_roots}",
+        f"--cgroup-keep={settings.cgroup_keep}",
+        *(("--ssh-config", str(config)) if config else ()),
+    )
+    env = {
+        **_account_variable("FUSEKI", fuseki_account(settings)),
+        **_account_variable("STORE", store_account(settings)),
+    }
+    check, stale = bridge_check(settings), (state / "status.json",)
+    return ChildSpec("bridge", command, check, tools.CHECKOUT, env, stale)
+
+
+def bridge_check(settings: Settings) -> Check:
+    """Whether the bridge has written its status lately."""
+    return is_fresh(settings.home / "bridge" / "status.json", _TICK_FRESH)
+
+
+def _account_variable(service: str, account: Account | None) -> dict[str, str]:
+    """Hand an account over where no list of processes shows it."""
+    return {f"SAMPLER_BRIDGE_{service}_ACCOUNT": ":".join(account)} if account else {}
+
+
+Maker = Callable[[Settings], ChildSpec]
+
+
+def servers(settings: Settings, own_pmcd: bool) -> list[ChildSpec]:
+    """Return what must run first; a service that is elsewhere is left out."""
+    makers: list[Maker] = []
+    if not settings.fuseki_url:
+        makers.append(fuseki)
+    if not (settings.store_read_url and settings.store_write_url):
+        makers.append(store)
+    if own_pmcd:
+        makers.append(pmcd)
+    found = [make(settings) for make in makers]
+    counts = counting(settings)
+    return [*found, counts] if counts else found
+
+
+def clients(settings: Settings, pmcd_address: str) -> list[ChildSpec]:
+    """Return what uses the servers."""
+    return [api(settings, pmcd_address), bridge(settings, pmcd_address)]

@@ -1,0 +1,198 @@
+"""The stack as the command line sees it: start, wait, stop, look."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from supertwin.errors import MendableError, StartError, SuperTwinError
+from supertwin.settings import Settings
+from supertwin.stack import lock, pmcd
+from supertwin.stack.preflight import preflight
+from supertwin.stack.state import StackState, read_state
+from supertwin.stack.tools import CHECKOUT
+
+Progress = Callable[[str], None]
+
+_LOOK = 0.05
+_UP_WITHIN = 180.0
+_DOWN_WITHIN = 90.0
+# These do not touch what runs: the next command may differ in them.
+_FREE = {"SUPERTWIN_MIN_FREE_BYTES"}
+
+
+def status(settings: Settings) -> StackState | None:
+    """Return what the running supervisor says; None when nothing runs."""
+    pid = lock.holder(settings.home)
+    state = read_state(settings.home)
+    return state if state and pid is not None and state.pid == pid else None
+
+
+def pmcd_address(settings: Settings) -> str | None:
+    """Return the address of the PMCD in use; None when there is none."""
+    state = status(settings)
+    if state is not None:
+        return state.pmcd
+    if settings.pmcd in ("auto", "own"):
+        return pmcd.running_address()
+    return settings.pmcd
+
+
+@contextmanager
+def turn(settings: Settings, progress: Progress) -> Iterator[None]:
+    """Let one `up` of a home run at a time; one that may not start leaves nothing."""
+    if not settings.home.exists():
+        _may_start(settings)
+    with lock.turn(settings.home, lambda: progress("waiting for another `up`")):
+        yield
+
+
+def _may_start(settings: Settings) -> None:
+    try:
+        preflight(settings)
+    except MendableError:
+        # What is in the way may be the stack itself, started at the same moment.
+        if lock.holder(settings.home) is None:
+            raise
+
+
+@contextmanager
+def started(settings: Settings, progress: Progress) -> Iterator[StackState]:
+    """Bring the stack up and keep it; what we started stops again on any failure."""
+    own = _start(settings) if lock.holder(settings.home) is None else None
+    try:
+        if own is None:
+            _same_settings(settings)
+        yield _wait_until_healthy(settings, own, progress)
+    except BaseException:
+        if own is not None:
+            _end(own)
+        raise
+
+
+def _start(settings: Settings) -> subprocess.Popen[bytes]:
+    """Start a supervisor that outlives this process."""
+    preflight(settings)
+    log = settings.home / "log" / "supervisor.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        return subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "supertwin.stack.supervisor"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            cwd=CHECKOUT,
+            env={**os.environ, **settings.environment()},
+            start_new_session=True,
+        )
+
+
+def _end(supervisor: subprocess.Popen[bytes]) -> None:
+    """End a supervisor, whether or not it holds the lock yet, and its children."""
+    supervisor.terminate()
+    try:
+        supervisor.wait(_DOWN_WITHIN)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()
+
+
+def _same_settings(settings: Settings) -> None:
+    """Refuse to call a stack ours that was started with other settings."""
+    state = read_state(settings.home)
+    then, now = (state.settings if state else {}), settings.shown()
+    changed = [k for k in now if k in then and then[k] != now[k] and k not in _FREE]
+    if changed:
+        raise MendableError(
+            f"the stack runs with another {', '.join(changed)}: run `make down` first"
+        )
+
+
+def _wait_until_healthy(
+    settings: Settings, own: subprocess.Popen[bytes] | None, progress: Progress
+) -> StackState:
+    """Wait for every child, saying what each took; StartError when one fails."""
+    told: set[str] = set()
+    deadline = time.monotonic() + _UP_WITHIN
+    while time.monotonic() < deadline:
+        over = own is not None and own.poll() is not None
+        state = _fresh_state(settings, own)
+        if state is not None:
+            if own is not None:
+                _tell(state, told, progress)
+            if state.healthy:
+                return state
+        if over:
+            raise StartError(_why_it_ended(settings, state))
+        time.sleep(_LOOK)
+    raise StartError(f"not all healthy after {_UP_WITHIN:.0f} s: {_ailing(settings)}")
+
+
+def _fresh_state(
+    settings: Settings, own: subprocess.Popen[bytes] | None
+) -> StackState | None:
+    """Return the state; what an earlier supervisor left behind does not count."""
+    if own is None:
+        return status(settings)
+    state = read_state(settings.home)
+    return state if state and state.pid == own.pid else None
+
+
+def _tell(state: StackState, told: set[str], progress: Progress) -> None:
+    for name, child in state.children.items():
+        if name not in told and child.seconds is not None:
+            told.add(name)
+            progress(f"{name} ready in {child.seconds:.1f} s")
+
+
+def _why_it_ended(settings: Settings, state: StackState | None) -> str:
+    log = settings.home / "log" / "supervisor.log"
+    if state is not None and state.reason:
+        return f"{state.reason} (log: {log.parent})"
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), "no reason given")
+    return f"the supervisor ended: {last.strip()} (log: {log})"
+
+
+def _ailing(settings: Settings) -> str:
+    state = status(settings)
+    children = state.children.items() if state else []
+    ailing = [f"{n} {c.state} {c.reason}" for n, c in children if c.state != "healthy"]
+    return "; ".join(ailing) or "no supervisor"
+
+
+def stop(settings: Settings, progress: Progress) -> bool:
+    """Stop the stack and wait for its end; return whether anything ran."""
+    pid = lock.holder(settings.home)
+    if pid is None:
+        return False
+    progress("stopping")
+    _signal(pid, signal.SIGTERM)
+    if not _gone(settings, pid, _DOWN_WITHIN):
+        _signal(pid, signal.SIGKILL)
+        if not _gone(settings, pid, _DOWN_WITHIN):
+            raise SuperTwinError(f"the supervisor (pid {pid}) does not end")
+    return True
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+    except PermissionError:
+        raise MendableError(
+            f"the stack (pid {pid}) runs as another user: stop it as that user"
+        ) from None
+
+
+def _gone(settings: Settings, pid: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while lock.holder(settings.home) == pid:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_LOOK)
+    return True

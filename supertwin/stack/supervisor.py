@@ -1,0 +1,171 @@
+"""The one process that starts, watches and restarts the parts of the stack.
+
+``python -m supertwin.stack.supervisor`` runs in the foreground until SIGTERM or SIGINT;
+`supertwin up` starts it detached. What it knows stands in ``{home}/stack.json``.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+from supertwin.errors import StartError, SuperTwinError
+from supertwin.settings import Settings
+from supertwin.stack import children, lock, pmcd
+from supertwin.stack.child import Child
+from supertwin.stack.childlog import ChildLog
+from supertwin.stack.children import ChildSpec
+from supertwin.stack.compaction import keep_small
+from supertwin.stack.state import StackState, write_state
+
+Chore = Callable[[], Coroutine[Any, Any, None]]
+
+_log = logging.getLogger(__name__)
+
+_CANCEL_AGAIN = 1.0
+_PUBLISH_AGAIN = 2.0  # seconds after a state that the disk did not take
+
+
+class Supervisor:
+    """Runs children in groups: a group starts when all of the one before are ready."""
+
+    def __init__(self, settings: Settings, pmcd_address: str = "") -> None:
+        self._settings = settings
+        self._state = StackState(
+            pid=os.getpid(),
+            started=time.time(),
+            pmcd=pmcd_address,
+            settings=settings.shown(),
+        )
+        self._running: list[tuple[Child, asyncio.Task[None]]] = []
+        self._again: asyncio.TimerHandle | None = None
+
+    async def run(
+        self,
+        groups: Sequence[Sequence[ChildSpec]],
+        chore: Chore | None = None,
+    ) -> None:
+        """Run until a signal asks to stop; StartError when a child does not come up.
+
+        ``chore`` runs beside the children once all are up.
+        """
+        stop = _stop_signal()
+        self._publish()
+        try:
+            starting = asyncio.ensure_future(self._start(groups))
+            await asyncio.wait({starting, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not stop.done():
+                await starting
+                self._enter("running")
+                await self._until(stop, chore)
+            starting.cancel()
+        except SuperTwinError as error:
+            await self._stop("failed", str(error))
+            raise
+        await self._stop("stopped", "")
+
+    async def _until(
+        self,
+        stop: asyncio.Future[None],
+        chore: Chore | None,
+    ) -> None:
+        task = asyncio.create_task(chore()) if chore else None
+        await stop
+        if task:
+            task.cancel()
+
+    async def _start(self, groups: Sequence[Sequence[ChildSpec]]) -> None:
+        for group in groups:
+            ready = [self._add(spec).ready for spec in group]
+            await asyncio.gather(*ready)
+
+    def _add(self, spec: ChildSpec) -> Child:
+        log = ChildLog(self._settings.home / "log", spec.name)
+        child = Child(spec, log, self._publish)
+        self._state.children[spec.name] = child.state
+        self._running.append((child, asyncio.create_task(child.run())))
+        return child
+
+    async def _stop(self, phase: str, reason: str) -> None:
+        """Stop the children, the last started first."""
+        self._enter("stopping")
+        for child, task in reversed(self._running):
+            await _end(task)
+            await child.stop()
+            if child.ready.done() and not child.ready.cancelled():
+                child.ready.exception()
+        self._enter(phase, reason)
+
+    def _enter(self, phase: str, reason: str = "") -> None:
+        _log.info("%s %s", phase, reason)
+        self._state.phase = phase
+        self._state.reason = reason
+        self._publish()
+
+    def _publish(self) -> None:
+        """Write the state; a full disk must not take the stack down with it."""
+        if self._again:
+            self._again.cancel()
+            self._again = None
+        try:
+            write_state(self._settings.home, self._state)
+        except OSError as error:
+            _log.error("state not written: %s", error)
+            loop = asyncio.get_running_loop()
+            self._again = loop.call_later(_PUBLISH_AGAIN, self._publish)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended, whatever it awaits loses a cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_CANCEL_AGAIN)
+
+
+def _stop_signal() -> asyncio.Future[None]:
+    """Return a future that the first SIGTERM or SIGINT completes."""
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+
+    def on_signal() -> None:
+        if not stop.done():
+            stop.set_result(None)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    return stop
+
+
+def supervise(settings: Settings) -> None:
+    """Run the whole stack in this process; SuperTwinError when it does not come up."""
+    address, own = pmcd.choose(settings)
+    groups = [children.servers(settings, own), children.clients(settings, address)]
+    chore = None if settings.fuseki_url else partial(keep_small, settings)
+    asyncio.run(Supervisor(settings, address).run(groups, chore))
+
+
+def main() -> int:
+    """Take the lock and supervise; return the exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    settings = Settings()
+    held = lock.acquire(settings.home)
+    if held is None:
+        print("another supervisor holds this home", file=sys.stderr)
+        return StartError.exit_code
+    with held:
+        try:
+            supervise(settings)
+        except SuperTwinError as error:
+            print(error, file=sys.stderr)
+            return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
