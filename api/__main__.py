@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from api.app import create_app
-from supertwin.cli.report import error_lines
 from supertwin.errors import MendableError
+from supertwin.report import error_lines
 from supertwin.settings import Settings
 
 # What uvicorn itself ends with when, say, the port is taken.

@@ -16,8 +16,8 @@ from ingest.machine_folder import MachineFile, files_in, recognise, twice
 from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
 from queries.errors import EndpointError, QuerySyntaxError, UpdateRefusedError
-from supertwin.cli.report import error_lines
 from supertwin.loading import Progress, monitored, open_store, writing
+from supertwin.report import error_lines
 from supertwin.settings import Settings
 
 _BATCH = 100_000  # triples in one transaction

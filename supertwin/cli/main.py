@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from supertwin.cli import report, summary
-from supertwin.cli.account_lines import read_sampled, sampled_lines, status_path
+from supertwin import report
+from supertwin.account_lines import read_sampled, sampled_lines, status_path
+from supertwin.cli import summary
 from supertwin.errors import SuperTwinError
 from supertwin.settings import Settings
 from supertwin.stack import stack

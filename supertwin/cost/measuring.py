@@ -21,7 +21,7 @@ from sampling_cost.load import BRIDGE, STORE, Size, load_of
 from sampling_cost.model import Measured
 from sampling_cost.runs import Run
 from sampling_cost.usage import Meter, rss_bytes
-from supertwin.cli.account_lines import status_path
+from supertwin.account_lines import status_path
 from supertwin.loading import dataset
 from supertwin.settings import Settings
 from supertwin.stack.state import read_json

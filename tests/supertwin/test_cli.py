@@ -10,8 +10,8 @@ import pytest
 from ingest.errors import HostNameError, NotConformingError
 from queries.errors import EndpointUnreachableError, ParameterError
 from supertwin.cli.ingest import write_whole
-from supertwin.cli.report import error_lines, exit_code
 from supertwin.errors import MendableError, StartError
+from supertwin.report import error_lines, exit_code
 from tests.supertwin.conftest import run
 
 
