@@ -32,7 +32,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
-RUN python -m compileall -q api dashboards dtdl ingest ontology pmapi queries \
+RUN python -m compileall -q api dashboards dtdl ingest ontology pinning pmapi queries \
     sampler_bridge shapes supertwin
 USER supertwin
 ENTRYPOINT ["supertwin"]

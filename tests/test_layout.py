@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "queries": {"ontology"},
     "dashboards": {"ontology", "queries"},
     "dtdl": {"ontology", "queries"},
+    "pinning": {"ontology", "queries"},
     "ingest": {"ontology", "shapes", "queries", "pmapi"},
     "sampler_bridge": {"ontology", "queries", "pmapi"},
     "api": {
@@ -23,6 +24,7 @@ MAY_IMPORT = {
         "queries",
         "dashboards",
         "dtdl",
+        "pinning",
         "ingest",
         "sampler_bridge",
         "supertwin",
@@ -33,6 +35,7 @@ MAY_IMPORT = {
         "queries",
         "dashboards",
         "dtdl",
+        "pinning",
         "ingest",
         "sampler_bridge",
         "api",
