@@ -11,9 +11,7 @@ Row = Mapping[str, Any]
 _FAST, _SLOW = "IntelCore", "IntelAtom"
 
 
-def near_cpus(
-    host: str, rows: Iterable[Row], device: str, name: str
-) -> frozenset[int]:
+def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozenset[int]:
     """The CPUs nearest to a device, of the rows of ``topology/near-devices``.
 
     Raises PlaceError for one that the host lacks, or that is near to nothing.
@@ -24,7 +22,9 @@ def near_cpus(
     )
     if not cpus:
         names = sorted({str(row["name"]) for row in known if row["cpus"]})
-        have = f"those that are near to some: {', '.join(names)}" if names else "none is"
+        have = (
+            f"those that are near to some: {', '.join(names)}" if names else "none is"
+        )
         raise PlaceError(
             f"near:{device}={name}: {host} has no such {device} that is nearer to some "
             f"CPUs than to others; {have}"

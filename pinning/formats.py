@@ -33,7 +33,7 @@ def find_format(name: str) -> Format:
         return FORMATS[name]
     near = get_close_matches(name, FORMATS, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise PolicyError(f"no format {name[:40]!r}; {hint}There are: {', '.join(FORMATS)}")
+    raise PolicyError(f"no format {name[:40]!r}; {hint}there are: {', '.join(FORMATS)}")
 
 
 def memory(tree: Tree, cpus: Sequence[int]) -> list[int]:

@@ -88,7 +88,7 @@ def _unknown(word: str, name: str) -> str:
         return f"{word!r} is incomplete or too long: write {_form(name)}"
     near = get_close_matches(name, _READERS, n=1, cutoff=0.6)
     hint = f"did you mean {_form(near[0])}? " if near else ""
-    return f"no policy {word[:60]!r}; {hint}There are: {_known()}"
+    return f"no policy {word[:60]!r}; {hint}there are: {_known()}"
 
 
 def _known() -> str:

@@ -36,6 +36,7 @@ _LATER = {
     "import": "supertwin.cli_export:import_group",
     "ingest": "supertwin.cli_ingest:ingest_command",
     "probe": "supertwin.cli_ingest:probe_command",
+    "pin": "supertwin.cli_pin:pin_command",
     "process": "supertwin.cli_processes:process_command",
     "query": "supertwin.cli_queries:query",
     "run": "supertwin.cli_services:run_command",
