@@ -20,11 +20,14 @@ MakeTree = Callable[[str], Tree]
 
 
 @pytest.fixture(scope="session")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    with (
-        Fuseki(tmp_path_factory.mktemp("fuseki")) as server,
-        Endpoint(f"{server.url}/twin") as found,
-    ):
+def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
+    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
+    with Endpoint(f"{fuseki.url}/twin") as found:
         yield found
 
 
