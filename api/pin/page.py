@@ -18,10 +18,7 @@ from pinning.errors import PinningError
 from pinning.formats import FORMATS, write
 from pinning.hybrid import BINDS, MAPS, RANKS
 from pinning.policy import WORDS
-from pinning.tree import KINDS, Tree
-
-# Kinds whose name tells more than that of a smaller thing with the same threads.
-_NAMED = ("socket", "numa", "die", "l3", "l2")
+from pinning.tree import KINDS, Domain, Tree
 
 
 @dataclass(frozen=True)
@@ -102,11 +99,11 @@ def draw(tree: Tree, branch: Branch, chosen: frozenset[int]) -> Box:
 
 
 def _name(tree: Tree, cpus: frozenset[int]) -> str:
-    """What the set is, by the largest thing that holds just these threads."""
-    cpu = min(cpus)
-    for kind in _NAMED:
-        domain = tree.domain(kind, cpu)
-        if domain and domain.cpus == cpus:
-            known = kind in ("socket", "numa") and domain.number is not None
-            return f"{KINDS[kind]} {domain.number}" if known else KINDS[kind]
-    return ""
+    """All that holds just these threads, the largest first."""
+    held = (tree.domain(kind, min(cpus)) for kind in reversed(KINDS))
+    return ", ".join(_called(one) for one in held if one and one.cpus == cpus)
+
+
+def _called(domain: Domain) -> str:
+    numbered = domain.kind in ("socket", "numa") and domain.number is not None
+    return f"{KINDS[domain.kind]} {domain.number}" if numbered else KINDS[domain.kind]

@@ -1,6 +1,7 @@
 """The real tools, started as a format says."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,12 @@ GNU, LLVM = "libgomp.so.1", "libomp.so.5"
 def here() -> list[int]:
     """CPUs of this machine that may be used, the highest first, two at most."""
     return sorted(os.sched_getaffinity(0), reverse=True)[:2]
+
+
+def likwid_counts_as_the_kernel() -> bool:
+    """Whether likwid-pin is here and takes the kernel's numbers, as outside cpusets."""
+    whole = len(os.sched_getaffinity(0)) == os.cpu_count()
+    return whole and shutil.which("likwid-pin") is not None
 
 
 def alone() -> list[str]:
