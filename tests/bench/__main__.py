@@ -11,6 +11,7 @@ from tests.bench.fleet import (
     replacement_figures,
     zen4_figures,
 )
+from tests.bench.pinning import pinning_figures
 from tests.bench.queries import query_figures
 from tests.bench.remote import remote_figures
 from tests.bench.table import Figure, print_table
@@ -34,6 +35,7 @@ def main() -> None:
         figures += dashboard_figures(stack)
         figures += fleet_figures(stack)
         figures += replacement_figures()
+        figures += pinning_figures()
     print_table(figures)
 
 
