@@ -8,23 +8,22 @@ from pinning.policy import Cores
 
 Row = Mapping[str, Any]
 
+# The kind of what a driver calls a device: mlx5_0, cuda0.
+_DRIVERS = "osdev"
 _FAST, _SLOW = "IntelCore", "IntelAtom"
 
 
 def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozenset[int]:
     """The CPUs nearest to a device, of the rows of ``topology/near-devices``.
 
-    Raises PlaceError for one that the host lacks, or that is near to nothing.
+    By its name, its PCI address, or a name that a driver has for it, such as
+    ``mlx5_0``. Raises PlaceError for one that the host lacks, or near to nothing.
     """
-    known = [row for row in rows if _kind(row) == device]
-    cpus = frozenset(
-        cpu for row in known if row["name"] == name for cpu in _cpus(row["cpus"])
-    )
+    known = [row for row in rows if _kind(row) in (device, _DRIVERS) and row["cpus"]]
+    cpus = _all(row for row in known if name in (row["name"], row["address"]))
     if not cpus:
-        names = sorted({str(row["name"]) for row in known if row["cpus"]})
-        have = (
-            f"those that are near to some: {', '.join(names)}" if names else "none is"
-        )
+        names = sorted({str(row["name"]) for row in known if _kind(row) == device})
+        have = f"those that are: {', '.join(names)}" if names else "none is"
         raise PlaceError(
             f"near:{device}={name}: {host} has no such {device} that is nearer to some "
             f"CPUs than to others; {have}"
