@@ -20,6 +20,8 @@ def read_cpus(text: str) -> list[int]:
         if not first <= last <= _LARGEST:
             raise PolicyError(f"{part!r} is no range of CPUs such as 0-3")
         found.extend(range(first, last + 1))
+        if len(found) > _LARGEST:
+            raise PolicyError(f"{text[:60]!r} lists more than {_LARGEST} CPUs")
     return found
 
 

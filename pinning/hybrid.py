@@ -8,7 +8,6 @@ cores as threads, and takes the first thread of each.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from pinning import reason
 from pinning.choose import MOST_THREADS
@@ -20,7 +19,7 @@ from pinning.tree import Tree
 MAPS = ("slot", "node", "core", "l3", "numa", "socket")
 RANKS = ("slot", "node")
 BINDS = ("hwthread", "core", "l3", "numa", "socket", "none")
-MOST_NODES = 10_000
+MOST_RANKS = MOST_NODES = 10_000
 FORMATS_OF_RANKS = ("cpus", "rankfile", "srun")
 
 
@@ -47,7 +46,7 @@ class Wanted:
             _one_of("rank", self.rank or ("node" if by == "node" else "slot"), RANKS),
             _one_of("bind", bind, BINDS),
         )
-        _positive("ranks", self.ranks, MOST_THREADS)
+        _positive("ranks", self.ranks, MOST_RANKS)
         _positive("threads", self.threads, MOST_THREADS)
         _positive("nodes", self.nodes, MOST_NODES)
         return made
@@ -90,11 +89,15 @@ def lay_out(tree: Tree, asked: Wanted) -> Layout:
     if not tree.allowed:
         raise PlaceError(f"nothing is known of the threads of {tree.host}: probe it")
     each = _split(wanted)
-    places = list(_places(tree, wanted, max(each)))
-    mapped = [(node, places[slot]) for node, slot in _mapped(wanted, each)]
+    places = [
+        (tuple(threads), _bound(tree, wanted.bind, threads))
+        for threads in _places(tree, wanted, max(each))
+    ]
     ranks = tuple(
-        Rank(number, node, tuple(threads), _bound(tree, wanted.bind, threads))
-        for number, (node, threads) in enumerate(_ranked(wanted.rank, mapped))
+        Rank(number, node, *places[slot])
+        for number, (node, slot) in enumerate(
+            _ranked(wanted.rank, list(_mapped(wanted, each)))
+        )
     )
     return Layout(tree.host, wanted, ranks, _reason(tree, wanted, each))
 
@@ -172,9 +175,9 @@ def _cores(tree: Tree, cpus: frozenset[int]) -> list[int]:
     return list(first.values())
 
 
-def _ranked(by: str, mapped: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, Any]]:
+def _ranked(by: str, mapped: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
     """By slot node after node is numbered; by node one of each in turn."""
-    nodes: dict[int, list[tuple[int, Any]]] = {}
+    nodes: dict[int, list[tuple[int, int]]] = {}
     for one in mapped:
         nodes.setdefault(one[0], []).append(one)
     if by == "slot":

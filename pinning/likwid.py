@@ -32,11 +32,12 @@ def likwid_cpus(tree: Tree, text: str) -> list[int]:
 
     Raises PolicyError, PlaceError for what the host lacks, LimitError.
     """
-    found = [cpu for part in text.split("@") for cpu in _part(tree, part)]
-    twice = sorted({cpu for cpu in found if found.count(cpu) > 1})
-    if twice:
-        raise PlaceError(f"likwid:{text} names CPU {twice[0]} more than once")
-    return found
+    found: dict[int, None] = {}
+    for cpu in chain.from_iterable(_part(tree, part) for part in text.split("@")):
+        if cpu in found:
+            raise PlaceError(f"likwid:{text[:60]} names CPU {cpu} more than once")
+        found[cpu] = None
+    return list(found)
 
 
 def _part(tree: Tree, part: str) -> Sequence[int]:

@@ -11,7 +11,7 @@ from api.services import Services
 from pinning.choose import choose
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.formats import find_format, write
-from pinning.hybrid import Wanted, lay_out, write_ranks
+from pinning.hybrid import Rank, Wanted, lay_out, write_ranks
 from pinning.policy import read_policy
 from pinning.tree import KINDS, Tree
 
@@ -96,7 +96,7 @@ async def _ranks(services: Services, wish: Wish) -> tuple[dict[str, Any], Tree]:
         "format": form,
         "text": write_ranks(made, form),
         **_told(services, wish.host, asked),
-        "places": [asdict(one) for one in made.ranks],
+        "places": [_rank(one) for one in made.ranks],
     }, asked.tree
 
 
@@ -117,9 +117,23 @@ def _told(services: Services, host: str, asked: Asked) -> Mapping[str, Sequence[
     base = services.settings.base
     return {
         "queries": [
-            {"name": name, "answer": address(base, name, host)}
+            {
+                "name": name,
+                "query": address(base, f"{name}.rq", host),
+                "answer": address(base, name, host),
+            }
             for name in asked.queries
         ]
+    }
+
+
+def _rank(one: Rank) -> dict[str, Any]:
+    """Written out: asdict() would copy every CPU of every rank."""
+    return {
+        "rank": one.rank,
+        "node": one.node,
+        "threads": one.threads,
+        "cpus": one.cpus,
     }
 
 

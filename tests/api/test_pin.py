@@ -33,6 +33,8 @@ def test_a_placement_tells_what_it_was_chosen_from(watched: Watched) -> None:
         path = query["answer"].removeprefix(BASE)
         rows = watched.client.get(path, headers={"Accept": "text/csv"}).text
         assert len(rows.splitlines()) > 100
+        text = watched.client.get(query["query"].removeprefix(BASE)).text
+        assert f'VALUES (?host) {{ ("{LARGE}") }}' in text
 
 
 def test_words_may_be_joined_by_a_plus_as_it_is(watched: Watched) -> None:

@@ -50,6 +50,9 @@ def test_json_is_what_the_api_answers(pin) -> None:
     [
         (["--threads", "30", "--policy", "distinct:l3"], "8 L3 caches, 30 asked"),
         (["--threads", "0"], "at least 1 is needed"),
+        (["--threads", "-4"], "at least 1 is needed"),
+        (["--threads", "1000000000"], "ask for 1 to 100000"),
+        (["--threads", "2", "--policy", "near:gpu=x"], "no such gpu"),
         (["--threads", "2", "--policy", "likwid:S0:0-"], "is none of 0-3, S0:0-3"),
         (["--threads", "1", "--host", "nowhere"], "no host 'nowhere'"),
         (["--threads", "1", "--host", "a b"], "a b"),

@@ -50,6 +50,7 @@ def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None
         ("exclude:a-b", "no list of CPUs"),
         ("exclude:5-3", "no range of CPUs"),
         ("exclude:0-999999", "no range of CPUs"),
+        ("exclude:0-99999,0-99999", "more than 100000 CPUs"),
         ("likwid:S0:0+scatter", "leave the others out"),
         ("x" * 3000, "a policy of 3000 characters"),
     ],
