@@ -33,7 +33,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
-RUN python -m compileall -q api cgroups dashboards dtdl ingest ontology pmapi \
+RUN python -m compileall -q api cgroups dashboards dtdl ingest ontology pinning pmapi \
     queries remote_login sampler_bridge sampling_cost shapes supertwin
 USER supertwin
 ENTRYPOINT ["supertwin"]

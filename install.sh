@@ -103,8 +103,8 @@ pcp_is_whole() {
     esac
 }
 
-has_pfm() {
-    compgen -G '/usr/lib/*/libpfm.so.4' >/dev/null || compgen -G '/usr/lib*/libpfm.so.4' >/dev/null
+has_library() {
+    compgen -G "/usr/lib/*/$1" >/dev/null || compgen -G "/usr/lib*/$1" >/dev/null
 }
 
 # Firmware without SMBIOS tables, for whose architectures there is no dmidecode.
@@ -118,7 +118,7 @@ missing_packages() {
     pcp_is_whole || echo pcp
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
     [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
-    has_pfm || echo libpfm4
+    has_library libpfm.so.4 || echo libpfm4
     [ -x /usr/sbin/dmidecode ] || has_no_tables || echo dmidecode
     # CPUID is an instruction of x86.
     [ -x /usr/bin/cpuid ] || [ "$(uname -m)" != x86_64 ] || echo cpuid
@@ -137,6 +137,12 @@ missing_for_tests() {
     command -v ip >/dev/null || echo iproute2
     command -v ps >/dev/null || echo procps
     command -v sudo >/dev/null || echo sudo
+    # Tools that pin threads. Open MPI is large: its checks say so where it is not.
+    command -v numactl >/dev/null || echo numactl
+    command -v taskset >/dev/null || echo util-linux
+    has_library libgomp.so.1 || echo libgomp1
+    has_library libomp.so.5 || echo libomp5
+    command -v likwid-pin >/dev/null || [ "$(uname -m)" != x86_64 ] || echo likwid
 }
 
 # Applications that are timed beside sampling, and a compiler for those of our own.

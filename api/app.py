@@ -24,6 +24,7 @@ from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.history import routes as history
+from api.pin import routes as pin
 from api.plans import changes as plan_changes
 from api.plans import routes as plans
 from api.processes import routes as processes
@@ -62,6 +63,7 @@ _PARTS = (
     # Before the components, whose path theirs looks like.
     processes,
     twin,
+    pin,
     plans,
     plan_changes,
     why,

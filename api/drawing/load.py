@@ -39,24 +39,38 @@ async def load(request: Request, services: Use, host: Segment) -> Response:
 
 
 async def _load(services: Services, host: str) -> dict[str, Any]:
-    query = saved_query("telemetry/sampled").bind({"host": host, "metric": _METRIC})
-    rows = await services.graph.rows(query)
-    rows = [row for row in rows if "instname" in row]
+    rows = await _sampled(services, host)
     if not rows:
         known = await nodes.hosts(services.graph)
         if (services.iris.host(host), None, None) not in known:
             raise unknown_host(host, known)
-    threads = {row["instname"].value: row["component"].value for row in rows}
-    busy, problem = dict[str, float](), ""
+    busy, problem = dict[str, float | None](), ""
     try:
-        busy = await _busy(services, host, rows) if rows else {}
+        busy = await _by_thread(services, host, rows)
     except StoreError as error:
-        problem = error.detail
-    return {
-        "time": time.time(),
-        "busy": {iri: busy.get(name) for name, iri in threads.items()},
-        "problem": problem,
-    }
+        busy, problem = dict.fromkeys(_threads(rows).values()), error.detail
+    return {"time": time.time(), "busy": busy, "problem": problem}
+
+
+async def busy_threads(services: Services, host: str) -> dict[str, float | None]:
+    """How busy each sampled thread is, by its IRI; raises StoreError."""
+    return await _by_thread(services, host, await _sampled(services, host))
+
+
+async def _by_thread(
+    services: Services, host: str, rows: list[Row]
+) -> dict[str, float | None]:
+    busy = await _busy(services, host, rows) if rows else {}
+    return {iri: busy.get(name) for name, iri in _threads(rows).items()}
+
+
+def _threads(rows: list[Row]) -> dict[str, str]:
+    return {row["instname"].value: row["component"].value for row in rows}
+
+
+async def _sampled(services: Services, host: str) -> list[Row]:
+    query = saved_query("telemetry/sampled").bind({"host": host, "metric": _METRIC})
+    return [row for row in await services.graph.rows(query) if "instname" in row]
 
 
 async def _busy(services: Services, host: str, rows: list[Row]) -> dict[str, float]:

@@ -43,6 +43,7 @@ _NAVIGATION = (
     ("/", "Hosts"),
     ("/dashboards", "Dashboards"),
     ("/queries", "Queries"),
+    ("/pin", "Pin"),
     ("/editor", "Editor"),
     ("/ontology", "Ontology"),
 )

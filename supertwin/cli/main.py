@@ -39,6 +39,7 @@ _LATER = {
     "ingest": "supertwin.cli.ingest:ingest_command",
     "probe": "supertwin.cli.ingest:probe_command",
     "cgroups": "supertwin.cli.cgroups:cgroups_group",
+    "pin": "supertwin.cli.pin:pin_command",
     "process": "supertwin.cli.processes:process_command",
     "query": "supertwin.cli.queries:query",
     "run": "supertwin.cli.services:run_command",

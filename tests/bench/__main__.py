@@ -10,6 +10,7 @@ from tests.bench.fleet import (
     local_probe_figures,
     zen4_figures,
 )
+from tests.bench.pinning import pinning_figures
 from tests.bench.queries import query_figures
 from tests.bench.remote import remote_figures
 from tests.bench.replacement import replacement_figures
@@ -35,6 +36,7 @@ def main() -> None:
         figures += dashboard_figures(stack)
         figures += fleet_figures(stack)
         figures += replacement_figures()
+        figures += pinning_figures()
     figures += cost_figures()
     print_table(figures)
 

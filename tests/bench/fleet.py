@@ -55,9 +55,16 @@ class OwnFuseki(Server):
         }
 
     @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def password(self) -> str:
+        return (self.folder / "fuseki/password").read_text().strip()
+
+    @property
     def url(self) -> str:
-        password = (self.folder / "fuseki/password").read_text().strip()
-        return f"http://supertwin:{password}@127.0.0.1:{self.port}"
+        return f"http://supertwin:{self.password}@127.0.0.1:{self.port}"
 
     @property
     def settings(self) -> Settings:

@@ -1,0 +1,1 @@
+"""``/pin``: where threads and ranks go on a host, and why there."""

@@ -1,0 +1,109 @@
+"""The page of ``/pin``: a form, the CPUs in the tree, and the commands to copy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request, Response
+
+from api import nodes
+from api.pin.placing import Wish, place
+from api.problems import ApiError
+from api.services import Services
+from api.web import pages
+from ontology.terms import ST
+from pinning.branches import Branch
+from pinning.errors import PinningError
+from pinning.formats import FORMATS, write
+from pinning.hybrid import BINDS, MAPS, RANKS
+from pinning.policy import WORDS
+from pinning.tree import KINDS, Domain, Tree
+
+
+@dataclass(frozen=True)
+class Box:
+    """A set of threads to be drawn: its name, what is in it, or the one CPU it is.
+
+    ``state`` is ``chosen``, ``off`` or nothing.
+    """
+
+    name: str = ""
+    children: tuple["Box", ...] = ()
+    cpu: int | None = None
+    state: str = ""
+
+
+async def form_page(request: Request, services: Services, wish: Wish) -> Response:
+    """The form; with a host, the placement below it, or why there is none."""
+    made: dict[str, Any] = {"found": None, "tree": None, "commands": (), "problem": ""}
+    status = 200
+    if wish.host:
+        try:
+            found, tree = await place(services, wish)
+            made |= _found(found, tree, wish)
+        except ApiError as error:
+            status, made["problem"] = error.status, error.detail
+    known = await nodes.hosts(services.graph)
+    return pages.page(
+        "pin.html",
+        request,
+        services.settings.base,
+        status=status,
+        title="Where to pin",
+        wish=wish,
+        hosts=sorted(str(name) for name in known.objects(None, ST.hostname)),
+        words=WORDS,
+        formats=FORMATS,
+        maps=MAPS,
+        ranks=RANKS,
+        binds=BINDS,
+        asked=urlencode({k: v for k, v in asdict(wish).items() if v}),
+        **made,
+    )
+
+
+def _found(found: Mapping[str, Any], tree: Tree, wish: Wish) -> dict[str, Any]:
+    cpus = found["cpus"]
+    return {
+        "found": found,
+        "tree": draw(tree, tree.root, frozenset(cpus)),
+        "commands": _commands(found, tree, cpus, wish),
+    }
+
+
+def _commands(
+    found: Mapping[str, Any], tree: Tree, cpus: Sequence[int], wish: Wish
+) -> list[tuple[str, str]]:
+    """Every format of the placement; of ranks the one that was asked for."""
+    if wish.for_ranks:
+        return [(str(found["format"]), str(found["text"]))]
+    return [(name, _written(tree, cpus, name)) for name in FORMATS]
+
+
+def _written(tree: Tree, cpus: Sequence[int], name: str) -> str:
+    try:
+        return write(tree, cpus, name)
+    except PinningError as error:
+        return f"# {error}"
+
+
+def draw(tree: Tree, branch: Branch, chosen: frozenset[int]) -> Box:
+    """A branch of the tree with all that is in it."""
+    if len(branch.cpus) == 1 and not branch.children:
+        cpu = min(branch.cpus)
+        state = "chosen" if cpu in chosen else "" if cpu in tree.allowed else "off"
+        return Box(cpu=cpu, state=state)
+    inside = tuple(draw(tree, child, chosen) for child in branch.children)
+    return Box(_name(tree, branch.cpus), inside)
+
+
+def _name(tree: Tree, cpus: frozenset[int]) -> str:
+    """All that holds just these threads, the largest first."""
+    held = (tree.domain(kind, min(cpus)) for kind in reversed(KINDS))
+    return ", ".join(_called(one) for one in held if one and one.cpus == cpus)
+
+
+def _called(domain: Domain) -> str:
+    numbered = domain.kind in ("socket", "numa") and domain.number is not None
+    return f"{KINDS[domain.kind]} {domain.number}" if numbered else KINDS[domain.kind]

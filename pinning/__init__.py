@@ -1,0 +1,1 @@
+"""Where threads go: pure functions over what saved queries say of a host."""

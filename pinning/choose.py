@@ -1,0 +1,248 @@
+"""The choice: a policy and a tree in, CPUs and the reason in words out."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pinning import reason
+from pinning.branches import spread
+from pinning.errors import LimitError, PlaceError, PolicyError
+from pinning.likwid import likwid_cpus
+from pinning.policy import Policy, Share
+from pinning.tree import Domain, Tree
+
+# Loads nearer to each other than this are taken for the same.
+LOAD_STEP = 0.05
+MOST_THREADS = 100_000
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a policy may ask for besides the tree.
+
+    ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` those of ``p``
+    and ``e``; ``load`` how busy each CPU is, from 0 to 1.
+    """
+
+    near: Mapping[tuple[str, str], Collection[int]] = field(default_factory=dict)
+    cores: Mapping[str, Collection[int]] = field(default_factory=dict)
+    load: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """CPUs in the order in which threads should take them, and why these."""
+
+    host: str
+    policy: str
+    cpus: tuple[int, ...]
+    reason: str
+
+
+def choose(
+    tree: Tree, policy: Policy, threads: int | None, known: Known | None = None
+) -> Placement:
+    """The CPUs for some threads; raises PinningError where they cannot be had.
+
+    ``threads`` may be None where the policy says how many: with per: and likwid:.
+    """
+    if not tree.allowed:
+        raise PlaceError(f"nothing is known of the threads of {tree.host}: probe it")
+    _check(policy, threads)
+    if policy.order == "idle" and not (known and known.load):
+        raise PlaceError(
+            f"the load of {tree.host} is not known: nothing samples "
+            "kernel.percpu.cpu.idle there now; leave idle out"
+        )
+    chosen = _Choice(tree, policy, known or Known())
+    cpus = chosen.cpus(threads)
+    words = reason.sentences(tree, policy, cpus, chosen.notes)
+    return Placement(tree.host, policy.text, tuple(cpus), " ".join(words))
+
+
+def _check(policy: Policy, threads: int | None) -> None:
+    if threads is None and not (policy.per or policy.likwid):
+        raise PolicyError(f"{policy.text} does not say how many threads: say it")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise PolicyError(f"{threads} threads: ask for 1 to {MOST_THREADS}")
+
+
+class _Choice:
+    """One choice; ``notes`` are the words that only the way to it knows."""
+
+    def __init__(self, tree: Tree, policy: Policy, known: Known) -> None:
+        self.tree, self.policy, self.known = tree, policy, known
+        self.notes: list[str] = []
+
+    def cpus(self, threads: int | None) -> list[int]:
+        if self.policy.likwid:
+            return self._likwid(self.policy.likwid, threads)
+        candidates = self._candidates()
+        if self.policy.per:
+            return self._per(candidates, *self.policy.per, threads)
+        return self._shared(candidates, threads or 0, self.policy.share)
+
+    def _likwid(self, text: str, threads: int | None) -> list[int]:
+        cpus = likwid_cpus(self.tree, text)
+        if threads not in (None, len(cpus)):
+            raise LimitError(f"likwid:{text} names {len(cpus)} CPUs, {threads} asked")
+        return cpus
+
+    # ---- which threads may be taken at all
+
+    def _candidates(self) -> frozenset[int]:
+        tree, policy = self.tree, self.policy
+        self._check_named(policy.exclude, "exclude")
+        left = tree.allowed - policy.exclude
+        self._check_left(left, "exclude", "CPU", tree.allowed)
+        for device in policy.near:
+            near = frozenset(self.known.near[device])
+            before, left = left, left & near
+            self._check_left(left, f"near:{'='.join(device)}", "CPU", before)
+            self.notes.append(reason.near(tree, *device, near))
+        if policy.cores:
+            before, left = left, left & frozenset(self.known.cores[policy.cores])
+            self._check_left(left, f"cores:{policy.cores}", "CPU", before)
+        return left
+
+    def _check_named(self, cpus: Collection[int], word: str) -> None:
+        unknown = sorted(set(cpus) - self.tree.cpus)
+        if unknown:
+            last = max(self.tree.cpus)
+            raise PlaceError(
+                f"{word}: {self.tree.host} has no CPU {unknown[0]}; its last is {last}"
+            )
+
+    def _check_left(
+        self, left: Collection[int], word: str, noun: str, before: Collection[int]
+    ) -> None:
+        if not left:
+            raise LimitError(
+                f"{word} leaves no {noun} of the {len(before)} of {self.tree.host}"
+            )
+
+    # ---- where they are taken
+
+    def _per(
+        self, candidates: frozenset[int], kind: str, each: int, threads: int | None
+    ) -> list[int]:
+        found = [d for d in self._ordered(kind) if not candidates.isdisjoint(d.cpus)]
+        if not found:
+            raise LimitError(f"{self.tree.host} has no {reason.noun(kind)}")
+        if threads is not None and threads % each:
+            raise LimitError(
+                f"per:{kind}={each} gives multiples of {each} threads, {threads} asked"
+            )
+        wanted = len(found) if threads is None else threads // each
+        taken = list(self._filled(found, candidates, each, wanted, threads is None))
+        if len(taken) < wanted:
+            what = reason.nouns(kind, len(taken))
+            rule = reason.constraint(self.policy)
+            raise LimitError(
+                f"{len(taken)} {what} of {self.tree.host} can take {each} "
+                f"threads{rule}, {wanted} asked"
+            )
+        return [cpu for some in taken for cpu in some]
+
+    def _filled(
+        self,
+        found: Sequence[Domain],
+        candidates: frozenset[int],
+        each: int,
+        wanted: int,
+        every: bool,
+    ) -> Iterator[list[int]]:
+        for domain in found:
+            try:
+                cpus = self._shared(candidates & domain.cpus, each, self.policy.share)
+            except LimitError as error:
+                if every:
+                    where = f"{reason.name(self.tree, domain)} of {self.tree.host}"
+                    raise LimitError(f"{where}: {error}") from None
+                continue
+            yield cpus
+            wanted -= 1
+            if not wanted:
+                return
+
+    def _shared(
+        self, candidates: frozenset[int], count: int, share: tuple[Share, ...]
+    ) -> list[int]:
+        """The first domain in which all of them find room."""
+        if not share:
+            return self._apart(candidates, count)
+        kind, most = share[0].kind, 0
+        for domain in self._sharable(share[0]):
+            inside = candidates & domain.cpus
+            try:
+                return self._shared(inside, count, share[1:])
+            except LimitError:
+                most = max(most, len(self._reduced(inside)))
+        raise LimitError(self._no_room(kind, share[0].of, most, count))
+
+    def _no_room(self, kind: str, of: int | None, most: int, count: int) -> str:
+        if not self.tree.domains(kind):
+            return f"{self.tree.host} has no {reason.noun(kind)}"
+        which = "no" if of is None else "not the"
+        at = "" if of is None else f" of CPU {of}"
+        rule = reason.constraint(self.policy)
+        return (
+            f"{which} {reason.noun(kind)}{at} of {self.tree.host} has room for {count} "
+            f"threads{rule}: {'it' if of is not None else 'the largest'} has {most}, "
+            f"{count} asked"
+        )
+
+    def _sharable(self, share: Share) -> list[Domain]:
+        if share.of is None:
+            return self._ordered(share.kind)
+        self._check_named([share.of], f"share:{share.kind}")
+        if share.of not in self.tree.allowed:
+            raise PlaceError(
+                f"CPU {share.of} of {self.tree.host} is offline or not allowed"
+            )
+        found = self.tree.domain(share.kind, share.of)
+        return [found] if found else []
+
+    # ---- in which order
+
+    def _ordered(self, kind: str) -> list[Domain]:
+        found = self.tree.domains(kind)
+        if self.policy.order != "idle":
+            return list(found)
+        return sorted(found, key=lambda domain: self._busy(domain.cpus))
+
+    def _apart(self, candidates: frozenset[int], count: int) -> list[int]:
+        reduced = self._reduced(candidates)
+        if len(reduced) < count:
+            raise LimitError(self._too_few(candidates, len(reduced), count))
+        if self.policy.order == "scatter":
+            return spread(self.tree.root, reduced, count)
+        return reduced[:count]
+
+    def _reduced(self, candidates: Iterable[int]) -> list[int]:
+        """In order, without those that share with one before them what none may."""
+        taken: set[str] = set()
+        kept = []
+        for cpu in sorted(candidates, key=self._place):
+            found = [self.tree.domain(kind, cpu) for kind in self.policy.distinct]
+            names = {one.iri for one in found if one}
+            if len(names) == len(found) and taken.isdisjoint(names):
+                taken |= names
+                kept.append(cpu)
+        return kept
+
+    def _place(self, cpu: int) -> tuple[float, float, int]:
+        """Idle cores first, where load counts; else the place in the tree."""
+        place = self.tree.order[cpu]
+        if self.policy.order != "idle":
+            return 0, 0, place
+        core = self.tree.domain("core", cpu)
+        busy = self._busy(core.cpus) if core else self._busy([cpu])
+        return busy, self._busy([cpu]), place
+
+    def _busy(self, cpus: Collection[int]) -> float:
+        """The mean load in steps; a thread without a value counts as wholly busy."""
+        loads = [self.known.load.get(cpu, 1.0) for cpu in cpus]
+        return round(sum(loads) / len(loads) / LOAD_STEP)
+
+    def _too_few(self, candidates: frozenset[int], most: int, count: int) -> str:
+        return reason.too_few(self.tree, self.policy, candidates, most, count)

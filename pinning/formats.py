@@ -1,0 +1,118 @@
+"""A placement as the tools want it: one line, or a file, to copy.
+
+Sets (taskset, numactl, hwloc-bind) lose the order of the CPUs; all others keep it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from pinning.cpu_list import in_order, write_cpus
+from pinning.errors import LimitError, PolicyError
+from pinning.tree import Tree
+
+COMMAND = "COMMAND"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write CPUs; ``about`` says what reads it."""
+
+    about: str
+    write: Callable[[Tree, Sequence[int]], str]
+
+
+def write(tree: Tree, cpus: Sequence[int], name: str) -> str:
+    """The CPUs in a format; raises PolicyError for one that does not exist."""
+    return find_format(name).write(tree, cpus)
+
+
+def find_format(name: str) -> Format:
+    """A format by its name; raises PolicyError, which names them."""
+    if name in FORMATS:
+        return FORMATS[name]
+    near = get_close_matches(name, FORMATS, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise PolicyError(f"no format {name[:40]!r}; {hint}there are: {', '.join(FORMATS)}")
+
+
+def memory(tree: Tree, cpus: Sequence[int]) -> list[int]:
+    """The NUMA domains nearest to the CPUs, of those with memory.
+
+    Raises LimitError where none is known.
+    """
+    found = {
+        domain.number
+        for domain in (tree.domain("numa", cpu) for cpu in cpus)
+        if domain and domain.number is not None and domain.memory != 0
+    }
+    if not found:
+        raise LimitError(f"no NUMA domain of {tree.host} with memory holds these CPUs")
+    return sorted(found)
+
+
+def _numactl(tree: Tree, cpus: Sequence[int]) -> str:
+    nodes = write_cpus(memory(tree, cpus))
+    return f"numactl --physcpubind={write_cpus(cpus)} --membind={nodes} {COMMAND}"
+
+
+def _hwloc_bind(_tree: Tree, cpus: Sequence[int]) -> str:
+    places = " ".join(f"pu:{cpu}" for cpu in cpus)
+    return f"hwloc-bind --physical {places} -- {COMMAND}"
+
+
+def _omp(_tree: Tree, cpus: Sequence[int]) -> str:
+    places = ",".join(f"{{{cpu}}}" for cpu in cpus)
+    return (
+        f"OMP_NUM_THREADS={len(cpus)} OMP_PLACES='{places}' OMP_PROC_BIND=true "
+        f"{COMMAND}"
+    )
+
+
+def _gomp(_tree: Tree, cpus: Sequence[int]) -> str:
+    listed = " ".join(map(str, cpus))
+    return f"OMP_NUM_THREADS={len(cpus)} GOMP_CPU_AFFINITY='{listed}' {COMMAND}"
+
+
+def _kmp(_tree: Tree, cpus: Sequence[int]) -> str:
+    setting = f"granularity=fine,explicit,proclist=[{in_order(cpus)}]"
+    return f"OMP_NUM_THREADS={len(cpus)} KMP_AFFINITY='{setting}' {COMMAND}"
+
+
+def _srun(_tree: Tree, cpus: Sequence[int]) -> str:
+    return f"srun --ntasks={len(cpus)} --cpu-bind=map_cpu:{in_order(cpus)} {COMMAND}"
+
+
+def _rankfile(tree: Tree, cpus: Sequence[int]) -> str:
+    return rankfile([(tree.host, [cpu]) for cpu in cpus])
+
+
+def rankfile(ranks: Sequence[tuple[str, Sequence[int]]]) -> str:
+    """Open MPI's file for ranks, each with its node and CPUs.
+
+    Its numbers are those of the operating system only where mpirun is told so.
+    """
+    lines = [
+        f"rank {rank}={node} slot={write_cpus(cpus)}"
+        for rank, (node, cpus) in enumerate(ranks)
+    ]
+    how = "# mpirun --mca rmaps_rank_file_physical 1 --rankfile FILE"
+    return "\n".join([f"{how} -np {len(ranks)} {COMMAND}", *lines])
+
+
+FORMATS: dict[str, Format] = {
+    "cpus": Format("the CPUs in order", lambda _tree, cpus: in_order(cpus)),
+    "taskset": Format(
+        "util-linux", lambda _tree, cpus: f"taskset -c {write_cpus(cpus)} {COMMAND}"
+    ),
+    "numactl": Format("numactl, memory as well", _numactl),
+    "likwid-pin": Format(
+        "likwid", lambda _tree, cpus: f"likwid-pin -c {in_order(cpus)} {COMMAND}"
+    ),
+    "hwloc-bind": Format("hwloc", _hwloc_bind),
+    "omp": Format("OpenMP: OMP_PLACES and OMP_PROC_BIND", _omp),
+    "gomp": Format("GNU's OpenMP: GOMP_CPU_AFFINITY", _gomp),
+    "kmp": Format("LLVM's and Intel's OpenMP: KMP_AFFINITY", _kmp),
+    "srun": Format("Slurm: a task on each CPU", _srun),
+    "rankfile": Format("Open MPI: a rank on each CPU", _rankfile),
+}

@@ -1,0 +1,270 @@
+"""Ranks with threads over equal nodes: mapping, ranking and binding as Open MPI does.
+
+Mapping deals the ranks of a node to its slots, sockets, …, or all ranks to the nodes in
+turn; ranking numbers them; binding says which CPUs each may use. A rank has as many
+cores as threads, and takes the first thread of each.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from pinning import reason
+from pinning.choose import MOST_THREADS
+from pinning.cpu_list import in_order, write_cpus
+from pinning.errors import LimitError, PlaceError, PolicyError
+from pinning.formats import COMMAND, find_format, rankfile
+from pinning.tree import Tree
+
+MAPS = ("slot", "node", "core", "l3", "numa", "socket")
+RANKS = ("slot", "node")
+BINDS = ("hwthread", "core", "l3", "numa", "socket", "none")
+MOST_RANKS = MOST_NODES = 10_000
+FORMATS_OF_RANKS = ("cpus", "rankfile", "srun")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for; without map, rank or bind, what Open MPI 4.1 does."""
+
+    ranks: int
+    threads: int = 1
+    nodes: int = 1
+    map: str = ""
+    rank: str = ""
+    bind: str = ""
+
+    def settled(self) -> "Wanted":
+        """With Open MPI's defaults filled in; raises PolicyError."""
+        by, bind = self._defaults()
+        by, bind = self.map or by, self.bind or bind
+        made = Wanted(
+            self.ranks,
+            self.threads,
+            self.nodes,
+            _one_of("map", by, MAPS),
+            _one_of("rank", self.rank or ("node" if by == "node" else "slot"), RANKS),
+            _one_of("bind", bind, BINDS),
+        )
+        _positive("ranks", self.ranks, MOST_RANKS)
+        _positive("threads", self.threads, MOST_THREADS)
+        _positive("nodes", self.nodes, MOST_NODES)
+        return made
+
+    def _defaults(self) -> tuple[str, str]:
+        """As `mpirun --display-devel-map` of Open MPI 4.1 tells them."""
+        if self.threads > 1:
+            return "socket", "core"
+        return ("core", "core") if self.ranks <= 2 else ("numa", "numa")
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One rank: the number of its node, a CPU for each thread, and all it may use."""
+
+    rank: int
+    node: int
+    threads: tuple[int, ...]
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All ranks, the lowest first, and why they are there."""
+
+    host: str
+    wanted: Wanted
+    ranks: tuple[Rank, ...]
+    reason: str
+
+    @property
+    def cpus(self) -> list[int]:
+        """The CPUs of all threads of the first node."""
+        return [cpu for one in self.ranks if one.node == 0 for cpu in one.threads]
+
+
+def lay_out(tree: Tree, asked: Wanted) -> Layout:
+    """The ranks on nodes that are all like the host; raises PinningError."""
+    wanted = asked.settled()
+    if not tree.allowed:
+        raise PlaceError(f"nothing is known of the threads of {tree.host}: probe it")
+    each = _split(wanted)
+    places = [
+        (tuple(threads), _bound(tree, wanted.bind, threads))
+        for threads in _places(tree, wanted, max(each))
+    ]
+    ranks = tuple(
+        Rank(number, node, *places[slot])
+        for number, (node, slot) in enumerate(
+            _ranked(wanted.rank, list(_mapped(wanted, each)))
+        )
+    )
+    return Layout(tree.host, wanted, ranks, _reason(tree, wanted, each))
+
+
+def _one_of(what: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise PolicyError(f"{what}: {value[:40]!r} is none of {', '.join(known)}")
+    return value
+
+
+def _positive(what: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise PolicyError(f"{value} {what}: ask for 1 to {most}")
+
+
+def _split(wanted: Wanted) -> list[int]:
+    """How many ranks each node takes: as equal as can be, the first take the rest."""
+    if wanted.ranks < wanted.nodes:
+        raise LimitError(f"{wanted.ranks} ranks, {wanted.nodes} nodes asked")
+    least, more = divmod(wanted.ranks, wanted.nodes)
+    return [least + (node < more) for node in range(wanted.nodes)]
+
+
+def _mapped(wanted: Wanted, each: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Node and place of each rank, in the order of mapping."""
+    by_node = [[(node, slot) for slot in range(n)] for node, n in enumerate(each)]
+    if wanted.map != "node":
+        yield from (one for some in by_node for one in some)
+        return
+    for turn in zip_longest(*by_node):
+        yield from (one for one in turn if one is not None)
+
+
+def _places(tree: Tree, wanted: Wanted, count: int) -> Iterator[list[int]]:
+    """The threads of the first `count` ranks of a node."""
+    blocks = _blocks(tree, wanted)
+    room = sum(map(len, blocks))
+    if room < count:
+        raise LimitError(_no_room(tree, wanted, room, count))
+    turns = (one for turn in zip_longest(*blocks) for one in turn if one is not None)
+    for _, threads in zip(range(count), turns, strict=False):
+        yield threads
+
+
+def _no_room(tree: Tree, wanted: Wanted, room: int, count: int) -> str:
+    of = f" of {wanted.threads} cores each" if wanted.threads > 1 else ""
+    cores = len(_cores(tree, tree.allowed))
+    return (
+        f"{room} ranks{of} fit on a node like {tree.host} ({cores} cores, mapped by "
+        f"{wanted.map}), {count} asked"
+    )
+
+
+def _blocks(tree: Tree, wanted: Wanted) -> list[list[list[int]]]:
+    """The places of each socket, cache, …: cores in order, cut by threads of a rank."""
+    if wanted.map in ("slot", "node", "core"):
+        return [_cut(_cores(tree, tree.allowed), wanted.threads)]
+    found = tree.domains(wanted.map)
+    if not found:
+        raise LimitError(f"{tree.host} has no {reason.noun(wanted.map)}")
+    held = (_cores(tree, domain.cpus & tree.allowed) for domain in found)
+    return [_cut(cores, wanted.threads) for cores in held]
+
+
+def _cut(cores: Sequence[int], each: int) -> list[list[int]]:
+    whole = len(cores) // each * each
+    return [list(cores[at : at + each]) for at in range(0, whole, each)]
+
+
+def _cores(tree: Tree, cpus: frozenset[int]) -> list[int]:
+    """The first allowed thread of each core, in the order of the tree."""
+    first: dict[object, int] = {}
+    for cpu in sorted(cpus, key=tree.order.__getitem__):
+        first.setdefault(tree.domain("core", cpu) or cpu, cpu)
+    return list(first.values())
+
+
+def _ranked(by: str, mapped: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """By slot node after node is numbered; by node one of each in turn."""
+    nodes: dict[int, list[tuple[int, int]]] = {}
+    for one in mapped:
+        nodes.setdefault(one[0], []).append(one)
+    if by == "slot":
+        return [one for node in sorted(nodes) for one in nodes[node]]
+    turns = zip_longest(*(nodes[node] for node in sorted(nodes)))
+    return [one for turn in turns for one in turn if one is not None]
+
+
+def _bound(tree: Tree, bind: str, threads: Sequence[int]) -> tuple[int, ...]:
+    if bind == "hwthread":
+        return tuple(threads)
+    if bind == "none":
+        return tuple(sorted(tree.allowed))
+    held: set[int] = set()
+    for cpu in threads:
+        domain = tree.domain(bind, cpu)
+        if domain is None:
+            raise LimitError(f"{tree.host} has no {reason.noun(bind)} to bind to")
+        held |= domain.cpus
+    return tuple(sorted(held & tree.allowed))
+
+
+def _reason(tree: Tree, wanted: Wanted, each: Sequence[int]) -> str:
+    nodes, count = wanted.nodes, wanted.threads
+    many = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{each[0]}"
+    on = f"{nodes} nodes like {tree.host}" if nodes > 1 else tree.host
+    return (
+        f"{wanted.ranks} ranks of {count} thread{_s(count)} on {on}: {many} on each. "
+        f"{_how(wanted.map)}, numbered by {wanted.rank}. A rank has {count} "
+        f"core{_s(count)} of its own. {_bound_to(wanted)}."
+    )
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _bound_to(wanted: Wanted) -> str:
+    if wanted.bind == "none":
+        return "They are bound to nothing"
+    if wanted.bind == "hwthread":
+        return "Each thread is bound to the first hardware thread of its core"
+    count = wanted.threads if wanted.bind == "core" else 1
+    return f"Each rank is bound to its {reason.nouns(wanted.bind, count)}"
+
+
+def _how(by: str) -> str:
+    if by == "node":
+        return "Mapped to the nodes in turn, on each to one core after the other"
+    if by in ("slot", "core"):
+        return "Mapped to one core after the other, node after node"
+    return f"Mapped to the {reason.noun(by)}s of a node in turn, node after node"
+
+
+def lines(layout: Layout) -> list[str]:
+    """One line a rank: its node, its threads in order, and what it may use."""
+    return [
+        f"rank {one.rank} node {one.node} threads {in_order(one.threads)} "
+        f"bound {write_cpus(one.cpus)}"
+        for one in layout.ranks
+    ]
+
+
+def write_ranks(layout: Layout, name: str) -> str:
+    """The ranks in a format; raises PolicyError for one that cannot hold them."""
+    if name == "cpus":
+        return "\n".join(lines(layout))
+    if name == "rankfile":
+        nodes = layout.wanted.nodes
+        named = [layout.host if nodes == 1 else f"+n{n}" for n in range(nodes)]
+        return rankfile([(named[one.node], one.cpus) for one in layout.ranks])
+    if name == "srun":
+        return _srun(layout)
+    find_format(name)
+    raise PolicyError(f"{name} cannot hold ranks: take {', '.join(FORMATS_OF_RANKS)}")
+
+
+def _srun(layout: Layout) -> str:
+    wanted = layout.wanted
+    masks = ",".join(
+        f"{sum(1 << cpu for cpu in one.cpus):#x}"
+        for one in layout.ranks
+        if one.node == 0
+    )
+    dealt = "cyclic" if wanted.rank == "node" else "block"
+    return (
+        f"srun --nodes={wanted.nodes} --ntasks={wanted.ranks} "
+        f"--cpus-per-task={wanted.threads} --distribution={dealt} "
+        f"--cpu-bind=mask_cpu:{masks} {COMMAND}"
+    )

@@ -1,0 +1,138 @@
+"""likwid-pin's expressions: ``S0:0-3@S1:0-3``, ``M0``, ``E:S0:4:1:2``, ``S:scatter``.
+
+In a domain, threads are counted with the first thread of every core first; after
+``E:`` they are counted core by core. What likwid-pin would wrap around or repeat is
+refused.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain, zip_longest
+
+from pinning.cpu_list import read_cpus
+from pinning.errors import LimitError, PlaceError, PolicyError
+from pinning.tree import Tree
+
+_LIST = r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*"
+_DOMAIN = r"(?P<letter>[NSDCM])(?P<number>[0-9]{0,6})"
+_BARE = re.compile(_LIST)
+_LOGICAL = re.compile(rf"(?:L:)?{_DOMAIN}(?::(?P<list>{_LIST}))?")
+_EXPRESSION = re.compile(
+    rf"E:{_DOMAIN}:(?P<count>[0-9]{{1,6}})"
+    r"(?::(?P<chunk>[0-9]{1,6}):(?P<stride>[0-9]{1,6}))?"
+)
+_SCATTER = re.compile(r"(?P<letter>[NSDCM]):scatter(?::(?P<count>[0-9]{1,6}))?")
+_FORMS = "0-3, S0:0-3, M1, E:S0:4, E:S0:4:1:2 and S:scatter, joined by @"
+_NAMES = {"S": "socket", "D": "die", "M": "numa"}
+
+
+def likwid_cpus(tree: Tree, text: str) -> list[int]:
+    """The CPUs of an expression, in its order.
+
+    Raises PolicyError, PlaceError for what the host lacks, LimitError.
+    """
+    found: dict[int, None] = {}
+    for cpu in chain.from_iterable(_part(tree, part) for part in text.split("@")):
+        if cpu in found:
+            raise PlaceError(f"likwid:{text[:60]} names CPU {cpu} more than once")
+        found[cpu] = None
+    return list(found)
+
+
+def _part(tree: Tree, part: str) -> Sequence[int]:
+    if _BARE.fullmatch(part):
+        return _physical(tree, part)
+    if match := _EXPRESSION.fullmatch(part):
+        return _compact(tree, match, part)
+    if match := _SCATTER.fullmatch(part):
+        return _scattered(tree, match, part)
+    if match := _LOGICAL.fullmatch(part):
+        return _logical(tree, match, part)
+    raise PolicyError(f"likwid: {part[:60]!r} is none of {_FORMS}")
+
+
+def _physical(tree: Tree, part: str) -> list[int]:
+    cpus = read_cpus(part)
+    for cpu in cpus:
+        if cpu not in tree.allowed:
+            why = "is offline or not allowed" if cpu in tree.cpus else "does not exist"
+            raise PlaceError(f"CPU {cpu} of {tree.host} {why}")
+    return cpus
+
+
+def _logical(tree: Tree, match: re.Match[str], part: str) -> list[int]:
+    threads = _cores_first(tree, _domain(tree, match, part))
+    if match["list"] is None:
+        return threads
+    places = read_cpus(match["list"])
+    _within(part, max(places) + 1, len(threads))
+    return [threads[place] for place in places]
+
+
+def _compact(tree: Tree, match: re.Match[str], part: str) -> list[int]:
+    domain = _domain(tree, match, part)
+    threads = sorted(domain, key=tree.order.__getitem__)
+    count = int(match["count"])
+    chunk, stride = int(match["chunk"] or 1), int(match["stride"] or 1)
+    if not count or not 0 < chunk <= stride:
+        raise PolicyError(f"likwid: {part}: of each STRIDE threads, CHUNK are taken")
+    taken = [cpu for place, cpu in enumerate(threads) if place % stride < chunk]
+    _within(part, count, len(taken))
+    return taken[:count]
+
+
+def _scattered(tree: Tree, match: re.Match[str], part: str) -> list[int]:
+    lists = [_cores_first(tree, found) for found in _domains(tree, match["letter"])]
+    turns = chain.from_iterable(zip_longest(*lists))
+    threads = [cpu for cpu in turns if cpu is not None]
+    count = int(match["count"] or len(threads))
+    if not count:
+        raise PolicyError(f"likwid: {part} names no thread")
+    _within(part, count, len(threads))
+    return threads[:count]
+
+
+def _within(part: str, asked: int, limit: int) -> None:
+    if asked > limit:
+        raise LimitError(f"likwid: {part}: {limit} threads there, {asked} asked")
+
+
+def _domain(tree: Tree, match: re.Match[str], part: str) -> frozenset[int]:
+    letter, number = match["letter"], match["number"]
+    if (letter == "N") == bool(number):
+        raise PolicyError(f"likwid: {part}: N has no number, S, D, C and M have one")
+    found = _domains(tree, letter)
+    place = int(number or 0)
+    if place >= len(found):
+        known = ", ".join(f"{letter}{n}" for n in range(len(found))) or "none"
+        raise PlaceError(f"{tree.host} has no {letter}{number}; it has: {known}")
+    return found[place]
+
+
+def _domains(tree: Tree, letter: str) -> list[frozenset[int]]:
+    """The allowed threads of every domain of a letter, in likwid's order."""
+    if letter == "N":
+        return [tree.allowed]
+    if letter == "C":
+        levels = [level for level in ("l3", "l2", "l1") if tree.domains(level)]
+        kind = levels[0] if levels else "l3"
+    else:
+        kind = _NAMES[letter]
+    # Where a socket has no dies, likwid counts it as one.
+    things = tree.domains(kind) or (tree.domains("socket") if letter == "D" else [])
+    if kind == "numa":
+        things = sorted(things, key=lambda one: one.number or 0)
+    held = (thing.cpus & tree.allowed for thing in things)
+    return [cpus for cpus in held if cpus]
+
+
+def _cores_first(tree: Tree, cpus: frozenset[int]) -> list[int]:
+    """The first thread of every core, then the second of every core, and so on."""
+    seen: dict[object, int] = defaultdict(int)
+    placed = []
+    for cpu in sorted(cpus, key=tree.order.__getitem__):
+        core = tree.domain("core", cpu) or cpu
+        placed.append((seen[core], cpu))
+        seen[core] += 1
+    return [cpu for _, cpu in sorted(placed, key=lambda one: one[0])]

@@ -1,0 +1,121 @@
+"""Why these CPUs, and why not: the words of a placement."""
+
+from collections.abc import Collection, Sequence
+
+from pinning.cpu_list import in_order, write_cpus
+from pinning.policy import Policy
+from pinning.tree import KINDS, Domain, Tree
+
+_ORDERS = {
+    "compact": "in the order of the topology tree: SMT siblings, then the next core, "
+    "then the next cache",
+    "scatter": "spread over the topology tree in proportion to its branches, the "
+    "lowest CPU of each part, as hwloc-distrib --single does",
+    "idle": "the idlest cores first, by live load in steps of 5 %, then in the order "
+    "of the topology tree",
+}
+
+
+def noun(kind: str) -> str:
+    """``L3 cache`` of ``l3``."""
+    return KINDS[kind]
+
+
+def nouns(kind: str, count: int) -> str:
+    """The same, for as many."""
+    return KINDS[kind] + ("" if count == 1 else "s")
+
+
+def name(tree: Tree, domain: Domain) -> str:
+    """One domain as a person tells it from others: by number, or by its CPUs."""
+    if domain.kind in ("numa", "socket") and domain.number is not None:
+        return f"{noun(domain.kind)} {domain.number}"
+    return f"the {noun(domain.kind)} of CPUs {write_cpus(domain.cpus & tree.allowed)}"
+
+
+def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
+    """What is near to a device."""
+    return f"Nearest to {device} {called} are CPUs {write_cpus(cpus)}."
+
+
+def constraint(policy: Policy) -> str:
+    """`` that share no L1 cache``, or nothing."""
+    if not policy.distinct:
+        return ""
+    return f" that share no {' and no '.join(map(noun, policy.distinct))}"
+
+
+def too_few(
+    tree: Tree, policy: Policy, candidates: Collection[int], most: int, count: int
+) -> str:
+    """``24 L3 caches, 30 asked``: the limit that stands in the way."""
+    for kind in policy.distinct:
+        if not tree.domains(kind):
+            return f"{tree.host} has no {noun(kind)}"
+    if not policy.distinct:
+        what = "thread" if most == 1 else "threads"
+        return f"{most} {what} may be used, {count} asked"
+    held = {kind: _count(tree, kind, candidates) for kind in policy.distinct}
+    kind = min(held, key=lambda one: held[one])
+    if held[kind] <= most:
+        return f"{held[kind]} {nouns(kind, held[kind])}, {count} asked"
+    return f"{most} threads{constraint(policy)}, {count} asked"
+
+
+def _count(tree: Tree, kind: str, cpus: Collection[int]) -> int:
+    return len({d.iri for d in (tree.domain(kind, cpu) for cpu in cpus) if d})
+
+
+def sentences(
+    tree: Tree, policy: Policy, cpus: Sequence[int], notes: Sequence[str]
+) -> list[str]:
+    """The whole reason, a sentence a rule."""
+    some = f"{len(cpus)} thread{'s' if len(cpus) != 1 else ''} on {tree.host}"
+    first = f"{some}: CPUs {in_order(cpus)}."
+    if policy.likwid:
+        return [first, f"They are what likwid-pin means by {policy.likwid}."]
+    return [first, *_limits(tree, policy), *notes, *_rules(tree, policy, cpus)]
+
+
+def _limits(tree: Tree, policy: Policy) -> list[str]:
+    found = []
+    off = tree.cpus - tree.allowed
+    if off:
+        found.append(f"CPUs {write_cpus(off)} are offline or not allowed.")
+    if policy.exclude:
+        found.append(f"CPUs {write_cpus(policy.exclude)} are excluded.")
+    if policy.cores:
+        kind = "performance" if policy.cores == "p" else "efficiency"
+        found.append(f"Only {kind} cores.")
+    return found
+
+
+def _rules(tree: Tree, policy: Policy, cpus: Sequence[int]) -> list[str]:
+    found = []
+    if policy.per:
+        kind, each = policy.per
+        count = len(cpus) // each
+        found.append(f"{each} on each of {count} {nouns(kind, count)}.")
+    for share in policy.share:
+        found.append(_share(tree, policy, share.kind, share.of, cpus))
+    for kind in policy.distinct:
+        count = len(tree.domains(kind))
+        found.append(
+            f"No two share {_article(kind)}: there are {count} {nouns(kind, count)}."
+        )
+    found.append(f"Taken {_ORDERS[policy.order or 'compact']}.")
+    return found
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind.startswith('l') else 'a'} {noun(kind)}"
+
+
+def _share(
+    tree: Tree, policy: Policy, kind: str, of: int | None, cpus: Sequence[int]
+) -> str:
+    if policy.per:
+        return f"Those of each share {_article(kind)}."
+    shared = tree.domain(kind, cpus[0])
+    which = "the first with room" if of is None else f"that of CPU {of}"
+    return f"All share {name(tree, shared) if shared else noun(kind)}, {which}."

@@ -1,0 +1,80 @@
+"""`supertwin pin`: the CPUs for some threads or ranks, as `/pin` answers it."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from api.pin.placing import Wish, place
+from api.problems import ApiError
+from api.services import make_services
+from pinning.formats import FORMATS
+from pinning.hybrid import BINDS, MAPS, RANKS
+from pinning.policy import WORDS
+from supertwin.cli.host import HOST
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.settings import Settings
+
+# Errors of the stores; what is below can be mended in the command.
+_FAILURE = 500
+
+
+def _words() -> str:
+    lines = (f"  {word:32}{about}" for word, about in WORDS.items())
+    return "\b\nPolicies, joined by +:\n" + "\n".join(lines)
+
+
+@click.command(
+    "pin",
+    help="Which CPUs of a host the threads of a program should take.\n\n"
+    "The answer comes on standard output, why these on standard error. The host need "
+    "not be here: the graph is all that is read.\n\n" + _words(),
+)
+@click.option("--host", type=HOST, help="Host name.  [default: this host]")
+@click.option(
+    "--threads",
+    metavar="N",
+    default="",
+    help="How many; left out with per: and likwid:. With --ranks, threads of each.",
+)
+@click.option("--policy", default="", help="How they are chosen.  [default: compact]")
+@click.option(
+    "--format",
+    "form",
+    default="",
+    metavar="|".join(FORMATS),
+    help="How the answer is written.  [default: cpus]",
+)
+@click.option("--ranks", metavar="R", default="", help="Ranks in all, as of MPI.")
+@click.option("--nodes", metavar="N", default="", help="Nodes, all like the host.")
+@click.option(
+    "--map", "map_", default="", metavar="|".join(MAPS), help="Deal ranks to …"
+)
+@click.option("--rank", default="", metavar="|".join(RANKS), help="Number ranks by …")
+@click.option("--bind", default="", metavar="|".join(BINDS), help="Bind ranks to …")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def pin_command(
+    host: str | None, form: str, map_: str, as_json: bool, **given: str
+) -> None:
+    settings = Settings()
+    wish = Wish(host or settings.host, format=form, map=map_, **given)
+    found = asyncio.run(_placed(settings, wish))
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        return
+    click.echo(found["text"])
+    click.echo(found["reason"], err=True)
+
+
+async def _placed(settings: Settings, wish: Wish) -> dict[str, Any]:
+    services = make_services(settings)
+    try:
+        found, _ = await place(services, wish)
+    except ApiError as error:
+        kind = SuperTwinError if error.status >= _FAILURE else MendableError
+        raise kind(error.detail) from None
+    finally:
+        await services.aclose()
+    return found

@@ -1,0 +1,149 @@
+"""Placements over HTTP: what is chosen, by which queries, and what is refused."""
+
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.watched import BASE, IDLE, LARGE, SMALL, Watched
+from tests.servers import wait_until
+
+HTML = {"Accept": "text/html"}
+
+
+def ask(watched: Watched, **query: Any) -> httpx.Response:
+    return watched.client.get("/pin", params={"host": LARGE, **query})
+
+
+def test_a_placement_tells_what_it_was_chosen_from(watched: Watched) -> None:
+    answer = ask(watched, threads=4, policy="distinct:l3", format="numactl")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Content-Type"] == "application/json"
+    found = answer.json()
+    assert (found["host"], found["threads"]) == (LARGE, 4)
+    assert found["cpus"] == [0, 4, 8, 12]
+    assert found["text"] == "numactl --physcpubind=0,4,8,12 --membind=0-1 COMMAND"
+    assert "No two share an L3 cache: there are 16 L3 caches." in found["reason"]
+    assert found["places"][1]["cpu"] == 4
+    assert found["places"][1]["l3"] == f"{BASE}/twin/{LARGE}/cache/l3-4"
+    names = [query["name"] for query in found["queries"]]
+    assert names == ["pinning/threads", "pinning/components"]
+    for query in found["queries"]:
+        path = query["answer"].removeprefix(BASE)
+        rows = watched.client.get(path, headers={"Accept": "text/csv"}).text
+        assert len(rows.splitlines()) > 100
+        text = watched.client.get(query["query"].removeprefix(BASE)).text
+        assert f'VALUES (?host) {{ ("{LARGE}") }}' in text
+
+
+def test_words_may_be_joined_by_a_plus_as_it_is(watched: Watched) -> None:
+    path = f"/pin?host={LARGE}&policy=per:socket=1+scatter"
+    plain, escaped = (watched.client.get(p) for p in (path, path.replace("+", "%2B")))
+    assert plain.json()["cpus"] == escaped.json()["cpus"] == [0, 32]
+
+
+def test_ranks(watched: Watched) -> None:
+    found = ask(watched, ranks=4, threads=2, nodes=2, map="l3", format="srun").json()
+    assert [one["threads"] for one in found["places"]] == [[0, 1], [4, 5]] * 2
+    assert [one["node"] for one in found["places"]] == [0, 0, 1, 1]
+    assert found["text"].startswith("srun --nodes=2 --ntasks=4 --cpus-per-task=2 ")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "kind", "said"),
+    [
+        ({"host": "", "threads": 1}, 400, "bad-parameter", "name a host"),
+        ({"host": "nope", "threads": 1}, 404, "unknown-host", LARGE),
+        ({"threads": 1, "policy": "skatter"}, 400, "bad-policy", "there are: compact"),
+        ({"policy": "compact"}, 400, "bad-policy", "how many threads"),
+        ({"threads": 0}, 400, "bad-policy", "at least 1"),
+        ({"threads": -4}, 400, "bad-policy", "at least 1"),
+        ({"threads": 10**9}, 400, "bad-policy", "ask for 1 to 100000"),
+        ({"threads": "4e1"}, 400, "bad-policy", "no whole number"),
+        ({"threads": 1, "format": "x"}, 400, "bad-policy", "there are: cpus, taskset"),
+        ({"ranks": 1, "policy": "scatter"}, 400, "bad-policy", "leave policy out"),
+        ({"nodes": 2, "threads": 1}, 400, "bad-policy", "how many ranks"),
+        ({"ranks": 1, "format": "omp"}, 400, "bad-policy", "cannot hold ranks"),
+        (
+            {"threads": 30, "policy": "distinct:l3"},
+            *(409, "cannot-be-met", "16 L3 caches, 30 asked"),
+        ),
+        ({"ranks": 65}, 409, "cannot-be-met", "64 ranks fit"),
+        (
+            {"threads": 1, "policy": "near:gpu=none"},
+            *(422, "no-such-place", "no such gpu"),
+        ),
+        (
+            {"threads": 1, "policy": "cores:p"},
+            *(422, "no-such-place", "are of one kind"),
+        ),
+        ({"threads": 1, "policy": "idle"}, 422, "no-such-place", "leave idle out"),
+        ({"threads": 1, "policy": "exclude:0-999"}, 422, "no-such-place", "no CPU 128"),
+    ],
+)
+def test_a_refusal_is_a_problem(
+    watched: Watched, query: dict[str, Any], status: int, kind: str, said: str
+) -> None:
+    answer = ask(watched, **query)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["type"].endswith(f"/{kind}")
+    assert said in problem["detail"]
+
+
+def test_idle_first_reads_the_load_as_it_is_now(watched: Watched) -> None:
+    now = int(time.time())
+    for cpu, share in enumerate((0.0, 1.0, 1.0, 1.0)):
+        points = {now - age: (100 - age) * 1000 * share for age in range(8)}
+        watched.write(IDLE, f"cpu{cpu}", points)
+
+    def chosen() -> list[int]:
+        answer = ask(watched, host=SMALL, threads=3, policy="idle")
+        found: list[int] = answer.json().get("cpus", [])
+        return found
+
+    # The core of CPU 0 is half busy, and CPU 1 less than CPU 0.
+    wait_until(lambda: chosen() == [2, 3, 1], 5, "the idle ones first")
+
+
+def test_the_page_is_a_form_until_a_host_is_named(watched: Watched) -> None:
+    page = watched.client.get("/pin", headers=HTML)
+    assert page.status_code == 200
+    assert f'<option value="{LARGE}">' in page.text
+    assert "per:KIND=K" in page.text
+    assert 'href="/pin" aria-current="page"' in page.text
+
+
+def test_the_page_draws_the_cpus_and_every_command(watched: Watched) -> None:
+    query = {"host": LARGE, "threads": 4, "policy": "scatter"}
+    page = watched.client.get("/pin", params=query, headers=HTML)
+    assert page.status_code == 200
+    assert page.text.count('class="cpu chosen"') == 4
+    assert page.text.count('class="cpu ') == 128
+    assert "taskset -c " in page.text
+    assert "KMP_AFFINITY=" in page.text
+    for name in ("pinning/threads", "pinning/components"):
+        assert f'href="/queries/{name}?host={LARGE}"' in page.text
+    ranks = {"host": LARGE, "ranks": 2, "format": "rankfile"}
+    page = watched.client.get("/pin", params=ranks, headers=HTML)
+    assert f"rank 1={LARGE} slot=1,65" in page.text
+
+
+def test_the_page_says_why_not(watched: Watched) -> None:
+    hostile = "<script>alert(1)</script>"
+    for query, status in (
+        ({"host": LARGE, "threads": 30, "policy": "distinct:l3"}, 409),
+        ({"host": hostile, "threads": 1}, 404),
+        ({"host": LARGE, "threads": hostile, "policy": hostile}, 400),
+    ):
+        page = watched.client.get("/pin", params=query, headers=HTML)
+        assert page.status_code == status
+        assert 'role="alert"' in page.text
+        assert hostile not in page.text
+
+
+def test_another_form_is_not_served(watched: Watched) -> None:
+    answer = watched.client.get("/pin", headers={"Accept": "text/turtle"})
+    assert answer.status_code == 406

@@ -1,0 +1,135 @@
+"""Choices on a made-up machine, their reasons, and what cannot be had."""
+
+from dataclasses import replace
+
+import pytest
+
+from pinning.choose import Known, choose
+from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
+from pinning.policy import read_policy
+from pinning.tree import Tree
+
+NEAR = Known(near={("gpu", "gpu0"): [8, 9, 24, 25]})
+
+
+def cpus(tree: Tree, text: str, count: int | None, known: Known | None = None):
+    return list(choose(tree, read_policy(text), count, known).cpus)
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "expected"),
+    [
+        ("compact", 5, [0, 16, 1, 17, 2]),
+        ("compact-cores", 5, [0, 1, 2, 3, 4]),
+        ("scatter", 4, [0, 4, 8, 12]),
+        ("distinct:l3", 4, [0, 2, 4, 6]),
+        ("distinct:socket", 2, [0, 8]),
+        ("distinct:numa+scatter", 2, [0, 8]),
+        ("share:l3", 4, [0, 16, 1, 17]),
+        ("share:l3:of=21", 3, [4, 20, 5]),
+        ("share:socket:of=8+distinct:l3", 4, [8, 10, 12, 14]),
+        ("per:socket=2+distinct:l1", None, [0, 1, 8, 9]),
+        ("per:l3=1+scatter", 4, [0, 2, 4, 6]),
+        ("per:numa=2+share:l3+compact-cores", 4, [0, 1, 4, 5]),
+        ("exclude:0-7,16+compact", 3, [17, 18, 19]),
+        ("near:gpu=gpu0", 3, [8, 24, 9]),
+        ("near:gpu=gpu0+distinct:core", 2, [8, 9]),
+        ("likwid:S0:0-1@S1:0-1", None, [0, 1, 8, 9]),
+    ],
+)
+def test_the_order_is_the_one_that_is_stated(
+    tree: Tree, text: str, count: int | None, expected: list[int]
+) -> None:
+    assert cpus(tree, text, count, NEAR) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "said"),
+    [
+        ("distinct:l3", 30, "8 L3 caches, 30 asked"),
+        ("compact", 33, "32 threads may be used, 33 asked"),
+        ("compact-cores", 17, "16 cores, 17 asked"),
+        ("share:l3", 5, "no L3 cache of m0 has room for 5 threads: the largest has 4"),
+        ("share:l3:of=4", 5, "not the L3 cache of CPU 4 of m0 has room for 5"),
+        ("share:l3+distinct:core", 3, "that share no core: the largest has 2, 3 asked"),
+        ("share:die", 1, "m0 has no die"),
+        ("distinct:die", 1, "m0 has no die"),
+        ("per:die=1", None, "m0 has no die"),
+        ("per:socket=3", 4, "multiples of 3 threads, 4 asked"),
+        ("per:socket=3", 9, "2 sockets of m0 can take 3 threads, 3 asked"),
+        ("per:socket=9+distinct:l1", None, "socket 0 of m0: 8 L1 caches, 9 asked"),
+        ("exclude:0-31", 1, "exclude leaves no CPU of the 32 of m0"),
+        ("likwid:S0:0-80", None, "S0:0-80: 16 threads there, 81 asked"),
+        ("likwid:S0:0", 2, "names 1 CPUs, 2 asked"),
+    ],
+)
+def test_what_cannot_be_met_is_refused_with_the_limit(
+    tree: Tree, text: str, count: int | None, said: str
+) -> None:
+    with pytest.raises(LimitError) as caught:
+        cpus(tree, text, count)
+    assert said in str(caught.value).replace(tree.host, "m0")
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "error", "said"),
+    [
+        ("compact", 0, PolicyError, "0 threads: ask for 1 to"),
+        ("compact", -3, PolicyError, "-3 threads"),
+        ("compact", 10**9, PolicyError, "1000000000 threads"),
+        ("compact", None, PolicyError, "does not say how many threads"),
+        ("exclude:99", 1, PlaceError, "has no CPU 99; its last is 31"),
+        ("share:l3:of=99", 1, PlaceError, "has no CPU 99"),
+        ("idle", 1, PlaceError, "leave idle out"),
+        ("likwid:0,99", None, PlaceError, "CPU 99 of"),
+        ("likwid:S9:0", None, PlaceError, "has no S9; it has: S0, S1"),
+        ("likwid:0,0", None, PlaceError, "CPU 0 more than once"),
+    ],
+)
+def test_what_is_no_question_is_answered_in_one_line(
+    tree: Tree, text: str, count: int | None, error: type[PinningError], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        cpus(tree, text, count)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_threads_that_are_offline_are_never_chosen(tree: Tree) -> None:
+    some = replace(tree, allowed=tree.allowed - {0, 16, 1})
+    assert cpus(some, "compact", 2) == [17, 2]
+    assert cpus(some, "distinct:l3", 2) == [17, 2]
+    with pytest.raises(LimitError, match="15 cores, 16 asked"):
+        cpus(some, "compact-cores", 16)
+    for text in ("likwid:0", "share:l3:of=0"):
+        with pytest.raises(PlaceError, match="CPU 0 .* offline or not allowed"):
+            cpus(some, text, 1)
+    assert "CPUs 0-1,16 are offline" in choose(some, read_policy("compact"), 1).reason
+    with pytest.raises(PlaceError, match="probe it"):
+        cpus(replace(tree, allowed=frozenset()), "compact", 1)
+
+
+def test_the_idlest_cores_come_first(tree: Tree) -> None:
+    load = dict.fromkeys(range(32), 0.0) | {0: 0.9, 1: 0.5, 17: 0.5, 2: 0.01}
+    assert cpus(tree, "idle", 3, Known(load=load)) == [2, 18, 3]
+    assert cpus(tree, "idle+distinct:l3", 8, Known(load=load))[-1] == 16
+    # A thread that nothing samples counts as wholly busy.
+    assert cpus(tree, "idle", 1, Known(load={7: 0.1, 23: 0.1})) == [7]
+    # The socket with the least load is the one to share.
+    assert cpus(tree, "idle+share:socket", 1, Known(load=load)) == [8]
+
+
+def test_the_reason_says_what_was_done(tree: Tree) -> None:
+    text = "per:socket=2+distinct:l1+exclude:0+near:gpu=gpu0"
+    near = Known(near={("gpu", "gpu0"): range(32)})
+    reason = choose(tree, read_policy(text), None, near).reason
+    for said in (
+        "4 threads on",
+        "CPUs 16,1,8,9.",
+        "CPUs 0 are excluded.",
+        "Nearest to gpu gpu0 are CPUs 0-31.",
+        "2 on each of 2 sockets.",
+        "No two share an L1 cache: there are 16 L1 caches.",
+        "in the order of the topology tree",
+    ):
+        assert said in reason

@@ -1,0 +1,98 @@
+"""CPUs by a device or a kind of core, from what the saved queries answer."""
+
+from typing import Any
+
+import pytest
+
+from pinning.choose import Known, choose
+from pinning.devices import core_cpus, near_cpus
+from pinning.errors import PlaceError
+from pinning.policy import read_policy
+from pinning.tree import Tree, read_tree
+from queries.catalogue import saved_query
+from queries.results import Rows
+from tests.queries.cases import FOLDER, load_data
+
+# rdflib's own code still calls what it deprecates.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
+)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """What a saved query answers of the host with devices and two kinds of cores."""
+    result = load_data(FOLDER / "hosts/io.trig").query(
+        saved_query(name).bind({"host": "n1"})
+    )
+    table = Rows([str(name) for name in result.vars], [list(row) for row in result])
+    return [dict(zip(table.columns, row, strict=True)) for row in table.values()]
+
+
+@pytest.fixture(scope="module")
+def devices() -> list[dict[str, Any]]:
+    return rows("topology/near-devices")
+
+
+@pytest.fixture(scope="module")
+def hybrid() -> Tree:
+    """Cores of two and of one thread, memory for all, two threads not allowed."""
+    return read_tree("n1", rows("pinning/threads"), rows("pinning/components"))
+
+
+@pytest.mark.parametrize(
+    ("device", "name", "expected"),
+    [
+        ("gpu", "0000:01:00.0", {0, 1, 2, 3}),
+        ("nic", "ib0", {4, 5}),
+        ("nic", "mlx5_0", {4, 5}),
+        ("nic", "0001:80:00.0", {4, 5}),
+        ("disk", "sda", {0, 1, 2, 3}),
+    ],
+)
+def test_near_a_device(
+    devices: list[dict[str, Any]], device: str, name: str, expected: set[int]
+) -> None:
+    assert near_cpus("n1", devices, device, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "name", "said"),
+    [
+        ("gpu", "gpu9", "n1 has no such gpu .*; those that are: 0000:01:00.0"),
+        ("disk", "ib0", "no such disk .*; those that are: sda"),
+    ],
+)
+def test_a_device_that_is_not_there(
+    devices: list[dict[str, Any]], device: str, name: str, said: str
+) -> None:
+    with pytest.raises(PlaceError, match=said):
+        near_cpus("n1", devices, device, name)
+    with pytest.raises(PlaceError, match="none is"):
+        near_cpus("n1", [], device, name)
+
+
+def test_kinds_of_cores(hybrid: Tree) -> None:
+    cores = core_cpus("n1", rows("topology/cpu-kinds"))
+    assert cores == {"p": {0, 1, 2, 3}, "e": {4, 5}}
+    known = Known(cores={"p": cores["p"], "e": cores["e"]})
+    assert choose(hybrid, read_policy("cores:e"), 2, known).cpus == (4, 5)
+    placed = choose(hybrid, read_policy("cores:p+compact-cores"), 2, known)
+    assert placed.cpus == (0, 2)
+    assert "Only performance cores." in placed.reason
+
+
+def test_without_the_makers_words_the_fastest_kind_is_performance() -> None:
+    kinds = [
+        {"rank": rank, "type": None, "cpus": cpus}
+        for rank, cpus in ((0, "0,1"), (1, "2,3"), (2, "4"))
+    ]
+    assert core_cpus("h", kinds) == {"p": {4}, "e": {0, 1, 2, 3}}
+    for alike in ([], kinds[:1]):
+        with pytest.raises(PlaceError, match="all cores of h are of one kind"):
+            core_cpus("h", alike)
+
+
+def test_the_smallest_memory_counts(hybrid: Tree) -> None:
+    # Domain 2 is around both others; 3 is memory of no thread.
+    assert [domain.number for domain in hybrid.domains("numa")] == [0, 1]
+    assert choose(hybrid, read_policy("distinct:numa"), 2).cpus == (0, 4)

@@ -1,0 +1,107 @@
+"""Every format does with the real tool what it says; what cannot run here is read."""
+
+import ast
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pinning.errors import LimitError, PolicyError
+from pinning.formats import FORMATS, rankfile, write
+from pinning.tree import Domain, Tree
+from tests.pinning.tools import (
+    GNU,
+    LLVM,
+    alone,
+    here,
+    likwid_counts_as_the_kernel,
+    mpirun,
+    run,
+    team,
+)
+
+
+@pytest.fixture(scope="module")
+def local() -> Tree:
+    """This machine as far as formats look at it."""
+    cpus = frozenset(here())
+    node = Domain("numa", "numa/0", cpus, 0, 1)
+    return Tree("local", cpus, cpus, (node,))
+
+
+@pytest.mark.parametrize("name", ["taskset", "numactl", "hwloc-bind"])
+def test_tools_of_sets_bind_the_process_to_all(local: Tree, name: str) -> None:
+    for cpus in (here(), here()[:1]):
+        assert ast.literal_eval(run(local, cpus, name, alone())) == [sorted(cpus)]
+
+
+def test_numactl_takes_the_memory_nearby(local: Tree) -> None:
+    said = run(local, here(), "numactl", ["numactl", "--show"])
+    assert "policy: bind" in said
+    assert "membind: 0" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [("omp", GNU), ("omp", LLVM), ("gomp", GNU), ("kmp", LLVM), ("likwid-pin", GNU)],
+)
+def test_each_thread_gets_its_cpu_in_order(
+    local: Tree, name: str, library: str
+) -> None:
+    if name == "likwid-pin" and not likwid_counts_as_the_kernel():
+        print("no likwid-pin here, or a cpuset in which it counts anew: not run")
+        return
+    said = run(local, here(), name, team(library)).strip().splitlines()[-1]
+    # likwid-pin writes in colours.
+    assert said.endswith(str([[cpu] for cpu in here()]))
+
+
+def test_open_mpi_binds_each_rank_to_its_cpu(tmp_path: Path) -> None:
+    if not shutil.which("mpirun"):
+        print("no mpirun here: the rankfile is read, and not run")
+    name = subprocess.run(["hostname"], capture_output=True, text=True).stdout.strip()
+    text = rankfile([(name, [cpu]) for cpu in here()])
+    (tmp_path / "ranks").write_text(text + "\n")
+    how, *lines = text.splitlines()
+    assert lines == [f"rank {n}={name} slot={cpu}" for n, cpu in enumerate(here())]
+    options = how.removeprefix("# mpirun ").removesuffix(" COMMAND").split()
+    assert options[-1] == str(len(here()))
+    if shutil.which("mpirun"):
+        options[options.index("FILE")] = "ranks"
+        said = mpirun(tmp_path, "--tag-output", *options, *alone())
+        for rank, cpu in enumerate(here()):
+            assert f"[1,{rank}]<stdout>:[[{cpu}]]" in said, said
+
+
+def test_what_cannot_run_here_is_written_as_its_manual_says(tree: Tree) -> None:
+    wanted = {
+        "cpus": "8,0",
+        "taskset": "taskset -c 0,8 COMMAND",
+        "numactl": "numactl --physcpubind=0,8 --membind=0,2 COMMAND",
+        "likwid-pin": "likwid-pin -c 8,0 COMMAND",
+        "hwloc-bind": "hwloc-bind --physical pu:8 pu:0 -- COMMAND",
+        "omp": "OMP_NUM_THREADS=2 OMP_PLACES='{8},{0}' OMP_PROC_BIND=true COMMAND",
+        "gomp": "OMP_NUM_THREADS=2 GOMP_CPU_AFFINITY='8 0' COMMAND",
+        "kmp": "OMP_NUM_THREADS=2 "
+        "KMP_AFFINITY='granularity=fine,explicit,proclist=[8,0]' COMMAND",
+        "srun": "srun --ntasks=2 --cpu-bind=map_cpu:8,0 COMMAND",
+        "rankfile": "# mpirun --mca rmaps_rank_file_physical 1 --rankfile FILE -np 2 "
+        f"COMMAND\nrank 0={tree.host} slot=8\nrank 1={tree.host} slot=0",
+    }
+    assert {name: write(tree, [8, 0], name) for name in FORMATS} == wanted
+
+
+def test_memory_is_bound_to_domains_that_have_some() -> None:
+    cpus = frozenset({0, 1})
+    empty = Domain("numa", "numa/0", cpus, 0, 0)
+    full = Domain("numa", "numa/1", cpus, 1, 4096)
+    some = Tree("h", cpus, cpus, (empty, full))
+    assert "--membind=1 " in write(some, [0], "numactl")
+    with pytest.raises(LimitError, match="no NUMA domain of h with memory"):
+        write(Tree("h", cpus, cpus, (empty,)), [0], "numactl")
+
+
+def test_a_format_that_does_not_exist_is_named_with_all_that_do(tree: Tree) -> None:
+    with pytest.raises(PolicyError, match="did you mean taskset.*there are: cpus, "):
+        write(tree, [0], "tasket")

@@ -1,0 +1,189 @@
+"""Ranks with threads: table 4.3 of the study, Open MPI's own map, and refusals."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pinning.errors import LimitError, PolicyError
+from pinning.hybrid import Layout, Wanted, lay_out, write_ranks
+from pinning.tree import Tree
+from tests.pinning.conftest import BIG, EPYC
+from tests.pinning.tools import mpirun
+
+# Nodes, ranks and threads of each row; each is placed in both ways.
+ROWS = [
+    (nodes, nodes * ranks, threads)
+    for nodes in (1, 2, 4, 8)
+    for ranks, threads in ((64, 1), (32, 2), (16, 4))
+]
+ROUND_ROBIN = {"map": "node", "bind": "core"}
+
+
+def by_node(layout: Layout) -> dict[int, list[int]]:
+    """The numbers of the ranks on each node."""
+    found: dict[int, list[int]] = {}
+    for one in layout.ranks:
+        found.setdefault(one.node, []).append(one.rank)
+    return found
+
+
+@pytest.mark.parametrize(("nodes", "ranks", "threads"), ROWS)
+def test_table_4_3_by_default(epyc: Tree, nodes: int, ranks: int, threads: int) -> None:
+    layout = lay_out(epyc, Wanted(ranks, threads, nodes))
+    each = ranks // nodes
+    assert by_node(layout) == {
+        node: list(range(node * each, (node + 1) * each)) for node in range(nodes)
+    }
+    check(epyc, layout, threads)
+    # Dealt to the NUMA domains (with threads: to the sockets) in turn.
+    kind = "numa" if threads == 1 else "socket"
+    dealt = [epyc.domain(kind, one.threads[0]) for one in layout.ranks[:each]]
+    domains = list(epyc.domains(kind))
+    assert dealt == [domains[n % len(domains)] for n in range(each)]
+    assert layout.wanted.bind == ("numa" if threads == 1 else "core")
+
+
+@pytest.mark.parametrize(("nodes", "ranks", "threads"), ROWS)
+def test_table_4_3_round_robin(
+    epyc: Tree, nodes: int, ranks: int, threads: int
+) -> None:
+    layout = lay_out(epyc, Wanted(ranks, threads, nodes, **ROUND_ROBIN))
+    assert [one.node for one in layout.ranks] == [n % nodes for n in range(ranks)]
+    check(epyc, layout, threads)
+    first = [cpu for one in layout.ranks if one.node == 0 for cpu in one.threads]
+    assert first == list(range(64))
+
+
+def check(tree: Tree, layout: Layout, threads: int) -> None:
+    """Every rank has cores of its own, and is bound to what holds them."""
+    for node in by_node(layout):
+        ranks = [one for one in layout.ranks if one.node == node]
+        cpus = [cpu for one in ranks for cpu in one.threads]
+        cores = {tree.domain("core", cpu) for cpu in cpus}
+        assert len(cores) == len(cpus) == 64
+    for one in layout.ranks:
+        assert len(one.threads) == threads
+        assert set(one.threads) <= set(one.cpus) <= tree.allowed
+        if layout.wanted.bind == "core":
+            assert len(one.cpus) == 2 * threads
+
+
+def binding(said: str) -> list[list[int]]:
+    """The cores that Open MPI would bind each rank to, by their logical numbers.
+
+    Where it maps and binds to the same things its 4.1 has no binding to show yet.
+    """
+    found = {}
+    pattern = r"Data for proc: \[\[\d+,1\],(\d+)\].*?Binding: *(\S+)"
+    for rank, bound in re.findall(pattern, said, re.DOTALL):
+        cells = re.findall("[B.]+", bound)
+        found[int(rank)] = [core for core, cell in enumerate(cells) if "B" in cell]
+    return [found[rank] for rank in sorted(found)]
+
+
+def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[int]]:
+    """The cores of each rank on a machine that Open MPI only reads of."""
+    for _ in range(3):
+        said = mpirun(
+            folder,
+            *("--mca", "ras", "simulator", "--mca", "ras_simulator_num_nodes", "1"),
+            *("--mca", "ras_simulator_topo_files", str(xml)),
+            *("--do-not-launch", "--display-devel-map", *options.split()),
+            *("-np", str(ranks), "hostname"),
+        )
+        # Its simulator reads memory that it never wrote, and ends with it at times.
+        if found := binding(said):
+            return found
+    raise AssertionError((options, said))
+
+
+@pytest.mark.parametrize("shape", [BIG, EPYC, "pack:2 numa:1 l3:3 core:5 pu:1"])
+def test_the_map_is_open_mpis(
+    made_up: Callable[[str], tuple[Tree, Path]], tmp_path: Path, shape: str
+) -> None:
+    if not shutil.which("mpirun"):
+        print("no mpirun here: its map is not compared")
+        return
+    tree, xml = made_up(shape)
+    cores = [domain.cpus for domain in tree.domains("core")]
+    for options, wanted in (
+        ("--bind-to l3cache", Wanted(2, bind="l3")),
+        ("--bind-to core", Wanted(7, bind="core")),
+        ("--map-by :PE=2", Wanted(3, 2)),
+        ("--map-by core --bind-to l3cache", Wanted(6, map="core", bind="l3")),
+        ("--map-by slot:PE=3", Wanted(3, 3, map="slot")),
+        ("--map-by socket --bind-to core", Wanted(5, map="socket", bind="core")),
+        ("--map-by l3cache --bind-to core", Wanted(5, map="l3", bind="core")),
+        ("--map-by l3cache:PE=2", Wanted(5, 2, map="l3")),
+        ("--map-by numa:PE=2", Wanted(4, 2, map="numa")),
+        ("--map-by node --bind-to core", Wanted(5, map="node", bind="core")),
+    ):
+        theirs = simulated(tmp_path, xml, options, wanted.ranks)
+        layout = lay_out(tree, wanted)
+        ours = [
+            [n for n, core in enumerate(cores) if not core.isdisjoint(one.cpus)]
+            for one in layout.ranks
+        ]
+        assert theirs == ours, options
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted(17), r"16 ranks fit on a node like \S+ \(16 cores.*\), 17 asked"),
+        (Wanted(5, 5, map="socket"), "2 ranks of 5 cores each fit"),
+        (Wanted(2, 3, map="numa"), None),
+        (Wanted(5, 3, map="numa"), "4 ranks of 3 cores each fit .*, 5 asked"),
+        (Wanted(1, 1, 2), "1 ranks, 2 nodes asked"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    tree: Tree, wanted: Wanted, said: str | None
+) -> None:
+    if said is None:
+        assert len(lay_out(tree, wanted).ranks) == 2
+        return
+    with pytest.raises(LimitError, match=said):
+        lay_out(tree, wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted(0), "0 ranks"),
+        (Wanted(10**9), "1000000000 ranks"),
+        (Wanted(1, -1), "-1 threads"),
+        (Wanted(1, 1, 0), "0 nodes"),
+        (Wanted(1, map="rack"), "map: 'rack' is none of slot, node"),
+        (Wanted(1, bind="die"), "bind: 'die' is none of"),
+        (Wanted(1, rank="x"), "rank: 'x' is none of slot, node"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tree: Tree, wanted: Wanted, said: str) -> None:
+    with pytest.raises(PolicyError, match=said):
+        lay_out(tree, wanted)
+
+
+def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
+    layout = lay_out(tree, Wanted(3, 2, 2, map="l3", bind="hwthread"))
+    assert write_ranks(layout, "cpus").splitlines() == [
+        "rank 0 node 0 threads 0,1 bound 0-1",
+        "rank 1 node 0 threads 2,3 bound 2-3",
+        "rank 2 node 1 threads 0,1 bound 0-1",
+    ]
+    assert write_ranks(layout, "rankfile").splitlines()[1:] == [
+        "rank 0=+n0 slot=0-1",
+        "rank 1=+n0 slot=2-3",
+        "rank 2=+n1 slot=0-1",
+    ]
+    assert write_ranks(layout, "srun") == (
+        "srun --nodes=2 --ntasks=3 --cpus-per-task=2 --distribution=block "
+        "--cpu-bind=mask_cpu:0x3,0xc COMMAND"
+    )
+    with pytest.raises(PolicyError, match="omp cannot hold ranks: take cpus, rankfile"):
+        write_ranks(layout, "omp")
+    assert "2 nodes like" in layout.reason
+    assert "1 to 2 on each" in layout.reason

@@ -1,0 +1,92 @@
+"""likwid's expressions, by hand and as the real likwid-pin reads them here."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pinning.errors import LimitError, PlaceError, PolicyError
+from pinning.likwid import likwid_cpus
+from pinning.tree import Tree
+from queries.endpoint import Endpoint
+from tests.pinning.tools import here, likwid_counts_as_the_kernel
+from tests.pinning_table import load, stored_tree
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("S0:0-3@S1:0-3", [0, 1, 2, 3, 8, 9, 10, 11]),
+        ("S0:7-8", [7, 16]),
+        ("N:15-16", [15, 16]),
+        ("M1:0,2", [4, 6]),
+        ("M3", [12, 13, 14, 15, 28, 29, 30, 31]),
+        ("C1:0-3", [2, 3, 18, 19]),
+        ("D1:0", [8]),
+        ("L:S1:1-2", [9, 10]),
+        ("E:S0:4", [0, 16, 1, 17]),
+        ("E:S1:4:1:2", [8, 9, 10, 11]),
+        ("E:N:6:2:4", [0, 16, 2, 18, 4, 20]),
+        ("S:scatter:4", [0, 8, 1, 9]),
+        ("M:scatter:5", [0, 4, 8, 12, 1]),
+        ("3,1-2", [3, 1, 2]),
+    ],
+)
+def test_expressions(tree: Tree, text: str, expected: list[int]) -> None:
+    assert likwid_cpus(tree, text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "S0:",
+        "S0:0-",
+        "S0:0,,1",
+        "X0:1",
+        "E:S0",
+        "E:S0:2:1",
+        "S0:0-3@",
+        "@",
+        "M",
+        "0-3-5",
+    ],
+)
+def test_what_is_malformed_is_answered_with_the_forms(tree: Tree, text: str) -> None:
+    with pytest.raises(PolicyError, match="likwid"):
+        likwid_cpus(tree, text)
+
+
+@pytest.mark.parametrize("text", ["E:S0:0", "E:S0:2:3:2", "N0:1", "S:0", "S:scatter:0"])
+def test_what_means_nothing_is_refused(tree: Tree, text: str) -> None:
+    with pytest.raises(PolicyError):
+        likwid_cpus(tree, text)
+
+
+def test_what_likwid_would_wrap_around_is_refused(tree: Tree) -> None:
+    for text in ("S0:16", "E:S0:17", "E:S0:9:1:2", "S:scatter:33", "C0:4"):
+        with pytest.raises(LimitError, match="threads there"):
+            likwid_cpus(tree, text)
+    with pytest.raises(PlaceError, match="no D2; it has: D0, D1"):
+        likwid_cpus(tree, "D2:0")
+
+
+def test_the_real_likwid_pin_reads_them_alike(twin: Endpoint, tmp_path: Path) -> None:
+    if not likwid_counts_as_the_kernel():
+        print("no likwid-pin here, or a cpuset in which it counts anew: not compared")
+        return
+    drawn = ["lstopo-no-graphics", "--of", "xml"]
+    path = tmp_path / "here.xml"
+    path.write_bytes(subprocess.run(drawn, capture_output=True, check=True).stdout)
+    load(twin, path, "here")
+    tree = stored_tree(twin, "here")
+    count = len(tree.allowed)
+    for text in (
+        *("N", "S0", "M0", "C0", "N:0", "S0:0", "M0:0", "L:N:0", f"N:0-{count - 1}"),
+        *(f"E:N:{count}", "E:S0:1", "E:S0:1:1:2", "S:scatter", "M:scatter:1"),
+        *(",".join(map(str, here())), "@".join(f"N:{n}" for n in range(count))),
+    ):
+        said = subprocess.run(
+            ["likwid-pin", "-c", text, "-p"], capture_output=True, text=True
+        ).stdout
+        theirs = [int(cpu) for cpu in said.strip().splitlines()[-1].split(",")]
+        assert likwid_cpus(tree, text) == theirs, text

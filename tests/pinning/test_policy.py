@@ -1,0 +1,62 @@
+"""Words become policies; what cannot be read says what can."""
+
+import pytest
+
+from pinning.errors import PolicyError
+from pinning.policy import WORDS, Policy, Share, read_policy
+
+
+def test_words_are_joined_by_plus_or_spaces() -> None:
+    text = "per:socket=4+distinct:l1 scatter  exclude:0-1,8+near:gpu=0000:1b:00.0"
+    assert read_policy(text) == Policy(
+        "per:socket=4+distinct:l1+scatter+exclude:0-1,8+near:gpu=0000:1b:00.0",
+        order="scatter",
+        distinct=("l1",),
+        per=("socket", 4),
+        near=(("gpu", "0000:1b:00.0"),),
+        exclude=frozenset({0, 1, 8}),
+    )
+    assert read_policy("share:l3:of=5+cores:p").share == (Share("l3", 5),)
+    assert read_policy("compact-cores").distinct == ("core",)
+
+
+@pytest.mark.parametrize("text", ["", " + ", "compat", "l3", "scater", "distinkt:l1"])
+def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        read_policy(text)
+    assert ", ".join(WORDS) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("compat", "did you mean compact"),
+        ("distinct", "write distinct:KIND"),
+        ("distinct:", "write distinct:KIND"),
+        ("distinct:l4", "'l4' is none of core, l1, l2, l3, die, numa, socket"),
+        ("distinct:l1+distinct:l1", "says again"),
+        ("compact:5", "write compact"),
+        ("compact+scatter", "compact and scatter are two orders"),
+        ("idle+compact-cores", "idle and compact-cores are two orders"),
+        ("per:socket", "such as per:socket=4"),
+        ("per:socket=0", "such as per:socket=4"),
+        ("per:socket=2+per:numa=1", "one is allowed"),
+        ("share:l3:of=x", "share:l3:of=CPU"),
+        ("share:l3:5", "share:l3:of=CPU"),
+        ("near:tpu=0", "near:gpu=NAME"),
+        ("near:gpu", "near:gpu=NAME"),
+        ("cores:x", "cores:p or cores:e"),
+        ("cores:p+cores:e", "leave nothing"),
+        ("exclude:a-b", "no list of CPUs"),
+        ("exclude:5-3", "no range of CPUs"),
+        ("exclude:0-999999", "no range of CPUs"),
+        ("exclude:0-99999,0-99999", "more than 100000 CPUs"),
+        ("likwid:S0:0+scatter", "leave the others out"),
+        ("x" * 3000, "a policy of 3000 characters"),
+    ],
+)
+def test_a_typo_is_named_with_its_cure(text: str, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        read_policy(text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,62 @@
+"""The real tools, started as a format says."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pinning.formats import COMMAND, FORMATS
+from pinning.tree import Tree
+
+_AFFINITY = str(Path(__file__).with_name("affinity.py"))
+GNU, LLVM = "libgomp.so.1", "libomp.so.5"
+
+
+def here() -> list[int]:
+    """CPUs of this machine that may be used, the highest first, two at most."""
+    return sorted(os.sched_getaffinity(0), reverse=True)[:2]
+
+
+def likwid_counts_as_the_kernel() -> bool:
+    """Whether likwid-pin is here and takes the kernel's numbers, as outside cpusets."""
+    whole = len(os.sched_getaffinity(0)) == os.cpu_count()
+    return whole and shutil.which("likwid-pin") is not None
+
+
+def alone() -> list[str]:
+    """A command that prints the CPUs of its process."""
+    return [sys.executable, _AFFINITY]
+
+
+def team(library: str) -> list[str]:
+    """A command that prints the CPUs of each thread of an OpenMP library."""
+    return [sys.executable, _AFFINITY, library]
+
+
+def run(tree: Tree, cpus: Sequence[int], name: str, command: Sequence[str]) -> str:
+    """What a command prints when it is started as a format says, by a shell."""
+    text = FORMATS[name].write(tree, cpus)
+    assert text.endswith(f" {COMMAND}")
+    line = text.removesuffix(COMMAND) + '"$@"'
+    return subprocess.run(
+        ["/bin/sh", "-c", line, "sh", *command],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+
+
+def mpirun(folder: Path, *options: str) -> str:
+    """What Open MPI says to these options, errors as well."""
+    ran = subprocess.run(
+        ["mpirun", "--allow-run-as-root", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=folder,
+        env={**os.environ, "OMPI_MCA_btl_base_warn_component_unused": "0"},
+    )
+    return ran.stdout + ran.stderr
