@@ -92,7 +92,8 @@ def exposed(stack: Stack) -> set[str]:
 def refused(stack: Stack, *words: str) -> str:
     done = stack.run(*words, check=False)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    (line,) = done.stderr.splitlines()
+    *cost, line = done.stderr.splitlines()
+    assert all(one.startswith(("it adds", "not in it")) for one in cost), cost
     return line
 
 

@@ -68,6 +68,7 @@ def test_a_full_disk_costs_points_and_nothing_else(
             age = time.time() - (folder / "status.json").stat().st_mtime
             assert age < 3
         filler.unlink()
+        time.sleep(1.5)  # until the status tells of now
         lost, written = _lost(bridge.status()), bridge.status()["written"]
         bridge.wait_for(lambda status: status["written"] > written + 20)
         assert _lost(bridge.status()) < lost + 20

@@ -14,6 +14,7 @@ from sampler_bridge.plan.graph_plan import Wanted, load_addresses, save_addresse
 from sampler_bridge.sampled_host import SampledHost
 from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.ways.sockets import sockets_folder
 from tests.sampler_bridge.servers import NOWHERE
 from tests.servers import wait_until
@@ -27,6 +28,11 @@ def writer() -> Iterator[Writer]:
     writer.start()
     yield writer
     writer.stop(1.0)
+
+
+def no_cgroups(state: Path) -> CgroupWatch:
+    """Not started: no groups are watched here."""
+    return CgroupWatch((), 0, state)
 
 
 def place(state: Path) -> Place:
@@ -47,7 +53,7 @@ def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
 
     monkeypatch.setattr(SampledHost, "_take_up", breaks_once)
     monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
-    fleet = Fleet(place(tmp_path), writer)
+    fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     fleet.take({"n1": Wanted(), "n2": Wanted(address=NOBODY)})
     first, broken = fleet.hosts
     wait_until(lambda: not broken.alive)
@@ -60,7 +66,7 @@ def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
 
 
 def test_who_cannot_be_reached_has_a_reason(tmp_path: Path, writer: Writer) -> None:
-    fleet = Fleet(place(tmp_path), writer)
+    fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     wanted = {
         "file": Wanted(),
         "option": Wanted(address="ssh://-oProxyCommand=x"),
@@ -85,7 +91,7 @@ def test_a_damaged_list_of_hosts_is_named_and_the_own_host_goes_on(
     tmp_path: Path, writer: Writer, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "hosts.json").write_text(text)
-    fleet = Fleet(place(tmp_path), writer)
+    fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     assert [host.name for host in fleet.hosts] == ["n1"]
     assert "is no list of hosts" in caplog.text
     fleet.end(1.0)
@@ -98,7 +104,7 @@ def test_an_address_that_is_none_any_more_stops_no_start(
     save_addresses(tmp_path / "hosts.json", {"a": "ssh://-x", "b": NOBODY})
     (tmp_path / "hosts").mkdir()
     (tmp_path / "hosts/c").write_text("no folder")
-    fleet = Fleet(place(tmp_path), writer)
+    fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     assert [host.name for host in fleet.hosts] == ["b", "n1"]
     fleet.end(1.0)
     fleet.close()
