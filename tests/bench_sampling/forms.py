@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from tests.bench_sampling import thesis
 
@@ -10,9 +11,9 @@ PROCESSES = 1_000
 
 @dataclass(frozen=True)
 class Throughput:
-    """Rows as (Hz, metrics), and seconds a row."""
+    """Rows as (Hz, metrics, files of each process), and seconds a row."""
 
-    rows: Sequence[tuple[int, int]]
+    rows: Sequence[tuple[int, int, int]]
     seconds: float
 
 
@@ -109,7 +110,9 @@ class Form:
 LIKWID = ("triad", "stream", "sum", "peakflops", "ddot", "daxpy")
 
 QUICK = Form(
-    throughput=Throughput(((8, 4), (16, 6), (32, 6), (64, 6)), 5.0),
+    throughput=Throughput(
+        ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 5.0
+    ),
     resources=Resources((1, 8), (10, 50), 4.0),
     soak=Soak(120.0, 3.0),
     ticks=Ticks(8),
@@ -120,7 +123,7 @@ QUICK = Form(
 )
 FULL = Form(
     throughput=Throughput(
-        tuple((hertz, n) for hertz in thesis.FREQUENCIES for n in thesis.METRICS),
+        tuple(product(thesis.FREQUENCIES, thesis.METRICS, (1, 3))),
         thesis.SECONDS,
     ),
     resources=Resources((1, 2, 4, 8), (10, 20, 30, 40, 50), 60.0),

@@ -21,11 +21,11 @@ _PARTS = ("pmcd", "pmdalinux", "pmdaproc", "bridge")
 
 
 def plot_throughput(cells: Sequence[Cell], path: Path) -> None:
-    """Points a second by frequency, a picture for each number of metrics."""
-    numbers = sorted({cell.metrics for cell in cells})
-    figure, axes = row(len(numbers))
-    for axis, number in zip(axes, numbers, strict=True):
-        some = [cell for cell in cells if cell.metrics == number]
+    """Points a second by frequency, a picture for each number of metrics and files."""
+    kinds = sorted({(cell.files, cell.metrics) for cell in cells})
+    figure, axes = row(len(kinds))
+    for axis, kind in zip(axes, kinds, strict=True):
+        some = [cell for cell in cells if (cell.files, cell.metrics) == kind]
         hertz = [1000 / cell.period_ms for cell in some]
         axis.plot(hertz, [cell.asked for cell in some], ":", label="asked for")
         axis.plot(hertz, [cell.limit for cell in some], "--", label="bare pmFetch")
@@ -34,7 +34,8 @@ def plot_throughput(cells: Sequence[Cell], path: Path) -> None:
         told = [thesis.TABLE_5_2[cell.hertz, cell.metrics].inserted for cell in some]
         rates = [points / thesis.SECONDS for points in told]
         axis.plot(hertz, rates, "^-", label="thesis (Dolap)")
-        _label(axis, f"{number} metrics", "points/s", thesis.FREQUENCIES)
+        title = "{1} metrics of {0} file{2}".format(*kind, "s" * (kind[0] > 1))
+        _label(axis, title, "points/s", thesis.FREQUENCIES)
         axis.set_yscale("symlog", linthresh=1000)
     axes[0].legend()
     save(figure, path)

@@ -18,7 +18,7 @@ from tests.bench_sampling.ground import HOST, period_of
 from tests.bench_sampling.idle import INSTANCES, NAME, idle_processes
 from tests.bench_sampling.limit import never_zero
 from tests.bench_sampling.soak import Kill, stored
-from tests.bench_sampling.throughput import METRICS
+from tests.bench_sampling.throughput import METRICS, SETS
 from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
 
 _HOLD = """
@@ -108,9 +108,10 @@ def test_some_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> N
             indom = context.describe(METRICS[0]).indom
             names = context.instances(indom)
         assert all(re.fullmatch(INSTANCES, names[pid]) for pid in pids)
-        sound = never_zero(pmcd.address, METRICS, pids)
-        assert {"proc.psinfo.rss", "proc.io.rchar"} <= set(sound)
-        assert "proc.psinfo.utime" not in sound
+        for files, metric in ((1, "proc.psinfo.start_time"), (3, "proc.io.rchar")):
+            sound = never_zero(pmcd.address, SETS[files], pids)
+            assert {"proc.psinfo.rss", metric} <= set(sound)
+            assert "proc.psinfo.utime" not in sound
 
 
 def test_periods_are_whole_milliseconds_and_never_slower() -> None:

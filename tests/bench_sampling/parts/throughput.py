@@ -16,14 +16,14 @@ _COMPETITORS = ("ours", "pcp2influxdb")
 
 
 class ThroughputPart(Part[Cell]):
-    """A step is a row: ``HZxMETRICS``."""
+    """A step is a row: ``HZxMETRICSxFILES``."""
 
     name = "throughput"
     title = "Sampling: points that arrive, and false zeros"
     gives = Cell
 
     def steps(self, form: Form) -> list[str]:
-        return [f"{hertz}x{number}" for hertz, number in form.throughput.rows]
+        return ["x".join(map(str, row)) for row in form.throughput.rows]
 
     def measure(
         self, ground: Ground, form: Form, steps: Sequence[str]
@@ -31,8 +31,8 @@ class ThroughputPart(Part[Cell]):
         with idle_processes(PROCESSES) as pids:
             race = Race(ground, pids, form.throughput.seconds)
             for step in steps:
-                hertz, number = map(int, step.split("x"))
-                yield step, race.cell(hertz, number)
+                hertz, number, files = map(int, step.split("x"))
+                yield step, race.cell(hertz, number, files)
 
     def tables(self, found: Mapping[str, Cell]) -> dict[str, str]:
         cells = list(found.values())
@@ -56,15 +56,18 @@ class ThroughputPart(Part[Cell]):
         zeros = sum(cell.ours.counted.zeros for cell in cells)
         peers = sum(cell.peer.counted.zeros for cell in cells)
         figures = [Figure("false zeros", zeros, "", 0, peers, "pcp2influxdb")]
-        if below:
-            figures.append(Figure("lost below 64 Hz, worst row", _worst(below, "ours"),
-                "%", 0, _worst(below, "peer"), "pcp2influxdb's worst row"))  # fmt: skip
+        for files in sorted({cell.files for cell in below}):
+            some = [cell for cell in below if cell.files == files]
+            title = f"lost below 64 Hz, worst row, {_files(files)}"
+            figures.append(Figure(title, _worst(some, "ours"),
+                "%", 0, _worst(some, "peer"), "pcp2influxdb's worst row"))  # fmt: skip
         at_64 = [cell for cell in cells if cell.hertz == 64]
         return figures + [row for cell in at_64 for row in _saturated(cell)]
 
 
 def _saturated(cell: Cell) -> list[Figure]:
-    title, can = f"points at 64 Hz x {cell.metrics}", min(cell.limit, cell.asked)
+    title = f"points at 64 Hz x {cell.metrics}, {_files(cell.files)}"
+    can = min(cell.limit, cell.asked)
     peer = cell.peer.rate
     return [
         Figure(title, cell.ours.rate, "/s", 0.95 * can, can,
@@ -73,13 +76,17 @@ def _saturated(cell: Cell) -> list[Figure]:
     ]  # fmt: skip
 
 
+def _files(number: int) -> str:
+    return f"{number} file{'s' * (number > 1)} a process"
+
+
 def _worst(cells: Sequence[Cell], side: str) -> float:
     return max(getattr(cell, side).lost for cell in cells)
 
 
 def table_5_2(cells: Sequence[Cell]) -> str:
     """Points expected and inserted, beside the thesis' Dolap and the bare loop."""
-    header = ["Hz", "every ms", "metrics", "expected"]
+    header = ["Hz", "every ms", "metrics", "files", "expected"]
     for name in _COMPETITORS:
         header += [f"{name}: inserted", "lost %", "points/s"]
     header += ["thesis: lost %", "points/s", "bare pmFetch: points/s"]
@@ -90,7 +97,7 @@ def table_5_2(cells: Sequence[Cell]) -> str:
 def _row_5_2(cell: Cell) -> list[str]:
     told = thesis.TABLE_5_2[cell.hertz, cell.metrics]
     return [
-        *(str(cell.hertz), str(cell.period_ms), str(cell.metrics)),
+        *map(str, (cell.hertz, cell.period_ms, cell.metrics, cell.files)),
         f"{cell.ours.expected:,}",
         *_delivered(cell.ours),
         *_delivered(cell.peer),
@@ -108,14 +115,14 @@ def _delivered(side: Side) -> list[str]:
 
 def table_5_3(cells: Sequence[Cell]) -> str:
     """False zeros: of metrics that are above zero for every process."""
-    header = ["Hz", "metrics"]
+    header = ["Hz", "metrics", "files"]
     for name in _COMPETITORS:
         header += [f"{name}: cannot be zero", "zeros", "zeros %"]
     header += ["thesis: zeros", "zeros %"]
     rows = []
     for cell in cells:
         told = thesis.TABLE_5_3[cell.hertz, cell.metrics]
-        row = [str(cell.hertz), str(cell.metrics)]
+        row = [*map(str, (cell.hertz, cell.metrics, cell.files))]
         row += [*_zeros(cell.ours), *_zeros(cell.peer)]
         rows.append([*row, f"{told.zeros:,.0f}", f"{told.false_zeros:.1f}"])
     return markdown([header, *rows])
@@ -130,17 +137,18 @@ def _zeros(side: Side) -> list[str]:
 def table_missing(cells: Sequence[Cell]) -> str:
     """What the bridge says of points that are not there, from its start to its end."""
     rows = [
-        [str(cell.hertz), str(cell.metrics), f"{points:,}", reason]
+        [*map(str, (cell.hertz, cell.metrics, cell.files)), f"{points:,}", reason]
         for cell in cells
         for reason, points in cell.ours.missing.items()
         if points
     ]
-    return markdown([["Hz", "metrics", "points", "reason"], *rows]) if rows else ""
+    header = ["Hz", "metrics", "files", "points", "reason"]
+    return markdown([header, *rows]) if rows else ""
 
 
 def table_usage(cells: Sequence[Cell]) -> str:
     """CPU in % of one core, and resident memory in MB, of every process."""
-    header = ["Hz", "metrics", "with"]
+    header = ["Hz", "metrics", "files", "with"]
     names = ["pmcd", "pmdaproc", "store"]
     header += [f"{name}: CPU %" for name in names] + ["itself: CPU %"]
     header += [f"{name}: MB" for name in names] + ["itself: MB"]
@@ -148,7 +156,7 @@ def table_usage(cells: Sequence[Cell]) -> str:
     for cell in cells:
         for own, side in (("bridge", cell.ours), ("pcp2influxdb", cell.peer)):
             used = [side.usage[name] for name in (*names, own)]
-            row = [str(cell.hertz), str(cell.metrics), own]
+            row = [*map(str, (cell.hertz, cell.metrics, cell.files)), own]
             row += [f"{one.cpu:.1f}" for one in used]
             rows.append(row + [f"{one.rss:.0f}" for one in used])
     return markdown([header, *rows])
