@@ -86,7 +86,7 @@ def binding(said: str) -> list[list[int]]:
 
 def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[int]]:
     """The cores of each rank on a machine that Open MPI only reads of."""
-    for _ in range(3):
+    for _ in range(20):
         said = mpirun(
             folder,
             *("--mca", "ras", "simulator", "--mca", "ras_simulator_num_nodes", "1"),
