@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 BATCH_BYTES = 4 * 1024 * 1024
 _CHECK_SECONDS = 5.0  # how often the store is asked whether it was started anew
 _SHOW_SECONDS = 0.8  # at most how often it is asked to show new points
-_GATHER_SECONDS = 0.1  # how long those who tick meanwhile are waited for
+_GATHER_SECONDS = 0.02  # how long those who tick meanwhile are waited for
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
