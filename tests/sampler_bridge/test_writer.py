@@ -125,12 +125,13 @@ def test_an_address_without_a_store_loses_nothing(
 def test_a_store_started_anew_is_sent_the_last_minute_again(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
-    with sending(tmp_path, store.url) as (log, account, _):
+    with sending(tmp_path, store.url) as (log, account, writer):
         for tick in range(20):
             log.append(tick, 1, line(tick))
         wait_until(lambda: log.waiting == 0)
         store.end(9)
         log.append(20, 1, line(20))
+        wait_until(lambda: not writer.state.up)
         store.start()
         wait_until(lambda: account.figures()["resent"] == 20)
         wait_until(lambda: log.waiting == 0)
