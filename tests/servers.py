@@ -255,6 +255,10 @@ _FROZEN = """
 """
 
 
+# Half of the CPU of a start: what a JVM does for its later hours is left out.
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
 class Fuseki(Server):
     """A graph store with the project's own configuration.
 
@@ -278,7 +282,7 @@ class Fuseki(Server):
     def start(self) -> None:
         self.launch(
             [
-                *(tools.java(), "-Xmx512m", "-XX:TieredStopAtLevel=1"),
+                *(tools.java(), "-Xmx512m", *SHORT_LIVED),
                 *("-cp", tools.fuseki_jar()),
                 "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
                 *("--port", str(self.port), "--localhost", "--ping"),

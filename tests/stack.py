@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any
 
 import httpx
 
-from tests.servers import ROOT, free_ports
+from tests.command_line import run
+from tests.servers import SHORT_LIVED, free_ports
 
 HOST = "twin-under-test"
 
@@ -46,15 +46,7 @@ class Stack:
 
     def run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run `supertwin WORDS` against this stack."""
-        done = subprocess.run(
-            [sys.executable, "-m", "supertwin", *words],
-            cwd=ROOT,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        done = run(self.env, *words)
         assert not check or done.returncode == 0, f"{words}: {done.stderr}"
         return done
 
@@ -107,6 +99,7 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
     return {
         **inherited,
+        "JDK_JAVA_OPTIONS": " ".join(SHORT_LIVED),
         "SUPERTWIN_HOME": str(home),
         "SUPERTWIN_HOST": host,
         "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",

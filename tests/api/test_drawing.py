@@ -81,19 +81,18 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(
+    emptied_fuseki: Fuseki, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("home")
-    with (
-        Fuseki(tmp_path_factory.mktemp("fuseki")) as fuseki,
-        Api(
-            tmp_path_factory.mktemp("api"),
-            base=BASE,
-            home=str(home),
-            fuseki_url=fuseki.url,
-            store_read_url="http://127.0.0.1:9",
-        ) as api,
-    ):
-        yield Site(fuseki.url, home, api.url)
+    with Api(
+        tmp_path_factory.mktemp("api"),
+        base=BASE,
+        home=str(home),
+        fuseki_url=emptied_fuseki.url,
+        store_read_url="http://127.0.0.1:9",
+    ) as api:
+        yield Site(emptied_fuseki.url, home, api.url)
 
 
 def lstopo(text: str) -> bytes:

@@ -45,8 +45,8 @@ ENDED_PID = 4123456
 class Here:
     """An API of this machine, and the stores behind it."""
 
-    def __init__(self, stack: ExitStack, folder: Path) -> None:
-        self.fuseki = stack.enter_context(Fuseki(folder / "fuseki"))
+    def __init__(self, stack: ExitStack, folder: Path, fuseki: Fuseki) -> None:
+        self.fuseki = fuseki
         self.store = stack.enter_context(VictoriaMetrics(folder / "store"))
         self.pmcd = stack.enter_context(Pmcd(folder / "pmcd"))
         self.twin = stack.enter_context(Endpoint(f"{self.fuseki.url}/twin"))
@@ -74,9 +74,11 @@ class Here:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
+def here(
+    emptied_fuseki: Fuseki, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Here]:
     with ExitStack() as stack:
-        yield Here(stack, tmp_path_factory.mktemp("processes"))
+        yield Here(stack, tmp_path_factory.mktemp("processes"), emptied_fuseki)
 
 
 @pytest.fixture

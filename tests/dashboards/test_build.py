@@ -27,15 +27,14 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def graph(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
     """Hosts: big; poor, whose PCP offers little; idle, without plans; dark, without
     PCP; shut, whose PCP refused; odd, of a hostile name."""
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        for document in _documents():
-            publish_document(server.url, BASE, document)
-        with Endpoint(f"{server.url}/twin") as twin:
-            twin.update(f"DROP GRAPH <{BASE}/graph/plans/idle>")
-            yield twin
+    for document in _documents():
+        publish_document(emptied_fuseki.url, BASE, document)
+    with Endpoint(f"{emptied_fuseki.url}/twin") as twin:
+        twin.update(f"DROP GRAPH <{BASE}/graph/plans/idle>")
+        yield twin
 
 
 def _documents() -> Iterator[dict[str, Any]]:

@@ -1,20 +1,19 @@
 """`supertwin dashboards`, as a person runs it."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import Result
 
 from supertwin.stack import tools
+from tests.command_line import supertwin
 from tests.dashboards.conftest import BIG, ODD, Made, Servers
-from tests.servers import LOOPBACK, ROOT, VictoriaMetrics, answers, free_port
+from tests.servers import LOOPBACK, VictoriaMetrics, answers, free_port
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -28,19 +27,10 @@ def run(servers: Servers, tmp_path: Path) -> Run:
         "FUSEKI_PASSWORD": parts.password or "",
         "STORE_READ_URL": servers.store,
     }
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
 
-    def call(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        given = {f"SUPERTWIN_{k}": v for k, v in (own | settings).items() if v}
-        return subprocess.run(
-            [sys.executable, "-m", "supertwin", "dashboards", *words],
-            cwd=ROOT,
-            env=inherited | given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def call(*words: str, **settings: str) -> Result:
+        given = {name: value for name, value in (own | settings).items() if value}
+        return supertwin(given, "dashboards", *words)
 
     return call
 
@@ -48,7 +38,7 @@ def run(servers: Servers, tmp_path: Path) -> Run:
 def test_every_dashboard_is_a_file(run: Run, made: list[Made], tmp_path: Path) -> None:
     out = tmp_path / "new" / "grafana"
     done = run("--out", str(out))
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     wanted = {
         f"{one.document['uid']}.json": one.document
         for one in made
@@ -83,13 +73,13 @@ def test_one_host_again_is_the_same_and_others_are_left_alone(
 
 def _written(run: Run, out: Path) -> dict[str, bytes]:
     done = run("--out", str(out), "--host", BIG)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
 def test_the_check_counts_what_it_asked(run: Run) -> None:
     done = run("--check")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     big, odd = (line for line in lines if "-monitor-" in line)
     (inventory,) = (line for line in lines if "-inventory" in line)
@@ -120,7 +110,7 @@ class Impatient(VictoriaMetrics):
 def test_what_fails_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) -> None:
     with Impatient(tmp_path / "impatient") as store:
         done = run("--check", "--host", BIG, STORE_READ_URL=store.url)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert done.stderr == ""
     failed = [line for line in done.stdout.splitlines() if "expression-fails" in line]
     assert failed
@@ -146,7 +136,7 @@ def test_what_cannot_be_is_one_line(
     run: Run, words: list[str], settings: dict[str, str], status: int, line: str
 ) -> None:
     done = run(*words, **settings)
-    assert done.returncode == status, done.stderr
+    assert done.exit_code == status, done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert line in done.stderr
 
@@ -164,7 +154,7 @@ def test_what_is_no_store_of_series_is_one_line(run: Run, servers: Servers) -> N
         (account, "not as VictoriaMetrics does: mend SUPERTWIN_STORE_READ_URL"),
     ):
         done = run("--check", "--host", BIG, STORE_READ_URL=url, **given)
-        assert done.returncode == 1
+        assert done.exit_code == 1
         assert len(done.stderr.splitlines()) == 1
         assert line in done.stderr
 
@@ -175,7 +165,7 @@ def test_a_refused_account_leaves_the_files_as_they_are(
     (tmp_path / "home").mkdir()
     before = _written(run, tmp_path)
     done = run("--out", str(tmp_path), "--host", BIG, FUSEKI_PASSWORD="wrong")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "mend the settings FUSEKI_USER" in done.stderr
     after = {
         path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()
@@ -186,5 +176,5 @@ def test_a_refused_account_leaves_the_files_as_they_are(
 def test_nothing_is_written_when_the_graph_is_away(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("--out", str(out), FUSEKI_URL=f"http://127.0.0.1:{free_port()}")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert not out.exists()

@@ -102,9 +102,8 @@ def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
 
 
 @pytest.fixture(scope="module")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server.url
+def graph(emptied_fuseki: Fuseki) -> str:
+    return emptied_fuseki.url
 
 
 @pytest.fixture
@@ -134,11 +133,11 @@ def has_series(store: VictoriaMetrics) -> bool:
 
 
 def test_a_store_under_a_path(
-    tmp_path: Path, fuseki: str, sampled: Callable[[str], BridgeProcess]
+    tmp_path: Path, graph: str, sampled: Callable[[str], BridgeProcess]
 ) -> None:
     with (
         Prefixed(tmp_path / "store") as store,
-        Api(tmp_path / "api", fuseki_url=fuseki, store_read_url=store.url) as api,
+        Api(tmp_path / "api", fuseki_url=graph, store_read_url=store.url) as api,
     ):
         sampled(store.url)
         wait_until(lambda: has_series(store))
@@ -146,7 +145,7 @@ def test_a_store_under_a_path(
 
 
 def test_a_cluster_takes_here_and_answers_there(
-    tmp_path: Path, fuseki: str, sampled: Callable[[str], BridgeProcess]
+    tmp_path: Path, graph: str, sampled: Callable[[str], BridgeProcess]
 ) -> None:
     with (
         VictoriaMetrics(tmp_path / "store") as store,
@@ -155,7 +154,7 @@ def test_a_cluster_takes_here_and_answers_there(
         with_account = front.replace("//", f"//{':'.join(ACCOUNT)}@")
         with Api(
             tmp_path / "api",
-            fuseki_url=fuseki,
+            fuseki_url=graph,
             store_read_url=f"{front}{SELECT}",
             store_write_url=f"{front}{INSERT}",
             store_user=ACCOUNT[0],
@@ -166,12 +165,12 @@ def test_a_cluster_takes_here_and_answers_there(
         wait_until(lambda: has_series(store))
 
 
-def test_a_store_that_refuses_the_account(tmp_path: Path, fuseki: str) -> None:
+def test_a_store_that_refuses_the_account(tmp_path: Path, graph: str) -> None:
     with (
         VictoriaMetrics(tmp_path / "store") as store,
         cluster(store.url, ACCOUNT) as front,
         Api(
-            tmp_path / "api", fuseki_url=fuseki, store_read_url=f"{front}{SELECT}"
+            tmp_path / "api", fuseki_url=graph, store_read_url=f"{front}{SELECT}"
         ) as api,
     ):
         reason = store_of(api)["reason"]

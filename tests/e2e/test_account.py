@@ -1,9 +1,7 @@
 """The account of a whole stack: in its status, its series, its pages; and `why`."""
 
 import json
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -99,15 +97,3 @@ def test_a_plan_that_was_removed_has_a_history(stack: Stack) -> None:
     assert found["plan"] == [] and found["age_s"] > 5
     api = stack.get("/why", host=HOST, metric=metric).json()
     assert (api["verdict"], api["selector"]) == (found["verdict"], found["selector"])
-
-
-def test_up_says_that_nobody_counted_while_it_was_down(tmp_path: Path) -> None:
-    with running_stack(tmp_path) as stack:
-        wait_until(lambda: last(stack, EXPECTED) > 0, 30, "the account")
-        stack.run("down")
-        down = time.time()
-        stack.run("up")
-        away = stack.bridge()["uncounted"]
-        assert away["reason"] == "the bridge was stopped"
-        assert 0 < away["seconds"] < time.time() - down + 5
-        assert "nobody counted for" in stack.run("status").stdout

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -82,39 +83,60 @@ def test_the_bridge_loses_no_second_up_to_its_kill(stack: Stack) -> None:
     assert missing(stack, again, again + 1) == set()
 
 
-@pytest.fixture
-def bystander() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that has nothing to do with the stack."""
-    process = subprocess.Popen(["sleep", "600"])
-    yield process
-    process.kill()
-    process.wait()
+@dataclass
+class Restart:
+    """What was seen before, between and after a `down` and an `up`."""
+
+    pids: list[int]
+    threads: list[list[str]]
+    until: int
+    alive: list[int] = field(default_factory=list)
+    bystander_lives: bool = False
+    down_again: str = ""
+    status: int = 0
+    seconds: float = 0.0
 
 
-def test_down_stops_what_up_started_and_nothing_else(
-    tmp_path: Path, bystander: "subprocess.Popen[bytes]"
+@pytest.fixture(scope="module")
+def restart(stack: Stack) -> Restart:
+    """The stack goes down beside a process that has nothing to do with it, and up."""
+    pids = [child["pid"] for child in stack.children().values() if child["pid"]]
+    seen = Restart(pids, sorted(stack.sparql(THREADS)), max(recent(stack)))
+    with subprocess.Popen(["sleep", "600"]) as bystander:
+        stack.run("down")
+        down = time.time()
+        seen.alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        seen.bystander_lives = bystander.poll() is None
+        seen.down_again = stack.run("down").stdout
+        seen.status = stack.run("status", check=False).returncode
+        bystander.kill()
+    stack.run("up")
+    seen.seconds = time.time() - down
+    return seen
+
+
+def test_down_stops_what_up_started_and_nothing_else(restart: Restart) -> None:
+    assert len(restart.pids) >= 4
+    assert not restart.alive
+    assert restart.bystander_lives
+    assert "nothing" in restart.down_again.lower()
+    assert restart.status == 1
+
+
+def test_the_twin_and_the_series_outlive_a_restart(
+    stack: Stack, restart: Restart
 ) -> None:
-    with running_stack(tmp_path) as stack:
-        pids = [child["pid"] for child in stack.children().values() if child["pid"]]
-        assert len(pids) >= 4
-        stack.run("down")
-        assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-        assert bystander.poll() is None
-        assert "nothing" in stack.run("down").stdout.lower()
-        assert stack.run("status", check=False).returncode == 1
+    assert sorted(stack.sparql(THREADS)) == restart.threads
+    until = restart.until
+    wait_until(
+        lambda: stack.seconds(SELECTOR, until, until) == {until}, 20, "the old points"
+    )
 
 
-def test_the_twin_and_the_series_outlive_a_restart(tmp_path: Path) -> None:
-    with running_stack(tmp_path) as stack:
-        wait_until(lambda: bool(recent(stack)), 30, "first points")
-        until = int(time.time())
-        before = sorted(stack.sparql(THREADS))
-        time.sleep(2)
-        stack.run("down")
-        stack.run("up")
-        assert sorted(stack.sparql(THREADS)) == before
-        wait_until(
-            lambda: stack.seconds(SELECTOR, until, until) == {until},
-            20,
-            "the old points",
-        )
+def test_up_says_that_nobody_counted_while_it_was_down(
+    stack: Stack, restart: Restart
+) -> None:
+    away = stack.bridge()["uncounted"]
+    assert away["reason"] == "the bridge was stopped"
+    assert 0 < away["seconds"] < restart.seconds + 5
+    assert "nobody counted for" in stack.run("status").stdout

@@ -1,4 +1,4 @@
-"""One graph store for the placements of this folder, and trees of made-up machines."""
+"""Trees of made-up machines, which came through the graph store."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,12 +20,6 @@ MakeTree = Callable[[str], Tree]
 
 
 @pytest.fixture(scope="session")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
 def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
     with Endpoint(f"{fuseki.url}/twin") as found:
         yield found
@@ -35,7 +29,10 @@ def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
 def made_up(
     twin: Endpoint, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], tuple[Tree, Path]]:
-    """The tree of a machine that hwloc makes up, through the store, and its XML."""
+    """The tree of a machine that hwloc makes up, through the store, and its XML.
+
+    The store may be emptied later: what is asked of it is loaded once more.
+    """
     known: dict[str, tuple[Tree, Path]] = {}
     folder = tmp_path_factory.mktemp("machines")
 

@@ -1,39 +1,48 @@
 """`supertwin pin`: the answer on stdout, the reason on stderr, its exit status."""
 
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from pinning.tree import Tree
+from queries.endpoint import Endpoint
+from tests.command_line import supertwin
+from tests.pinning.conftest import BIG
+from tests.pinning_table import load
 from tests.servers import Fuseki
 
 
-@pytest.fixture
-def pin(fuseki: Fuseki, tree: Tree, tmp_path: Path):
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
-        user, password = fuseki.account
-        environment = {
-            **os.environ,
-            "SUPERTWIN_HOME": str(tmp_path),
-            "SUPERTWIN_FUSEKI_URL": fuseki.address,
-            "SUPERTWIN_FUSEKI_USER": user,
-            "SUPERTWIN_FUSEKI_PASSWORD": password,
-        }
-        command = [sys.executable, "-m", "supertwin", "pin", "--host", tree.host]
-        return subprocess.run(
-            [*command, *words], capture_output=True, text=True, env=environment
-        )
+@pytest.fixture(scope="module")
+def settings(
+    fuseki: Fuseki,
+    twin: Endpoint,
+    made_up: Callable[[str], tuple[Tree, Path]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, str]:
+    """Those of a command line before a store with nothing but the big machine."""
+    tree, path = made_up(BIG)
+    fuseki.empty()
+    load(twin, path, tree.host)
+    user, password = fuseki.account
+    return {
+        "HOME": str(tmp_path_factory.mktemp("home")),
+        "FUSEKI_URL": fuseki.address,
+        "FUSEKI_USER": user,
+        "FUSEKI_PASSWORD": password,
+    }
 
-    return run
+
+@pytest.fixture
+def pin(settings: dict[str, str], tree: Tree) -> Callable[..., Result]:
+    return lambda *words: supertwin(settings, "pin", "--host", tree.host, *words)
 
 
 def test_the_answer_alone_is_printed(pin) -> None:
     done = pin("--threads", "4", "--policy", "scatter", "--format", "taskset")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert done.stdout == "taskset -c 0,4,8,12 COMMAND\n"
     assert "hwloc-distrib --single" in done.stderr
 
@@ -60,7 +69,7 @@ def test_json_is_what_the_api_answers(pin) -> None:
 )
 def test_what_cannot_be_is_one_line_and_exit_2(pin, words: list[str], said: str):
     done = pin(*words)
-    assert done.returncode == 2, done.stderr
+    assert done.exit_code == 2, done.stderr
     assert done.stdout == ""
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1

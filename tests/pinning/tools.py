@@ -49,14 +49,21 @@ def run(tree: Tree, cpus: Sequence[int], name: str, command: Sequence[str]) -> s
     ).stdout
 
 
-def mpirun(folder: Path, *options: str) -> str:
-    """What Open MPI says to these options, errors as well."""
+def mpirun(folder: Path, *options: str, padding: int = 0) -> str:
+    """What Open MPI says to these options, errors as well.
+
+    ``padding``: bytes more of environment, which move what lies in its memory.
+    """
     ran = subprocess.run(
         ["mpirun", "--allow-run-as-root", *options],
         capture_output=True,
         text=True,
         timeout=60,
         cwd=folder,
-        env={**os.environ, "OMPI_MCA_btl_base_warn_component_unused": "0"},
+        env={
+            **os.environ,
+            "OMPI_MCA_btl_base_warn_component_unused": "0",
+            "PADDING": "x" * padding,
+        },
     )
     return ran.stdout + ran.stderr

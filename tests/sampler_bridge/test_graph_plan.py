@@ -1,7 +1,7 @@
 """The plan as a real graph store has it, and without one."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -18,13 +18,8 @@ PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>"
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    server = Fuseki(tmp_path_factory.mktemp("fuseki"))
-    try:
-        server.start()
-        yield server
-    finally:
-        server.clean()
+def graph(emptied_fuseki: Fuseki) -> Fuseki:
+    return emptied_fuseki
 
 
 def planned(host: str, metric: str, period: float) -> str:

@@ -17,9 +17,8 @@ METRIC = "sample.milliseconds"
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
+def graph(emptied_fuseki: Fuseki) -> Fuseki:
+    return emptied_fuseki
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.servers import wait_until
-from tests.stack import ROOT, environment
+from tests.command_line import run
+from tests.servers import ROOT, wait_until
+from tests.stack import environment
 
 SERVERS_ONLY = Path(__file__).with_name("servers_only.py")
 
@@ -53,19 +54,6 @@ class Servers:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return run(self.env, *words)
-
-
-def run(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `supertwin WORDS`."""
-    return subprocess.run(
-        [sys.executable, "-m", "supertwin", *words],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @contextmanager

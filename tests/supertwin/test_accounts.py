@@ -16,7 +16,8 @@ from supertwin.access.accounts import fuseki_account, make_fuseki_account, store
 from supertwin.errors import MendableError
 from supertwin.settings import Settings
 from supertwin.stack import tools
-from tests.supertwin.conftest import Servers, run
+from tests.command_line import run
+from tests.supertwin.conftest import Servers
 
 SECRET = "s3cret-Pa55"
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 from copy import deepcopy
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from ingest.past.states import read_states, states_query
 from queries.endpoint import Endpoint
 from queries.errors import UpdateRefusedError
+from tests.command_line import run
 from tests.ingest.documents import IRIS, PCP, document, synthetic
 from tests.servers import ROOT, Fuseki
 
@@ -36,14 +36,7 @@ class Site:
         return Endpoint(f"{self.url}/{name}")
 
     def ingest(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "supertwin", "ingest", *map(str, words)],
-            cwd=ROOT,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        return run(self.env, "ingest", *map(str, words))
 
     def content(self) -> list[str]:
         """Both datasets as text, without the moment that an XML file was read."""

@@ -69,15 +69,14 @@ def test_bytes_are_of_real_points(model: Model) -> None:
 
 @pytest.fixture(scope="module")
 def servers(
-    tmp_path_factory: pytest.TempPathFactory,
+    emptied_fuseki: Fuseki, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Fuseki, Pmcd, VictoriaMetrics]]:
     folder = tmp_path_factory.mktemp("servers")
     with (
-        Fuseki(folder / "fuseki") as fuseki,
         Pmcd(folder / "pmcd", sample=True) as pmcd,
         VictoriaMetrics(folder / "store") as store,
     ):
-        yield fuseki, pmcd, store
+        yield emptied_fuseki, pmcd, store
 
 
 def test_an_estimate_is_what_the_bridge_then_writes(
@@ -87,17 +86,9 @@ def test_an_estimate_is_what_the_bridge_then_writes(
     tmp_path: Path,
 ) -> None:
     fuseki, pmcd, store = servers
-    settings = {
-        "HOME": str(home),
-        "HOST": "here",
-        "BASE": "http://localhost:8000",
-        "FUSEKI_URL": fuseki.address,
-        "FUSEKI_USER": fuseki.account[0],
-        "FUSEKI_PASSWORD": fuseki.account[1],
-        "PMCD": pmcd.address,
-        "SAMPLE_MAX_CPU": "1000",
-    }
-    runner = CliRunner(env={f"SUPERTWIN_{k}": v for k, v in settings.items()})
+    own = {"HOST": "here", "PMCD": pmcd.address, "SAMPLE_MAX_CPU": "1000"}
+    settings = fuseki.environment(home)
+    runner = CliRunner(env=settings | {f"SUPERTWIN_{k}": v for k, v in own.items()})
 
     def call(*words: str) -> str:
         done = runner.invoke(main, words)

@@ -12,7 +12,7 @@ from queries.errors import EndpointUnreachableError, ParameterError
 from supertwin.cli.ingest import write_whole
 from supertwin.errors import MendableError, StartError
 from supertwin.report import error_lines, exit_code
-from tests.supertwin.conftest import run
+from tests.command_line import run_by_itself as run
 
 
 def full_disk() -> OSError:

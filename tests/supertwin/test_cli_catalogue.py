@@ -8,7 +8,7 @@ from rdflib import Graph
 from ingest.pmu.pfm import list_models
 from ingest.pmu.roles import formulas, roles
 from ontology.terms import ST
-from tests.supertwin.conftest import run
+from tests.command_line import run
 
 
 def test_the_events_of_a_model(env: dict[str, str]) -> None:

@@ -16,7 +16,8 @@ from queries.endpoint import Endpoint
 from queries.errors import CutShortError, EndpointUnreachableError
 from supertwin.settings import Settings
 from supertwin.stack.compaction import bytes_on_disk, compact, drop_old, keep_small
-from tests.supertwin.conftest import Servers, run, running_servers
+from tests.command_line import run
+from tests.supertwin.conftest import Servers, running_servers
 
 COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:big> { ?s ?p ?o } }"
 

@@ -36,14 +36,8 @@ ALL = 7 + OWN
 
 
 @pytest.fixture(scope="module")
-def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
-    with Endpoint(f"{fuseki.url}/twin") as endpoint:
+def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
+    with Endpoint(f"{emptied_fuseki.url}/twin") as endpoint:
         yield endpoint
 
 
@@ -53,18 +47,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(fuseki: Fuseki, home: Path) -> dict[str, str]:
+def settings(emptied_fuseki: Fuseki, home: Path) -> dict[str, str]:
     """The environment of the command line."""
-    values = {
-        "HOME": str(home),
-        "HOST": "n1",
-        "BASE": "http://localhost:8000",
-        "FUSEKI_URL": fuseki.address,
-        "FUSEKI_USER": fuseki.account[0],
-        "FUSEKI_PASSWORD": fuseki.account[1],
-        "PMCD": "127.0.0.1:1",
-    }
-    return {f"SUPERTWIN_{name}": value for name, value in values.items()}
+    return {**emptied_fuseki.environment(home), "SUPERTWIN_HOST": "n1"}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
 from supertwin.settings import Settings
 from supertwin.stack.state import ChildState, StackState
-from tests.supertwin.conftest import run
+from tests.command_line import run
 
 ONE = Counted(Event("msr", "tsc", kernel=True), "device")
 

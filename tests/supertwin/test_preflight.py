@@ -12,7 +12,7 @@ from supertwin.errors import MendableError
 from supertwin.settings import Settings
 from supertwin.stack import tools
 from supertwin.stack.preflight import preflight
-from tests.supertwin.conftest import run
+from tests.command_line import run
 
 
 def refused(env: dict[str, str], *words: str) -> str:

@@ -41,12 +41,9 @@ EVENTS = {"msr": ["tsc"], "software": [], "cpu": []}
 
 
 @pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
     """A store with the roles and five hosts of one socket with four threads."""
-    with (
-        Fuseki(tmp_path_factory.mktemp("fuseki")) as server,
-        Endpoint(f"{server.url}/twin") as endpoint,
-    ):
+    with Endpoint(f"{emptied_fuseki.url}/twin") as endpoint:
         publish_roles(endpoint, IRIS)
         for host, cpu in MODELS.items():
             facts = {

@@ -20,9 +20,11 @@ USER, SYS = "kernel.percpu.cpu.user", "kernel.percpu.cpu.sys"
 
 
 @pytest.fixture
-def servers(tmp_path: Path) -> Iterator[tuple[Fuseki, Pmcd, VictoriaMetrics]]:
+def servers(
+    fuseki: Fuseki, tmp_path: Path
+) -> Iterator[tuple[Fuseki, Pmcd, VictoriaMetrics]]:
+    fuseki.empty()
     with (
-        Fuseki(tmp_path / "fuseki") as fuseki,
         Pmcd(tmp_path / "pmcd", sample=True) as pmcd,
         VictoriaMetrics(tmp_path / "store") as store,
     ):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from supertwin.settings import Settings
-from tests.stack import ROOT
+from tests.servers import ROOT
 
 PAGE = ROOT / "docs" / "settings.md"
 

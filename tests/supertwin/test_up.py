@@ -10,9 +10,9 @@ from subprocess import PIPE
 import pytest
 
 from supertwin.stack import lock
-from tests.servers import wait_until
-from tests.stack import ROOT
-from tests.supertwin.conftest import processes_of, run
+from tests.command_line import run
+from tests.servers import ROOT, wait_until
+from tests.supertwin.conftest import processes_of
 
 
 def nothing_left(env: dict[str, str]) -> None:

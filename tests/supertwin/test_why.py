@@ -12,8 +12,9 @@ import pytest
 
 from tests.api.graph import TWIN
 from tests.bridge_status import write_status
+from tests.command_line import run
 from tests.servers import free_port
-from tests.supertwin.conftest import Servers, run
+from tests.supertwin.conftest import Servers
 
 CPU = "kernel.percpu.cpu.user"
 STATUS: dict[str, Any] = {"host": "n1", "pcp": {"connected": True}, "metrics": {}}
