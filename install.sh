@@ -131,7 +131,7 @@ missing_packages() {
 }
 
 missing_for_tests() {
-    command -v chromium >/dev/null || echo chromium
+    command -v chromium-headless-shell >/dev/null || echo chromium-headless-shell
     # A network of its own, and a machine in it that is reached over ssh.
     command -v ssh >/dev/null || echo openssh-client
     command -v ip >/dev/null || echo iproute2
