@@ -8,18 +8,23 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.servers import Fuseki
 
 # Where a session's servers are shared, the longest first: one worker takes a folder
 # whole. Those that wait stand beside those that compute. All else goes file by file.
-_FOLDERS = "e2e sampler_bridge api supertwin web dashboards queries".split()
+_FOLDERS = ("e2e", "sampler_bridge", "api", "supertwin", "web", "dashboards", "queries")
 
 # Every client reads the authorities of the whole world: 20 ms, thousands of times here,
 # where almost nobody speaks TLS. Read once, they are the same.
 _transport = httpx._transports.default
 _transport.create_ssl_context = cache(_transport.create_ssl_context)  # type: ignore[attr-defined]
+
+# What an example takes says nothing beside other tests on a busy machine.
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
 
 
 def _folder(nodeid: str) -> str:
