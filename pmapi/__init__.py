@@ -4,7 +4,7 @@ The distribution's Python binding decodes each value on its own and is tied to t
 distribution's Python; the library itself is neither. See PMAPI(3).
 """
 
-from pmapi.context import Context, Metric, pmid_array, result_seconds
+from pmapi.context import Context, Metric, Result, pmid_array
 from pmapi.library import (
     LIBRARIES,
     NO_INDOM,
@@ -44,9 +44,9 @@ __all__ = [
     "PmDesc",
     "PmError",
     "PmapiError",
+    "Result",
     "error_text",
     "libpcp",
     "pmid_array",
-    "result_seconds",
     "units_text",
 ]

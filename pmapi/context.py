@@ -1,9 +1,9 @@
 """A connection to one PMCD, and what can be asked over it."""
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_long, c_uint, c_void_p
+from threading import local
 from typing import NamedTuple, Self
 
 from pmapi.library import (
@@ -22,6 +22,7 @@ from pmapi.library import (
 )
 
 _ALWAYS_THERE = "pmcd.version"
+_THREAD = local()  # which context PMAPI has as the current one of each thread
 
 
 class Metric(NamedTuple):
@@ -35,17 +36,18 @@ class Metric(NamedTuple):
 class Context:
     """A connection to one PMCD, such as ``unix:///run/pcp/pmcd.socket``.
 
-    Methods raise PmError. One thread uses a context: PMAPI remembers the current one
-    for each thread.
+    Methods raise PmError. Threads may share a context; one waits for the other then.
     """
 
     def __init__(self, address: str) -> None:
         self._lib = libpcp()
         self._handle = checked(self._lib.pmNewContext(CONTEXT_HOST, address.encode()))
+        _THREAD.handle = self._handle
 
     def close(self) -> None:
         """Give the connection back."""
         self._lib.pmDestroyContext(self._handle)
+        _THREAD.handle = None
 
     def __enter__(self) -> Self:
         return self
@@ -150,19 +152,12 @@ class Context:
         finally:
             free(name)
 
-    @contextmanager
-    def fetch(self, pmids: "ctypes.Array[c_uint]") -> Iterator[tuple[int, int]]:
-        """Fetch metrics: the address of the pmResult, and PCP's change flags.
-
-        The result lives as long as the ``with`` block.
-        """
+    def fetch(self, pmids: "ctypes.Array[c_uint]") -> "Result":
+        """Fetch metrics."""
         self._use()
         result = c_void_p()
         changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
-        try:
-            yield result.value or 0, changed
-        finally:
-            self._lib.pmFreeResult(result)
+        return Result(result, changed)
 
     def _descriptor_or_why(self, pmid: int) -> PmDesc | PmError:
         try:
@@ -171,18 +166,36 @@ class Context:
             return error
 
     def _use(self) -> None:
-        checked(self._lib.pmUseContext(self._handle))
+        # Each call of the library gives the interpreter up and has to get it back.
+        if getattr(_THREAD, "handle", None) != self._handle:
+            checked(self._lib.pmUseContext(self._handle))
+            _THREAD.handle = self._handle
+
+
+class Result:
+    """What one fetch gave: the pmResult at ``address``, freed with this object.
+
+    ``changed`` are PCP's change flags.
+    """
+
+    def __init__(self, pointer: c_void_p, changed: int) -> None:
+        self.address = pointer.value or 0
+        self.changed = changed
+        self._free = libpcp().pmFreeResult
+
+    def __del__(self) -> None:
+        self._free(self.address)
+
+    @property
+    def seconds(self) -> float:
+        """When PMCD made it, by its own clock (Unix seconds)."""
+        seconds, part = (c_long * 2).from_address(self.address)
+        return float(seconds + part / PARTS_OF_A_SECOND[libpcp()._name])
 
 
 def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
     """The ids of metrics as pmFetch wants them."""
     return (c_uint * len(pmids))(*pmids)
-
-
-def result_seconds(address: int) -> float:
-    """When PMCD made the pmResult at an address, by its own clock (Unix seconds)."""
-    seconds, part = (c_long * 2).from_address(address)
-    return float(seconds + part / PARTS_OF_A_SECOND[libpcp()._name])
 
 
 def _read_instances(count: int, numbers: c_void_p, names: c_void_p) -> dict[int, str]:

@@ -1,9 +1,11 @@
 """Places in the log, and the records read from there."""
 
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sampler_bridge.log.record import HEADER_BYTES, read_payload
+from sampler_bridge.log.rows import Heads, Read
 from sampler_bridge.log.segment import header_at, sound_offset
 
 
@@ -18,19 +20,32 @@ START = Position(0, 0)
 
 
 class Entry(NamedTuple):
-    """A record as read: where it lies, how many points, its lines."""
+    """A record as read: where it lies, its tick, its values and their series' places.
+
+    Those of series that a damaged record told are not there.
+    """
 
     start: Position
-    points: int
-    payload: bytes
+    tick_ms: int
+    rows: Read
+
+    @property
+    def points(self) -> int:
+        """How many values there are."""
+        return len(self.rows.values)
 
 
 class Batch(NamedTuple):
-    """Records of one segment in a row; ``unreadable`` counts damaged stretches."""
+    """Records of one segment in a row; ``unreadable`` counts damaged stretches.
+
+    ``heads`` are those of the segment's series by their places, the same object for
+    as long as it is read on.
+    """
 
     entries: list[Entry]
     end: Position
     unreadable: int
+    heads: Sequence[bytes] = ()
 
 
 class Taken(NamedTuple):
@@ -45,24 +60,58 @@ class Taken(NamedTuple):
     gone: int = 0
 
 
-def read_batch(
-    descriptor: int, number: int, start: int, size: int, max_bytes: int
-) -> Batch:
-    """Records of an open segment from ``start`` on, of about ``max_bytes``."""
-    entries: list[Entry] = []
-    at, total, unreadable = start, 0, 0
-    while at < size and total < max_bytes:
-        header = header_at(descriptor, at)
-        if header is None or at + header.record_bytes > size:
-            unreadable += 1
-            at = sound_offset(descriptor, at, size)
-            continue
-        body = os.pread(descriptor, header.length, at + HEADER_BYTES)
-        payload = read_payload(header, body)
-        if payload is None:
-            unreadable += 1
-        else:
-            entries.append(Entry(Position(number, at), header.points, payload))
-            total += len(payload)
-        at += header.record_bytes
-    return Batch(entries, Position(number, at), unreadable)
+class Reading:
+    """A segment that is read on from batch to batch, by its number."""
+
+    def __init__(self, number: int = -1) -> None:
+        self.number = number
+        self._heads = Heads()
+        self._known_to = 0
+
+    def batch(self, descriptor: int, start: int, size: int, max_bytes: int) -> Batch:
+        """Records of the open segment from ``start`` on, of about ``max_bytes``."""
+        self._catch_up(descriptor, start)
+        entries: list[Entry] = []
+        at, total, unreadable = start, 0, 0
+        while at < size and total < max_bytes:
+            payload, tick_ms, end = _payload(descriptor, at, size)
+            if payload is None:
+                unreadable += 1
+            else:
+                rows = self._heads.read(payload)
+                entries.append(Entry(Position(self.number, at), tick_ms, rows))
+                total += len(payload)
+            at = end
+        self._known_to = max(self._known_to, at)
+        end_position = Position(self.number, at)
+        return Batch(entries, end_position, unreadable, self._heads.known)
+
+    def _catch_up(self, descriptor: int, start: int) -> None:
+        """Learn the series that are told before a place."""
+        at = self._known_to
+        while at < start:
+            header = header_at(descriptor, at)
+            if header is None or header.tells:
+                payload, _, at = _payload(descriptor, at, start)
+                if payload is not None:
+                    self._heads.learn(payload)
+            else:
+                at += header.record_bytes
+        self._known_to = max(self._known_to, start)
+
+
+class _Found(NamedTuple):
+    """What lies at a place: a payload, or none that can be read; and where it ends."""
+
+    payload: bytes | None
+    tick_ms: int
+    end: int
+
+
+def _payload(descriptor: int, at: int, size: int) -> _Found:
+    header = header_at(descriptor, at)
+    if header is None or at + header.record_bytes > size:
+        return _Found(None, 0, sound_offset(descriptor, at, size))
+    body = os.pread(descriptor, header.length, at + HEADER_BYTES)
+    end = at + header.record_bytes
+    return _Found(read_payload(header, body), header.tick_ms, end)

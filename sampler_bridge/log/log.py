@@ -1,19 +1,21 @@
 """The queue of points on disk: an append-only log in segments, bounded in bytes.
 
-Each record is one plain write into the page cache, so what was appended outlives a
-``kill -9`` of this process, though not a power cut. Oldest segments go first when
-the log is full. Records that were taken stay until ``forget``, to be sent again.
+A segment can be read without any other. Each record is one plain write into the page
+cache, so what was appended outlives a ``kill -9`` of this process, though not a power
+cut. Oldest segments go first when the log is full. Records that were taken stay until
+``forget``, to be sent again.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 
 from sampler_bridge.errors import StateError
 from sampler_bridge.files import write_all
-from sampler_bridge.log.batch import START, Batch, Position, Taken, read_batch
+from sampler_bridge.log.batch import START, Batch, Position, Reading, Taken
 from sampler_bridge.log.record import HEADER_BYTES, write_record
+from sampler_bridge.log.rows import Rows, Told, points_of, tells
 from sampler_bridge.log.segment import (
     Segment,
     open_segment,
@@ -50,7 +52,9 @@ class Log:
             min(segment_bytes, max_bytes // _LEAST_SEGMENTS), HEADER_BYTES
         )
         self._lock = Lock()
-        self._told = told
+        self._call = told
+        self._told = Told()
+        self._reading = Reading()
         self._active: int | None = None
         self._newest = 0
         try:
@@ -72,21 +76,25 @@ class Log:
         """Bytes on disk, those kept for sending again included."""
         return self._bytes
 
-    def append(
-        self, tick_ms: int, points: int, payload: bytes, packed: bool = False
-    ) -> int:
+    def append(self, tick_ms: int, rows: Sequence[Rows], packed: bool = False) -> int:
         """Write a record; returns how many waiting points had to go for it.
 
         Raises OSError, with nothing written, where the disk does not take it.
         """
-        record = write_record(tick_ms, points, payload, packed)
+        points, dropped = points_of(rows), 0
         with self._lock:
-            if len(record) > self._max_bytes:
-                return points
-            dropped = self._make_room(len(record))
+            while True:
+                payload = self._told.payload(rows)
+                record = write_record(tick_ms, points, payload, tells(payload), packed)
+                if len(record) > self._max_bytes:
+                    return dropped + points
+                if self._fits(len(record)):
+                    break
+                dropped += self._make_room(len(record))
             self._write(record)
+            self._told.written()
             self._segments[-1].points += points
-        self._told()
+        self._call()
         return dropped
 
     def has_more(self, position: Position) -> bool:
@@ -109,8 +117,10 @@ class Log:
             descriptor = os.open(segment.path, os.O_RDONLY)
         except FileNotFoundError:  # gone meanwhile, to make room
             return Batch([], Position(segment.number, size), 1)
+        if segment.number != self._reading.number:
+            self._reading = Reading(segment.number)
         try:
-            return read_batch(descriptor, segment.number, start, size, max_bytes)
+            return self._reading.batch(descriptor, start, size, max_bytes)
         finally:
             os.close(descriptor)
 
@@ -177,11 +187,16 @@ class Log:
                 return lost
         return None
 
+    def _fits(self, more: int) -> bool:
+        return not self._is_full(more) and self._bytes + more <= self._max_bytes
+
     def _make_room(self, needed: int) -> int:
-        dropped = 0
-        while self._segments and self._bytes + needed > self._max_bytes:
-            dropped += self._segments[0].waiting
-            self._remove_oldest()
+        """End the segment, or drop the oldest one; what is written depends on both."""
+        if self._is_full(needed):
+            self._close_active()
+            return 0
+        dropped = self._segments[0].waiting
+        self._remove_oldest()
         return dropped
 
     def _remove_oldest(self) -> None:
@@ -192,9 +207,7 @@ class Log:
         oldest.path.unlink(missing_ok=True)
 
     def _write(self, record: bytes) -> None:
-        descriptor = self._active
-        if descriptor is None or self._is_full(len(record)):
-            descriptor = self._roll()
+        descriptor = self._roll() if self._active is None else self._active
         segment = self._segments[-1]
         try:
             write_all(descriptor, record)
@@ -205,11 +218,12 @@ class Log:
         self._bytes += len(record)
 
     def _is_full(self, more: int) -> bool:
-        return self._segments[-1].size + more > self._segment_bytes
+        """Whether the segment that is written to takes no more."""
+        written_to = self._active is not None
+        return written_to and self._segments[-1].size + more > self._segment_bytes
 
     def _roll(self) -> int:
         """Start a new segment; an earlier process' one is never written to."""
-        self._close_active()
         last = self._segments[-1].number if self._segments else 0
         number = max(last, self._newest, self.taken.segment) + 1
         path = segment_path(self._folder, number)
@@ -228,4 +242,4 @@ class Log:
     def _close_active(self) -> None:
         if self._active is not None:
             os.close(self._active)
-            self._active = None
+            self._active, self._told = None, Told()

@@ -1,4 +1,4 @@
-"""One record of the log: a tick's lines behind a header with two checksums.
+"""One record of the log: a tick's rows behind a header with two checksums.
 
 The header's own checksum tells whether its length can be trusted, so that a damaged
 payload costs one record and a damaged header is passed by looking for the next one.
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from mmap import mmap
 from typing import NamedTuple
 
-MAGIC = b"STR1"
-_FIELDS = struct.Struct("<4sB3xqIII")  # magic, packed, tick, points, length, payload
+MAGIC = b"STR2"
+_FIELDS = struct.Struct("<4s??2xqIII")  # magic and what Header has, in its order
 _SUM = struct.Struct("<I")
 HEADER_BYTES = _FIELDS.size + _SUM.size
 
@@ -19,9 +19,13 @@ Buffer = bytes | mmap
 
 
 class Header(NamedTuple):
-    """What a record says about itself; ``length`` is that of the payload as kept."""
+    """What a record says about itself; ``length`` is that of the payload as kept.
+
+    ``tells``: it is the first to have values of some series.
+    """
 
     packed: bool
+    tells: bool
     tick_ms: int
     points: int
     length: int
@@ -33,10 +37,13 @@ class Header(NamedTuple):
         return HEADER_BYTES + self.length
 
 
-def write_record(tick_ms: int, points: int, payload: bytes, packed: bool) -> bytes:
-    """A record as bytes; ``packed`` compresses the payload (fast, about tenfold)."""
+def write_record(
+    tick_ms: int, points: int, payload: bytes, tells: bool, packed: bool
+) -> bytes:
+    """A record as bytes; ``packed`` compresses the payload (fast, about threefold)."""
     body = zlib.compress(payload, 1) if packed else payload
-    fields = _FIELDS.pack(MAGIC, packed, tick_ms, points, len(body), zlib.crc32(body))
+    header = Header(packed, tells, tick_ms, points, len(body), zlib.crc32(body))
+    fields = _FIELDS.pack(MAGIC, *header)
     return fields + _SUM.pack(zlib.crc32(fields)) + body
 
 
@@ -48,12 +55,12 @@ def read_header(buffer: Buffer, at: int = 0) -> Header | None:
     (header_sum,) = _SUM.unpack_from(buffer, end)
     if zlib.crc32(buffer[at:end]) != header_sum:
         return None
-    magic, packed, *numbers = _FIELDS.unpack_from(buffer, at)
-    return Header(bool(packed), *numbers) if magic == MAGIC else None
+    magic, *fields = _FIELDS.unpack_from(buffer, at)
+    return Header(*fields) if magic == MAGIC else None
 
 
 def read_payload(header: Header, body: bytes) -> bytes | None:
-    """The lines of a record; None where they are damaged or cut short."""
+    """The payload of a record; None where it is damaged or cut short."""
     if len(body) != header.length or zlib.crc32(body) != header.payload_sum:
         return None
     return zlib.decompress(body) if header.packed else body

@@ -1,9 +1,9 @@
-"""What one sampler's ticks gave, as lines in the log and as counts in the account."""
+"""What one sampler's ticks gave, as rows in the log and as counts in the account."""
 
 from collections.abc import Mapping
 
 from sampler_bridge.plan.plan import Group
-from sampler_bridge.sampling.lines import Lines
+from sampler_bridge.sampling.labelled import Labeller
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.subset import Subset
 from sampler_bridge.sources.source import Gap, Sample
@@ -20,25 +20,25 @@ class Journal:
         self.host = host
         self._recorder = recorder
         self._group = Group()
-        self._lines = Lines(host, {})
+        self._labeller = Labeller(host, {})
         self._subset = Subset({})
         self._expected = 0
 
     def planned(self, group: Group) -> None:
         """What is sampled from the next tick on."""
         self._group = group
-        self._lines = Lines(self.host, group.names)
+        self._labeller = Labeller(self.host, group.names)
         self._subset = Subset(group.choices)
         self._expected = self._subset.expected(group.names)
 
     def fetched(self, tick_ms: int, sample: Sample) -> None:
         """The values of a tick."""
         chosen = self._subset.of(sample)
-        text = self._lines.text(chosen, tick_ms)
+        labelled = self._labeller.of(chosen)
         self._expected = chosen.expected
-        self.gaps = {**text.left_out, **chosen.missing}
-        gaps = [*text.left_out.values(), *chosen.missing.values()]
-        self._recorder.record(tick_ms, text, gaps)
+        self.gaps = {**labelled.left_out, **chosen.missing}
+        gaps = [*labelled.left_out.values(), *chosen.missing.values()]
+        self._recorder.record(tick_ms, labelled, gaps)
 
     def skipped(self, ticks: int, reason: str) -> None:
         """So many ticks gave nothing at all."""

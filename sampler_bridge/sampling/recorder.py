@@ -1,11 +1,11 @@
-"""Puts the lines of a tick into the log and says what became of them."""
+"""Puts the rows of a tick into the log and says what became of them."""
 
 import logging
 from collections.abc import Callable, Iterable
 
 from sampler_bridge.account.account import LOG_FULL, Account
 from sampler_bridge.log.log import Log
-from sampler_bridge.sampling.lines import Text
+from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sources.source import Gap
 
 _LOG = logging.getLogger(__name__)
@@ -24,18 +24,18 @@ class Recorder:
         self._pack = pack
         self._broken = False
 
-    def record(self, tick_ms: int, text: Text, gaps: Iterable[Gap]) -> None:
-        """Log a tick's lines; a full log or disk costs points, never the next tick."""
+    def record(self, tick_ms: int, labelled: Labelled, gaps: Iterable[Gap]) -> None:
+        """Log a tick's rows; a full log or disk costs points, never the next tick."""
         with self._account.moment():
-            self._account.ticked(tick_ms, text.points, gaps)
-            if text.points:
-                self._append(tick_ms, text)
+            self._account.ticked(tick_ms, labelled.points, gaps)
+            if labelled.points:
+                self._append(tick_ms, labelled)
 
-    def _append(self, tick_ms: int, text: Text) -> None:
+    def _append(self, tick_ms: int, labelled: Labelled) -> None:
         try:
-            dropped = self._log.append(tick_ms, text.points, text.payload, self._pack())
+            dropped = self._log.append(tick_ms, labelled.rows, self._pack())
         except OSError as error:
-            self._fail(text.points, error)
+            self._fail(labelled.points, error)
         else:
             self._account.lost(dropped, LOG_FULL)
             self._broken = False

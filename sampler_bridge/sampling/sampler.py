@@ -116,7 +116,7 @@ class Sampler(Worker):
     def _try_out(self) -> None:
         """Fetch once for nothing: what instances are called is known from then on."""
         with contextlib.suppress(SourceDownError):
-            self._source.fetch()
+            _ = self._source.fetch().points
 
     def _wait_for(self, tick_ms: int) -> bool:
         """Wait for a tick, ready for it; False when there is to be none."""

@@ -9,6 +9,7 @@ from sampler_bridge.account.account import LOG_FULL, REFUSED, UNREADABLE, Accoun
 from sampler_bridge.log.batch import Batch
 from sampler_bridge.log.log import Log
 from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
+from sampler_bridge.sending.remote_write import Requests
 from sampler_bridge.sending.store import Refusal
 
 _LOG = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ class Outbox:
         self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=told)
         self.account = Account(self.log.waiting)
         self.sent_bytes = 0
+        self._requests = Requests()
         self._next = self.log.taken
         self._sent = Sent(min(cursor.again, self.log.taken), time.monotonic())
         self._run = cursor.store  # the run of the store that acknowledged last
@@ -52,8 +54,12 @@ class Outbox:
         """Send what a batch holds record by record: one of them is at fault."""
         self._one_by_one_until = batch.end
 
-    def settle(self, batch: Batch, refusal: Refusal | None) -> None:
-        """Account for a batch that the store took, or will never take."""
+    def request(self, batch: Batch) -> bytes:
+        """A batch as the store wants it."""
+        return self._requests.of(batch)
+
+    def settle(self, batch: Batch, size: int, refusal: Refusal | None) -> None:
+        """Account for a batch of ``size`` bytes that the store took, or never will."""
         with self.account.moment():
             taken = self.log.take(batch)
             self.account.lost(taken.lost, UNREADABLE)
@@ -63,7 +69,7 @@ class Outbox:
                 self.account.sent(taken.fresh, taken.again)
                 self.account.arrived(taken.gone, LOG_FULL)
         if not refusal:
-            self.sent_bytes += sum(len(entry.payload) for entry in batch.entries)
+            self.sent_bytes += size
         self._sent.add(self._next, time.monotonic())
         self._next = batch.end
         self._keep_cursor()
@@ -86,8 +92,3 @@ class Outbox:
             self.log.forget(cursor.again)
         except OSError as error:  # the next start sends more than it needs to
             _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
-
-
-def payload(batch: Batch) -> bytes:
-    """The lines of a batch."""
-    return b"".join(entry.payload for entry in batch.entries)

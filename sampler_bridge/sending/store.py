@@ -1,13 +1,23 @@
-"""VictoriaMetrics over HTTP: take points, show them, say since when it runs."""
+"""VictoriaMetrics over HTTP: take points, show them, say since when it runs.
+
+Points go by Prometheus' remote write, which other stores take, too.
+"""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import httpx
 
 from sampler_bridge.errors import StoreDownError
+from sampler_bridge.sending.remote_write import snappy
 
-_WRITE = "/api/v1/import/prometheus"
+_WRITE = "/api/v1/write"
+_HEADERS = {
+    "Content-Encoding": "snappy",
+    "Content-Type": "application/x-protobuf",
+    "X-Prometheus-Remote-Write-Version": "0.1.0",
+}
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
 _STARTED = re.compile(r"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
@@ -30,12 +40,12 @@ class Store:
         self._client = httpx.Client(timeout=_TIMEOUT, auth=account, trust_env=False)
         self._can_show = True
 
-    def write(self, lines: bytes) -> Refusal | None:
-        """Hand lines over; a refusal where they are at fault.
+    def write(self, request: bytes) -> Refusal | None:
+        """Hand a WriteRequest over; a refusal where it is at fault.
 
         Raises StoreDownError where another try may succeed.
         """
-        response = self._send("POST", _WRITE, lines)
+        response = self._send("POST", _WRITE, snappy(request), _HEADERS)
         if response.is_success:
             return None
         if response.status_code in (401, 403):
@@ -74,9 +84,16 @@ class Store:
         """Close the connection."""
         self._client.close()
 
-    def _send(self, method: str, path: str, body: bytes = b"") -> httpx.Response:
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        url = self.url + path
         try:
-            return self._client.request(method, self.url + path, content=body)
+            return self._client.request(method, url, content=body, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._down(str(error) or type(error).__name__) from error
 

@@ -1,5 +1,6 @@
 """Which series the values of a fetch belong to, kept for as long as it holds."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -50,26 +51,22 @@ class InstanceNames:
     """External names of instances, asked for again when one comes.
 
     One that comes back may be another of the same number, as a process is. Names hold
-    for the metrics of one fetch.
+    for what was fetched before they were asked for: ``fetched_at`` (monotonic).
     """
 
     def __init__(self, ask: Callable[[int], Names]) -> None:
+        self.fetched_at = 0.0
         self._ask = ask
         self._known: dict[int, Names] = {}
+        self._asked_at: dict[int, float] = {}
         self._last: dict[str, set[int]] = {}
-        self._asked: set[int] = set()
-
-    def next_fetch(self) -> None:
-        """From here on, what comes is another than what came before."""
-        self._asked.clear()
+        self._series: dict[str, tuple[Names, dict[int, Series]]] = {}
 
     def of(self, indom: int, instances: set[int], came: bool = False) -> Names:
         """Names of a domain by number; an instance that just left has none."""
         known = self._known.get(indom)
-        stale = came and indom not in self._asked
-        if known is None or stale or not known.keys() >= instances:
-            known = self._known[indom] = self._ask(indom)
-            self._asked.add(indom)
+        if known is None or came or not known.keys() >= instances:
+            known = self._asked(indom)
         return known
 
     def series(self, metric: "Chosen", instances: list[int]) -> list[Series | None]:
@@ -80,14 +77,31 @@ class InstanceNames:
         came = not here <= self._last.get(metric.name, here)
         self._last[metric.name] = here
         names = self.of(metric.desc.indom, here, came)
-        return [
-            Series(metric.name, names[instance]) if instance in names else None
-            for instance in instances
-        ]
+        series = self._of(metric.name, names)
+        for instance in (here & names.keys()) - series.keys():
+            series[instance] = Series(metric.name, names[instance])
+        return [series.get(instance) for instance in instances]
 
     def forget(self) -> None:
         """Ask for every name again."""
         self._known.clear()
+        self._asked_at.clear()
+
+    def _asked(self, indom: int) -> Names:
+        if (
+            self._asked_at.get(indom, -1.0) < self.fetched_at
+            or indom not in self._known
+        ):
+            self._asked_at[indom] = time.monotonic()
+            self._known[indom] = self._ask(indom)
+        return self._known[indom]
+
+    def _of(self, metric: str, names: Names) -> dict[int, Series]:
+        """The series of a metric by instance, for as long as these names hold."""
+        known = self._series.get(metric)
+        if known is None or known[0] is not names:
+            known = self._series[metric] = (names, {})
+        return known[1]
 
 
 class Layout:

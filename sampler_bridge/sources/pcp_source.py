@@ -3,16 +3,14 @@
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-
-import numpy as np
+from functools import partial
 
 import pmapi
 from sampler_bridge.errors import SourceDownError
-from sampler_bridge.sources.pcp_decode import decode, decode_texts
-from sampler_bridge.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
-from sampler_bridge.sources.pcp_texts import SeenTexts, Texts
-from sampler_bridge.sources.source import Gap, Sample
+from sampler_bridge.sources.pcp_layout import KINDS, Chosen, InstanceNames
+from sampler_bridge.sources.pcp_texts import SeenTexts
+from sampler_bridge.sources.pcp_values import Values
+from sampler_bridge.sources.source import Gap, LateSample, Sample
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,19 +37,16 @@ class PcpSource:
     def __init__(self, address: str) -> None:
         self.address = address
         self._context: pmapi.Context | None = None
+        self._names_context: pmapi.Context | None = None
         self._names = InstanceNames(lambda _: {})
         self._metrics: tuple[str, ...] = ()
         self._known: dict[str, pmapi.Metric] = {}
         self._unknown: dict[str, Gap] = {}
         self._sizes: dict[str, int] = {}
         self._ask_at = self._names_until = 0.0
-        self._chosen: list[Chosen] = []
-        self._pmids = pmapi.pmid_array([])
-        self._wide = np.zeros(0, np.bool_)
-        self._layout = Layout([], self._names, self._sizes)
         self._seen = SeenTexts()
-        self._text_metrics = 0
-        self._texts = Texts([], self._names, self._sizes, self._seen)
+        self._pmids = pmapi.pmid_array([])
+        self._values = self._new_values([])
 
     @property
     def connected(self) -> bool:
@@ -63,7 +58,7 @@ class PcpSource:
         self.close()
         self._names = InstanceNames(self._ask_names)
         self._known.clear()
-        self._chosen = []
+        self._values = self._new_values([])
         try:
             self._context = pmapi.Context(self.address)
             self._resolve(self._context)
@@ -72,10 +67,11 @@ class PcpSource:
             raise self._down(error) from error
 
     def close(self) -> None:
-        """Close the connection; connect opens another."""
-        if self._context is not None:
-            self._context.close()
-            self._context = None
+        """Close the connections; connect opens others."""
+        for context in (self._context, self._names_context):
+            if context is not None:
+                context.close()
+        self._context = self._names_context = None
 
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on; only new names are looked up."""
@@ -92,27 +88,23 @@ class PcpSource:
         """The values of now; raises SourceDownError, after which connect is due."""
         try:
             self._refresh()
-            sample = self._fetch()
+            return self._fetch()
         except pmapi.PmError as error:
             self.close()
             raise self._down(error) from error
-        return replace(sample, missing={**self._unknown, **sample.missing})
 
     def _fetch(self) -> Sample:
-        if not self._chosen:
-            return Sample((), {})
-        with self._open().fetch(self._pmids) as (address, changed):
-            raw, taken = decode(address, self._wide), pmapi.result_seconds(address)
-            texts = decode_texts(address, len(self._wide), self._text_metrics)
-        if changed:  # an agent came, went or restarted
+        unknown = self._unknown
+        if not self._values.chosen:
+            return Sample((), unknown)
+        result = self._open().fetch(self._pmids)
+        if result.changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
             # A new agent may number its metrics anew: these values may be of others.
             self._forget_changed(self._open())
             return self._fetch()
-        self._names.next_fetch()
-        columns = self._layout.columns(raw) + self._texts.columns(texts)
-        gaps = {**self._layout.gaps, **self._texts.gaps}
-        return Sample(columns, gaps, taken)
+        read = partial(self._values.read, result, time.monotonic(), unknown)
+        return LateSample(read, result.seconds)
 
     def _forget_changed(self, context: pmapi.Context) -> None:
         """Look up again what is no longer what it was, and all names of instances."""
@@ -129,13 +121,11 @@ class PcpSource:
 
     def _refresh(self) -> None:
         now = time.monotonic()
-        if now >= self._names_until:
-            self._names_until = now + _NAMES_HOLD
-            self._names.forget()
-            self._layout.forget()
-            self._texts.forget()
         if now >= self._ask_at and len(self._known) < len(self._metrics):
             self._resolve(self._open())
+        if now >= self._names_until:
+            self._names_until = now + _NAMES_HOLD
+            self._values.is_stale = True
 
     def _resolve(self, context: pmapi.Context) -> None:
         """Look up what is not known yet, and arrange the fetch."""
@@ -170,21 +160,19 @@ class PcpSource:
             if name in self._known
         ]
         chosen = sorted(found, key=lambda metric: metric.desc.type)
-        if chosen == self._chosen:
-            return
-        self._chosen = chosen
-        self._pmids = pmapi.pmid_array([metric.desc.pmid for metric in self._chosen])
-        # Texts come last, by their type.
-        numbers = [metric for metric in chosen if metric.desc.type in KINDS]
-        texts = chosen[len(numbers) :]
-        self._wide = np.array([KINDS[m.desc.type].wide for m in numbers], np.bool_)
-        self._text_metrics = len(texts)
-        self._layout = Layout(numbers, self._names, self._sizes)
-        self._texts = Texts(texts, self._names, self._sizes, self._seen)
+        if chosen != self._values.chosen:
+            self._pmids = pmapi.pmid_array([metric.desc.pmid for metric in chosen])
+            self._values = self._new_values(chosen)
+
+    def _new_values(self, chosen: Sequence[Chosen]) -> Values:
+        return Values(chosen, self._names, self._sizes, self._seen)
 
     def _ask_names(self, indom: int) -> dict[int, str]:
+        """By a connection of its own: who reads a sample waits for no other fetch."""
         try:
-            return self._open().instances(indom)
+            if self._names_context is None:
+                self._names_context = pmapi.Context(self.address)
+            return self._names_context.instances(indom)
         except pmapi.PmError as error:
             _LOG.debug("no names of instance domain %d: %s", indom, error)
             return {}

@@ -1,6 +1,6 @@
 """What a source of samples is; nothing here knows where they come from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -62,6 +62,26 @@ class Sample:
         return self.points + sum(gap.points for gap in self.missing.values())
 
 
+class LateSample(Sample):
+    """A sample that is worked out when it is first looked at, by who does that.
+
+    So that who fetched it can fetch the next one meanwhile.
+    """
+
+    _work_out: Callable[[], Sample]
+
+    def __init__(self, work_out: Callable[[], Sample], taken: float) -> None:
+        vars(self).update(_work_out=work_out, taken=taken)
+
+    def __getattr__(self, name: str) -> object:
+        """What is not there yet; Python asks for nothing else."""
+        if name not in ("columns", "missing"):
+            raise AttributeError(name)
+        sample = vars(self).pop("_work_out")()
+        vars(self).update(columns=sample.columns, missing=sample.missing)
+        return getattr(self, name)
+
+
 class Source(Protocol):
     """Something that is asked again and again for the values of the same metrics.
 
@@ -79,7 +99,11 @@ class Source(Protocol):
         """Fetch these metrics from now on; one unknown is a gap of each sample."""
 
     def fetch(self) -> Sample:
-        """The values of now; raises SourceDownError."""
+        """The values of now; raises SourceDownError.
+
+        Samples are looked at in their order, by one thread at a time; one that nobody
+        looks at costs nothing.
+        """
 
     def close(self) -> None:
         """Let go of what is behind the source."""

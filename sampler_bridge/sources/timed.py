@@ -62,10 +62,10 @@ class TimedStore(Store):
         super().__init__(url, account)
         self._latency = latency
 
-    def write(self, lines: bytes) -> Refusal | None:
-        """Hand lines over, as Store does; an empty write is only a question."""
+    def write(self, request: bytes) -> Refusal | None:
+        """Hand a request over, as Store does; an empty one is only a question."""
         began = time.monotonic()
-        refusal = super().write(lines)
-        if lines:
+        refusal = super().write(request)
+        if request:
             self._latency.add(time.monotonic() - began)
         return refusal

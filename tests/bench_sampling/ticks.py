@@ -97,9 +97,9 @@ def _started_ms(address: str) -> float:
         wanted = pmid_array([context.identifier(CLOCK)])
         for _ in range(_ASKED):
             asked = time.time_ns()
-            with context.fetch(wanted) as (result, _):
-                answered = time.time_ns()
-                bits = decode(result, np.array([True])).bits
+            result = context.fetch(wanted)
+            answered = time.time_ns()
+            bits = decode(result.address, np.array([True])).bits
             middle = (asked + answered) / 2e6
             elapsed = float(bits.view(np.float64)[0])
             exchanges.append((answered - asked, middle - elapsed))

@@ -177,7 +177,7 @@ def test_a_store_that_refuses_the_account(tmp_path: Path, graph: str) -> None:
         assert "refuses the account (401)" in reason
         assert "SUPERTWIN_STORE_PASSWORD" in reason
         client = Store(f"{front}{INSERT}", ("ada", "wrong"))
-        for call in (client.started, lambda: client.write(b"a 1")):
+        for call in (client.started, lambda: client.write(b"\x0a\x00")):
             with pytest.raises(
                 StoreDownError, match=r"account \(401\).*STORE_PASSWORD"
             ):

@@ -118,8 +118,7 @@ def watched(stack: Stack, change: Callable[[], object]) -> list[str]:
             pmids, last = pmapi.pmid_array(ids), time.monotonic()
             while not stop.wait(0.01):
                 try:
-                    with context.fetch(pmids):
-                        pass
+                    context.fetch(pmids)
                 except pmapi.PmError as error:
                     failures.append(str(error))
                 if time.monotonic() - last > 2:

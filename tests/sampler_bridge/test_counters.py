@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sampler_bridge.sampling.lines import Lines
+from sampler_bridge.sampling.labelled import Labeller
 from sampler_bridge.sources.pcp_source import PcpSource
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
@@ -23,17 +23,19 @@ LIMITS = {
 
 
 @pytest.mark.parametrize(("metric", "values"), LIMITS.items())
-def test_every_digit_reaches_the_store(
+def test_every_digit_is_fetched_and_the_nearest_float_kept(
     pmcd: Pmcd, metric: str, values: list[int]
 ) -> None:
     source = PcpSource(pmcd.address)
     source.select([metric])
     source.connect()
-    lines = Lines("n1", {metric: "a"})
+    labeller = Labeller("n1", {metric: "a"})
     for value in values:
         pmcd.store(metric, str(value))
-        text = lines.text(source.fetch(), 1)
-        assert text.payload == f'a{{hostname="n1"}} {value} 1\n'.encode()
+        (column,) = source.fetch().columns
+        assert column.values.tolist() == [value]
+        (row,) = labeller.of(source.fetch()).rows
+        assert row.values.tolist() == [float(value)]
     source.close()
 
 

@@ -58,9 +58,9 @@ def test_every_value_is_that_of_pm_extract_value(
     names = InstanceNames(context.instances)
     layout = Layout(metrics, names, {})
     wide = np.array([KINDS[metric.desc.type].wide for metric in metrics])
-    with context.fetch(pmapi.pmid_array([m.desc.pmid for m in metrics])) as (at, _):
-        columns = layout.columns(decode(at, wide))
-        expected = list(extracted(at, metrics))
+    result = context.fetch(pmapi.pmid_array([m.desc.pmid for m in metrics]))
+    columns = layout.columns(decode(result.address, wide))
+    expected = list(extracted(result.address, metrics))
     indoms = {metric.name: metric.desc.indom for metric in metrics}
     ours = [
         (series.metric, series.instance, value)
@@ -92,8 +92,8 @@ def test_errors_are_negative_counts_with_pcps_own_words(
     context: pmapi.Context,
 ) -> None:
     desc = context.describe("swap.in")
-    with context.fetch(pmapi.pmid_array([desc.pmid])) as (address, _):
-        raw = decode(address, np.array([False]))
+    result = context.fetch(pmapi.pmid_array([desc.pmid]))
+    raw = decode(result.address, np.array([False]))
     assert raw.counts[0] < 0
     assert "not supported" in pmapi.error_text(int(raw.counts[0]))
     assert len(raw.bits) == 0

@@ -7,36 +7,70 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler_bridge.errors import StateError
-from sampler_bridge.log.batch import START, Position, Taken
+from sampler_bridge.log.batch import START, Batch, Entry, Position, Taken
 from sampler_bridge.log.log import Log
 from sampler_bridge.log.record import HEADER_BYTES
+from sampler_bridge.log.rows import Rows
 
-RECORDS = st.lists(
-    st.tuples(st.integers(1, 9), st.binary(max_size=60), st.booleans()), max_size=25
+Record = tuple[dict[bytes, float], bool]
+Told = tuple[int, dict[bytes, float]]
+
+VALUES = st.dictionaries(
+    st.binary(max_size=3), st.floats(allow_nan=False, allow_infinity=False), min_size=1
 )
+RECORDS = st.lists(st.tuples(VALUES, st.booleans()), max_size=25)
 SMALL = 300  # bytes of a segment, so that a few records make several
 
 
-def fill(log: Log, records: list[tuple[int, bytes, bool]]) -> None:
-    for tick, (points, payload, packed) in enumerate(records):
-        assert log.append(tick, points, payload, packed) == 0
+def rows(values: dict[bytes, float]) -> list[Rows]:
+    """Values of series, in two columns and with what is left out."""
+    heads, numbers = list(values), np.array(list(values.values()), np.float64)
+    half = len(heads) // 2
+    lacking = Rows([b"lacking"], np.array([np.nan]))
+    return [
+        Rows(heads[:half], numbers[:half]),
+        lacking,
+        Rows(heads[half:], numbers[half:]),
+    ]
 
 
-def drain(log: Log, position: Position = START) -> list[tuple[int, bytes]]:
-    """All points and payloads from a position on; they leave the queue."""
+def one(at: int, points: int = 1) -> list[Rows]:
+    """So many values of series that no other record has."""
+    return rows({b"%030d.%d" % (at, number): at for number in range(points)})
+
+
+def fill(log: Log, records: list[Record]) -> None:
+    for tick, (values, packed) in enumerate(records):
+        assert log.append(tick, rows(values), packed) == 0
+
+
+def drain(log: Log, position: Position = START) -> list[Told]:
+    """All ticks and their values from a position on; they leave the queue."""
     found = []
     while log.has_more(position):
         batch = log.read(position, 100)
         assert batch.end > position
-        found += [(entry.points, entry.payload) for entry in batch.entries]
+        found += [told(entry, batch) for entry in batch.entries]
         log.take(batch)
         position = batch.end
     return found
+
+
+def told(entry: Entry, batch: Batch) -> Told:
+    places, values = entry.rows
+    heads = [batch.heads[place] for place in places.tolist()]
+    assert entry.points == len(heads)
+    return entry.tick_ms, dict(zip(heads, values.tolist(), strict=True))
+
+
+def points(found: list[Told]) -> int:
+    return sum(len(values) for _, values in found)
 
 
 @contextmanager
@@ -45,22 +79,44 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
+def whole(records: list[Record]) -> list[Told]:
+    return [(tick, values) for tick, (values, _) in enumerate(records)]
+
+
 @given(RECORDS)
-def test_what_went_in_comes_out_in_order(
-    records: list[tuple[int, bytes, bool]],
-) -> None:
+def test_what_went_in_comes_out_in_order(records: list[Record]) -> None:
     with folder() as path:
         log = Log(path, 10**6, segment_bytes=SMALL)
         fill(log, records)
-        assert log.waiting == sum(points for points, _, _ in records)
-        assert drain(log) == [(points, payload) for points, payload, _ in records]
+        assert log.waiting == points(whole(records))
+        assert drain(log) == whole(records)
         assert log.waiting == 0
         log.close()
 
 
 @given(RECORDS, st.data())
+def test_a_segment_is_read_from_anywhere(
+    records: list[Record], data: st.DataObject
+) -> None:
+    """Which series are meant is told before; another process reads from there on."""
+    with folder() as path:
+        log = Log(path, 10**6)
+        fill(log, records)
+        batch = log.read(START, 10**6)
+        log.close()
+        starts = [entry.start for entry in batch.entries]
+        for at in (
+            data.draw(st.lists(st.sampled_from(range(len(starts))))) if starts else []
+        ):
+            again = Log(path, 10**6, taken=starts[at])
+            assert drain(again, starts[at]) == whole(records)[at:]
+            assert drain(again) == whole(records)
+            again.close()
+
+
+@given(RECORDS, st.data())
 def test_a_cut_costs_no_more_than_what_was_cut(
-    records: list[tuple[int, bytes, bool]], data: st.DataObject
+    records: list[Record], data: st.DataObject
 ) -> None:
     """As after kill -9: the file ends anywhere, the log opens and goes on."""
     with folder() as path:
@@ -72,20 +128,19 @@ def test_a_cut_costs_no_more_than_what_was_cut(
             content = files[-1].read_bytes()
             cut = data.draw(st.integers(0, len(content)))
             files[-1].write_bytes(content[:cut])
-        whole = [(points, payload) for points, payload, _ in records]
         again = Log(path, 10**6)
         assert again.damaged == 0
-        again.append(99, 5, b"after")
+        again.append(99, rows({b"after": 5}))
         found = drain(again)
-        assert found[-1] == (5, b"after")
-        assert found[:-1] == whole[: len(found) - 1]
+        assert found[-1] == (99, {b"after": 5})
+        assert found[:-1] == whole(records)[: len(found) - 1]
         assert again.waiting == 0
         again.close()
 
 
 @given(RECORDS.filter(len), st.data())
-def test_a_changed_byte_costs_one_record(
-    records: list[tuple[int, bytes, bool]], data: st.DataObject
+def test_a_changed_byte_costs_one_record_and_the_series_that_it_told(
+    records: list[Record], data: st.DataObject
 ) -> None:
     with folder() as path:
         log = Log(path, 10**6, segment_bytes=SMALL)
@@ -97,24 +152,26 @@ def test_a_changed_byte_costs_one_record(
         content[at] ^= data.draw(st.integers(1, 255))
         file.write_bytes(content)
         again = Log(path, 10**6)
-        found = drain(again)
-        whole = [(points, payload) for points, payload, _ in records]
-        assert len(found) == len(whole) - 1
-        missed = next(
-            (at for at, one in enumerate(found) if one != whole[at]), len(found)
-        )
-        assert found == whole[:missed] + whole[missed + 1 :]
+        found = dict(drain(again))
+        (missed,) = {tick for tick, _ in whole(records)} - found.keys()
+        for tick, values in found.items():
+            lost = records[tick][0].keys() - values.keys()
+            assert values.items() <= records[tick][0].items()
+            assert tick > missed or not lost
+            assert lost <= records[missed][0].keys()
         assert again.waiting == 0
         again.close()
 
 
 def test_damage_is_counted_and_its_points_are_lost(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
-    fill(log, [(3, b"one", False), (4, b"two", False), (5, b"three", False)])
+    for tick, number in enumerate((3, 4, 5)):
+        log.append(tick, one(tick, number))
+    second = log.read(START, 1).end.offset
     log.close()
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
-    content[HEADER_BYTES + 3 + HEADER_BYTES] ^= 1
+    content[second + HEADER_BYTES] ^= 1
     file.write_bytes(content)
     again = Log(tmp_path, 10**6)
     batch = again.read(START, 1000)
@@ -126,7 +183,7 @@ def test_damage_is_counted_and_its_points_are_lost(tmp_path: Path) -> None:
 
 def test_the_queue_starts_where_the_cursor_says(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6, segment_bytes=SMALL)
-    fill(log, [(1, b"x" * 50, False)] * 20)
+    fill(log, [({b"x" * 50: 1}, False)] * 20)
     position = START
     for _ in range(3):
         batch = log.read(position, 100)
@@ -142,23 +199,24 @@ def test_the_queue_starts_where_the_cursor_says(tmp_path: Path) -> None:
 
 def test_what_was_taken_can_be_read_again_and_counts_once(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
-    fill(log, [(2, b"a", False), (3, b"b", False)])
+    log.append(1, one(1, 2))
+    log.append(2, one(2, 3))
     batch = log.read(START, 1000)
     assert log.take(batch) == Taken(5, 0, 0)
     assert log.take(log.read(START, 1000)) == Taken(0, 5, 0)
-    log.append(9, 7, b"c")
+    log.append(9, one(9, 7))
     assert log.take(log.read(START, 1000)) == Taken(7, 5, 0)
     log.close()
 
 
 def test_a_full_log_drops_the_oldest_and_counts(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
-    dropped = sum(log.append(tick, 1, b"%030d" % tick) for tick in range(100))
+    dropped = sum(log.append(tick, one(tick)) for tick in range(100))
     found = drain(log)
     assert log.size_bytes <= 1000
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 1000
-    assert len(found) == 100 - dropped >= 10
-    assert found == [(1, b"%030d" % tick) for tick in range(dropped, 100)]
+    assert len(found) == 100 - dropped >= 8
+    assert [tick for tick, _ in found] == list(range(dropped, 100))
     log.close()
 
 
@@ -166,7 +224,7 @@ def test_dropping_what_was_taken_is_no_loss(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
     position = START
     for tick in range(100):
-        assert log.append(tick, 1, b"%030d" % tick) == 0
+        assert log.append(tick, one(tick)) == 0
         batch = log.read(position, 1000)
         log.take(batch)
         position = batch.end
@@ -175,9 +233,9 @@ def test_dropping_what_was_taken_is_no_loss(tmp_path: Path) -> None:
 
 def test_points_dropped_on_their_way_are_told_apart(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
-    log.append(0, 1, b"first")
+    log.append(0, one(0))
     under_way = log.read(START, 1000)
-    dropped = sum(log.append(tick, 1, b"%030d" % tick) for tick in range(1, 100))
+    dropped = sum(log.append(tick, one(tick)) for tick in range(1, 100))
     assert dropped > 1
     assert log.take(under_way) == Taken(0, 0, 0, gone=1)
     assert log.waiting == 100 - dropped
@@ -186,15 +244,15 @@ def test_points_dropped_on_their_way_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_record_larger_than_the_log_is_dropped_itself(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
-    log.append(0, 1, b"kept")
-    assert log.append(1, 6, b"x" * 2000) == 6
-    assert drain(log) == [(1, b"kept")]
+    log.append(0, rows({b"kept": 1}))
+    assert log.append(1, rows({b"x" * 400 + b"%d" % at: at for at in range(6)})) == 6
+    assert drain(log) == [(0, {b"kept": 1})]
     log.close()
 
 
 def test_forget_deletes_what_is_dealt_with(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6, segment_bytes=SMALL)
-    fill(log, [(1, b"x" * 50, False)] * 20)
+    fill(log, [({b"x" * 50: 1}, False)] * 20)
     log.forget(Position(10**9, 0))
     assert log.waiting == 20
     drain(log)
@@ -208,26 +266,27 @@ def test_forget_deletes_what_is_dealt_with(tmp_path: Path) -> None:
 
 def test_packing_makes_a_log_hold_more(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
-    payload = b'kernel_all_load{hostname="n1"} 0.5 1700000000000\n' * 100
-    log.append(0, 100, payload, packed=True)
-    assert log.size_bytes < len(payload) / 5
-    assert drain(log) == [(100, payload)]
+    values = {b"kernel_all_load, or so, of instance %d" % at: 0.5 for at in range(100)}
+    log.append(0, rows(values), packed=True)
+    assert log.size_bytes < 12 * 100
+    log.append(1, rows(values), packed=True)
+    assert drain(log) == [(0, values), (1, values)]
     log.close()
 
 
 def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> None:
     """A limit on the size of files stands in for the full disk."""
     log = Log(tmp_path, 10**6)
-    log.append(0, 1, b"x" * 100)
+    log.append(0, rows({b"x" * 100: 1}))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200, hard))
     try:
         with pytest.raises(OSError, match="too large"):
-            log.append(1, 1, b"y" * 100)
+            log.append(1, rows({b"y" * 100: 2, b"x" * 100: 1}))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    log.append(2, 1, b"z" * 100)
-    assert [payload[:1] for _, payload in drain(log)] == [b"x", b"z"]
+    log.append(2, rows({b"y" * 100: 3}))
+    assert drain(log) == [(0, {b"x" * 100: 1}), (2, {b"y" * 100: 3})]
     log.close()
     assert Log(tmp_path, 10**6).damaged == 0
 
@@ -236,7 +295,7 @@ def test_who_reads_is_told_when_there_is_more(tmp_path: Path) -> None:
     told = threading.Event()
     log = Log(tmp_path, 10**6, told=told.set)
     assert not log.has_more(START)
-    log.append(0, 1, b"x")
+    log.append(0, one(0))
     assert told.is_set() and log.has_more(START)
     assert not log.has_more(log.read(START, 100).end)
     log.close()

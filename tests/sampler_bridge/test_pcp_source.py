@@ -1,6 +1,10 @@
 """PCP as a source: what it gives, what it says of the rest, and after an outage."""
 
+import subprocess
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -89,6 +93,39 @@ def test_series_stay_the_same_object_while_nothing_changes(
     source.select(["kernel.all.load", "no.such.metric"])
     first, second = source.fetch(), source.fetch()
     assert first.columns[0].series is second.columns[0].series
+
+
+def test_a_sample_is_of_its_fetch_whenever_it_is_looked_at(source: PcpSource) -> None:
+    """Others are fetched before, and another thread looks at them."""
+    source.select(["sample.milliseconds"])
+    samples, moments = [], []
+    for _ in range(3):
+        moments.append(time.monotonic())
+        samples.append(source.fetch())
+        time.sleep(0.2)
+    with ThreadPoolExecutor(1) as other:
+        clocks = [
+            *other.map(lambda sample: next(iter(values(sample).values())), samples)
+        ]
+    for (clock, later), (moment, next_moment) in zip(
+        pairwise(clocks), pairwise(moments), strict=True
+    ):
+        assert abs((later - clock) / 1000 - (next_moment - moment)) < 0.1
+
+
+def test_processes_that_come_are_named_at_once(source: PcpSource) -> None:
+    source.select(["proc.psinfo.rss", "proc.psinfo.vsize"])
+    wait_until(lambda: values(source.fetch()), what="the agent of processes")
+    before = values(source.fetch())
+    with subprocess.Popen(["sleep", "61.5"]) as process:
+        wait_until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n")
+        found = values(source.fetch())
+        process.kill()
+    name = f"{process.pid:06d} sleep 61.5"
+    for metric in ("proc.psinfo.rss", "proc.psinfo.vsize"):
+        assert Series(metric, name) not in before
+        assert found[Series(metric, name)] > 0
+    assert Series("proc.psinfo.rss", name) not in values(source.fetch())
 
 
 def test_a_metric_that_fails_now_misses_as_many_points_as_it_had(

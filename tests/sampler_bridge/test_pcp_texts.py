@@ -1,5 +1,6 @@
 """Texts as series of the value 1, a label for each; what becomes of too many."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -105,8 +106,8 @@ def test_a_number_where_a_text_was_promised_is_an_error_of_pcp(pmcd: Pmcd) -> No
         ids = [
             context.describe(f"sample.{name}.one").pmid for name in ("long", "float")
         ]
-        with context.fetch(pmapi.pmid_array(ids)) as (address, _):
-            found = decode_texts(address, 0, 1)
+        result = context.fetch(pmapi.pmid_array(ids))
+        found = decode_texts(result.address, 0, 1)
     assert len(found.words) == len(found.instances) == 0
     assert "conversion" in pmapi.error_text(int(found.counts[0]))
 
@@ -118,7 +119,7 @@ def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
     both = [Chosen(name, pmapi.Metric(1, pmapi.TYPE_U32, 9)) for name in ("a", "b")]
 
     def seen(*numbers: int) -> list[Series | None]:
-        names.next_fetch()
+        names.fetched_at = time.monotonic()
         return [s for one in both for s in names.series(one, list(numbers))]
 
     assert seen(1, 2)[0] == Series("a", "1 sh")
@@ -128,6 +129,20 @@ def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
     del named[2]
     seen(1)
     assert seen(1, 2)[1::2] == [None, None]
+
+
+def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
+    """Samples that wait to be looked at do not each ask again."""
+    asked: list[int] = []
+    names = InstanceNames(lambda indom: asked.append(indom) or {1: "1 sh", 2: "2 cc"})
+    metric = Chosen("a", pmapi.Metric(1, pmapi.TYPE_U32, 9))
+    waiting = [(time.monotonic(), instances) for instances in ([1], [1, 2], [1, 3])]
+    for names.fetched_at, instances in waiting:
+        names.series(metric, instances)
+    assert asked == [9]
+    names.fetched_at = time.monotonic()
+    assert names.series(metric, [1, 2, 3])[2] is None
+    assert asked == [9, 9]
 
 
 def test_a_changed_text_ends_a_series_and_starts_another(

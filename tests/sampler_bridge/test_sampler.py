@@ -59,9 +59,9 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     time.sleep(1.5)
     samplers.stop(5.0)
     points = [
-        (float(value), int(ms))
+        (value, entry.tick_ms)
         for entry in log.read(START, 1 << 20).entries
-        for _, value, ms in map(str.split, entry.payload.decode().splitlines())
+        for value in entry.rows.values.tolist()
     ]
     log.close()
     stamps = [ms for _, ms in points]

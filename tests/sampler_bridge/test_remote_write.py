@@ -1,0 +1,80 @@
+"""What the store is sent: each value of each series once, at its tick."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampler_bridge.log.batch import START
+from sampler_bridge.log.log import Log
+from sampler_bridge.log.rows import Rows
+from sampler_bridge.sending.remote_write import Requests, labels
+from sampler_bridge.sending.store import Store
+from tests.sampler_bridge.test_log import folder
+from tests.sampler_bridge.wire import points
+from tests.servers import VictoriaMetrics
+
+T0 = 1_700_000_000_000
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+# Of some series, at each tick others: they come, go and come back.
+TICKS = st.lists(st.dictionaries(st.sampled_from("abcdefg"), NUMBERS, min_size=1))
+
+
+def append(log: Log, tick_ms: int, values: dict[str, float]) -> None:
+    heads = [labels({"__name__": name, "hostname": "n1"}) for name in values]
+    log.append(tick_ms, [Rows(heads, np.array(list(values.values())))])
+
+
+@given(TICKS, st.integers(1, 2000))
+def test_every_point_is_there_once_with_its_labels_and_time(
+    ticks: list[dict[str, float]], at_once: int
+) -> None:
+    with folder() as path:
+        log, requests, found = Log(path, 10**6, segment_bytes=999), Requests(), []
+        for at, values in enumerate(ticks):
+            append(log, T0 + at, values)
+        position = START
+        while log.has_more(position):
+            batch = log.read(position, at_once)
+            found += points(requests.of(batch))
+            position = batch.end
+        log.close()
+    sent = sorted((ms, labels["__name__"], value) for labels, value, ms in found)
+    assert {labels["hostname"] for labels, _, _ in found} <= {"n1"}
+    assert sent == sorted(
+        (T0 + at, name, value)
+        for at, values in enumerate(ticks)
+        for name, value in values.items()
+    )
+
+
+def test_a_series_is_told_once_for_all_its_ticks(tmp_path: Path) -> None:
+    log = Log(tmp_path, 10**6)
+    for at in range(100):
+        append(log, T0 + at, {"long_name_of_a_series": at})
+    request = Requests().of(log.read(START, 10**6))
+    log.close()
+    assert request.count(b"long_name_of_a_series") == 1
+    assert len(points(request)) == 100
+
+
+def test_the_store_understands_every_label_and_value(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    texts = ["x", 'a "b" \\ {c="d"}', "two\nlines", "ü € 𝄞", "0" * 300]
+    numbers = [0.0, -0.05, 1.25e-9, 2.0**53, -(2.0**63)]
+    log, heads = Log(tmp_path, 10**6), []
+    for text in texts:
+        heads.append(labels({"__name__": "a", "hostname": "n1", "instname": text}))
+    now_ms = time.time_ns() // 1_000_000
+    log.append(now_ms, [Rows(heads, np.array(numbers))])
+    client = Store(store.url)
+    assert client.write(Requests().of(log.read(START, 10**6))) is None
+    client.close()
+    log.close()
+    assert store.values("a") == {
+        f"a{{{text}}}": {now_ms: number}
+        for text, number in zip(texts, numbers, strict=True)
+    }
