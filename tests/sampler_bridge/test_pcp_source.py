@@ -117,11 +117,11 @@ def test_processes_that_come_are_named_at_once(source: PcpSource) -> None:
     source.select(["proc.psinfo.rss", "proc.psinfo.vsize"])
     wait_until(lambda: values(source.fetch()), what="the agent of processes")
     before = values(source.fetch())
-    with subprocess.Popen(["sleep", "61.5"]) as process:
+    with subprocess.Popen(["sleep", "60"]) as process:
         wait_until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n")
         found = values(source.fetch())
         process.kill()
-    name = f"{process.pid:06d} sleep 61.5"
+    name = f"{process.pid:06d} sleep"
     for metric in ("proc.psinfo.rss", "proc.psinfo.vsize"):
         assert Series(metric, name) not in before
         assert found[Series(metric, name)] > 0
