@@ -22,9 +22,13 @@ class Part(ABC, Generic[R]):
 
     def settings(self, form: Form) -> dict[str, Any]:
         """What has to be the same for a run that goes on; more runs are no change."""
-        found = asdict(getattr(form, self.name))
+        found = asdict(self.wanted(form))
         found.pop("runs", None)
         return found
+
+    def wanted(self, form: Form) -> Any:
+        """How much of this part a form measures."""
+        return getattr(form, self.name)
 
     @abstractmethod
     def steps(self, form: Form) -> list[str]:

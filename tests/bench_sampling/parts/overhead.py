@@ -1,6 +1,7 @@
 """What sampling costs applications: figure 5.6 of the thesis, with intervals."""
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,24 +30,40 @@ AIM = Cell(1000, series=1000)
 _AIM_PERCENT = 0.2
 
 
-class OverheadPart(Part[Stretch]):
+class StretchPart(Part[Stretch]):
     """A step is a stretch of a repetition: ``REPETITION.STRETCH``."""
 
-    name = "overhead"
-    title = "Sampling: what applications lose"
     gives = Stretch
 
+    @abstractmethod
+    def cells(self, form: Form) -> list[Cell | None]:
+        """Every cell; None is the run that samples nothing again."""
+
+    def applications(self, form: Form) -> Sequence[str]:
+        """What runs in each cell."""
+        names: Sequence[str] = self.wanted(form).applications
+        return names
+
     def steps(self, form: Form) -> list[str]:
-        wanted = form.overhead
-        return step_names(cells_of(wanted), wanted.stretch, wanted.runs)
+        wanted = self.wanted(form)
+        return step_names(self.cells(form), wanted.stretch, wanted.runs)
 
     def measure(
         self, ground: Ground, form: Form, steps: Sequence[str]
     ) -> Iterator[tuple[str, Stretch]]:
-        wanted = form.overhead
-        work = applications(wanted.applications, ground.folder / "applications")
-        cells = cells_of(wanted)
-        yield from measure_stretches(ground, cells, wanted.stretch, work, steps)
+        work = applications(self.applications(form), ground.folder / "applications")
+        cells, size = self.cells(form), self.wanted(form).stretch
+        yield from measure_stretches(ground, cells, size, work, steps)
+
+
+class OverheadPart(StretchPart):
+    """Figure 5.6: periods and numbers of metrics, with and without shipping."""
+
+    name = "overhead"
+    title = "Sampling: what applications lose"
+
+    def cells(self, form: Form) -> list[Cell | None]:
+        return cells_of(form.overhead)
 
     def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
         stretches = list(found.values())

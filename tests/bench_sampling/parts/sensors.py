@@ -1,22 +1,18 @@
 """DCDB's grid of sensors and intervals: overhead, CPU and memory of each cell."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench_sampling import forms
-from tests.bench_sampling.applications import applications, lacking
+from tests.bench_sampling.applications import lacking
 from tests.bench_sampling.forms import Form
-from tests.bench_sampling.ground import Ground
 from tests.bench_sampling.overhead import (
     AGAIN,
     Cell,
     Run,
     Stretch,
-    measure_stretches,
-    step_names,
 )
-from tests.bench_sampling.part import Part
-from tests.bench_sampling.parts.overhead import labels, overall, pairs
+from tests.bench_sampling.parts.overhead import StretchPart, labels, overall, pairs
 from tests.bench_sampling.tables import markdown
 from tests.bench_sampling.usage import of_pcp
 
@@ -24,25 +20,18 @@ from tests.bench_sampling.usage import of_pcp
 _INSTEAD = ("ep",)
 
 
-class SensorsPart(Part[Stretch]):
-    """A step is a stretch of a repetition, as in the overhead part."""
+class SensorsPart(StretchPart):
+    """Numbers of series and intervals, beside the one application of DCDB's grid."""
 
     name = "sensors"
     title = "Sampling: sensors and intervals, as DCDB measured them"
-    gives = Stretch
 
-    def steps(self, form: Form) -> list[str]:
-        wanted = form.sensors
-        return step_names(cells_of(wanted), wanted.stretch, wanted.runs)
+    def cells(self, form: Form) -> list[Cell | None]:
+        return cells_of(form.sensors)
 
-    def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
-    ) -> Iterator[tuple[str, Stretch]]:
-        wanted = form.sensors
-        names = _INSTEAD if lacking(wanted.applications) else wanted.applications
-        work = applications(names, ground.folder / "applications")
-        cells = cells_of(wanted)
-        yield from measure_stretches(ground, cells, wanted.stretch, work, steps)
+    def applications(self, form: Form) -> Sequence[str]:
+        names = super().applications(form)
+        return _INSTEAD if lacking(names) else names
 
     def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
         grid = Grid(list(found.values()))
