@@ -41,6 +41,8 @@ def test_an_interrupted_up_stops_the_stack(
         env=env,
         stderr=subprocess.PIPE,
         text=True,
+        # Who runs the tests in the background hands an ignored SIGINT down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     home = Path(env["SUPERTWIN_HOME"])
     wait_until(lambda: lock.holder(home) is not None, 20, "a supervisor")
