@@ -16,6 +16,7 @@ from sampler_bridge.errors import StoreDownError
 from sampler_bridge.sending.store import Store
 from tests.api.servers import Api
 from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.sampler_bridge.wire import request
 from tests.servers import LOOPBACK, Fuseki, Pmcd, VictoriaMetrics, wait_until
 
 METRIC = "kernel.all.pswitch"
@@ -29,6 +30,9 @@ class Prefixed(VictoriaMetrics):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "-http.pathPrefix=/deep/store")
         self.url += "/deep/store"
+
+
+_KEPT = ("Content-Type", "Content-Encoding")
 
 
 class Cluster(BaseHTTPRequestHandler):
@@ -52,12 +56,9 @@ class Cluster(BaseHTTPRequestHandler):
         elif path is None:
             self._reply(400, b"unsupported path requested")
         else:
-            kind = self.headers.get("Content-Type", "text/plain")
+            kept = {name: self.headers[name] for name in _KEPT if name in self.headers}
             answer = httpx.request(
-                self.command,
-                self.store + path,
-                content=body,
-                headers={"Content-Type": kind},
+                self.command, self.store + path, content=body, headers=kept
             )
             self._reply(answer.status_code, answer.content)
 
@@ -68,7 +69,7 @@ class Cluster(BaseHTTPRequestHandler):
         )
 
     def _path_within(self) -> str | None:
-        if self.path.startswith(f"{INSERT}/api/v1/import/"):
+        if self.path == f"{INSERT}/api/v1/write":
             return self.path.removeprefix(INSERT)
         if self.path.startswith(f"{SELECT}/api/v1/query"):
             return self.path.removeprefix(SELECT)
@@ -177,7 +178,7 @@ def test_a_store_that_refuses_the_account(tmp_path: Path, graph: str) -> None:
         assert "refuses the account (401)" in reason
         assert "SUPERTWIN_STORE_PASSWORD" in reason
         client = Store(f"{front}{INSERT}", ("ada", "wrong"))
-        for call in (client.started, lambda: client.write(b"\x0a\x00")):
+        for call in (client.started, lambda: client.write(request("a", 1, 0))):
             with pytest.raises(
                 StoreDownError, match=r"account \(401\).*STORE_PASSWORD"
             ):
@@ -205,7 +206,6 @@ def test_a_cluster_does_not_say_when_it_started(tmp_path: Path) -> None:
         client = Store(f"{front}{INSERT}")
         assert client.started() is None
         client.show()
-        line = f"after 1 {int(time.time() * 1000)}\n".encode()
-        assert client.write(line) is None
+        assert client.write(request("after", 1, int(time.time() * 1000))) is None
         client.close()
         wait_until(lambda: "after" in store.label_values("__name__"), 10)

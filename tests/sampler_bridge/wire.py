@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sampler_bridge.log.rows import Rows
-from sampler_bridge.sending.remote_write import labels
+from sampler_bridge.log.batch import START, Batch, Entry
+from sampler_bridge.log.rows import Read, Rows
+from sampler_bridge.sending.remote_write import Requests, labels
 
 
 class Point(NamedTuple):
@@ -33,6 +34,13 @@ def rows_of(name: str, value: float, **more: str) -> list[Rows]:
     """One value of one series."""
     head = labels({"__name__": name, "hostname": "n1", **more})
     return [Rows([head], np.array([value], np.float64))]
+
+
+def request(name: str, value: float, ms: int) -> bytes:
+    """A request with one point."""
+    (row,) = rows_of(name, value)
+    read = Read(np.zeros(1, np.uint32), row.values)
+    return Requests().of(Batch([Entry(START, ms, read)], START, 0, row.heads))
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
