@@ -19,7 +19,7 @@ from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 from sampler_bridge.fleet import Place
 
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.00001
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,10 +3,9 @@
 Text and log take a while, in which the next values can be fetched already.
 """
 
-import contextlib
 import time
 from collections.abc import Callable
-from queue import Full, Queue
+from queue import SimpleQueue
 
 from sampler_bridge.worker import Worker
 
@@ -14,6 +13,7 @@ Job = Callable[[], None]
 
 # Beyond it, as while the log's disk hangs, those who fetch have to wait.
 _MOST_WAITING = 256
+_LOOK_SECONDS = 0.001
 
 
 class Scribe(Worker):
@@ -21,18 +21,19 @@ class Scribe(Worker):
 
     def __init__(self, host: str) -> None:
         super().__init__(f"scribe-{host}")
-        self._jobs: Queue[Job | None] = Queue(_MOST_WAITING)
+        # It takes no lock of Python's, so that a tick is handed over in no time.
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
 
     def give(self, job: Job) -> None:
         """Have a job done after all that were given before."""
+        while self._jobs.qsize() >= _MOST_WAITING and self.alive:
+            time.sleep(_LOOK_SECONDS)
         self._jobs.put(job)
 
     def stop(self, seconds: float) -> None:
         """Do what was given, within ``seconds``, and end."""
-        until = time.monotonic() + seconds
-        with contextlib.suppress(Full):
-            self._jobs.put(None, timeout=seconds)
-        self._thread.join(max(0.0, until - time.monotonic()))
+        self._jobs.put(None)
+        self._thread.join(seconds)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
