@@ -50,6 +50,10 @@ class Outbox:
         """What is to be sent next."""
         return self.log.read(self._next, 1 if self.is_doubted else max_bytes)
 
+    def leaves(self, batch: Batch) -> bool:
+        """Whether more waits behind a batch: it is full, or at a segment's end."""
+        return self.log.has_more(batch.end)
+
     def doubt(self, batch: Batch) -> None:
         """Send what a batch holds record by record: one of them is at fault."""
         self._one_by_one_until = batch.end

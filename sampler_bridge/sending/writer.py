@@ -25,9 +25,9 @@ _LOG = logging.getLogger(__name__)
 BATCH_BYTES = 1024 * 1024
 _CHECK_SECONDS = 5.0  # how often the store is asked whether it was started anew
 _SHOW_SECONDS = 0.8  # at most how often it is asked to show new points
-# How long those who tick meanwhile are waited for: until sending takes a twentieth of
+# How long those who tick meanwhile are waited for: until sending takes a fiftieth of
 # the time, since what it costs is told by series more than by ticks.
-_LEAST_GATHER, _MOST_GATHER, _GATHER_FOR_EACH = 0.02, 0.5, 20.0
+_LEAST_GATHER, _MOST_GATHER, _GATHER_FOR_EACH = 0.02, 0.5, 50.0
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
@@ -64,6 +64,7 @@ class Writer(Worker):
         self._suspect = False
         self._pause = _FIRST_PAUSE
         self._took = 0.0
+        self._is_behind = False
         self._check_at = 0.0
         self._show_at = 0.0
         self._unseen = False
@@ -123,8 +124,8 @@ class Writer(Worker):
 
     def _wait(self, seconds: float) -> None:
         """Wait until there is something to send, and what comes with it."""
-        idle = not (self._has_more() or self._stop.is_set())
-        if idle and self._more.wait(seconds):
+        hurry = self._is_behind or self._stop.is_set()
+        if not hurry and (self._has_more() or self._more.wait(seconds)):
             wanted = _GATHER_FOR_EACH * self._took
             self._stop.wait(min(max(wanted, _LEAST_GATHER), _MOST_GATHER))
         self._more.clear()
@@ -144,6 +145,7 @@ class Writer(Worker):
         waiting = [box for box in self._boxes if box.has_more]
         together = [box for box in waiting if not box.is_doubted]
         share = BATCH_BYTES // max(len(together), 1)
+        self._is_behind = False
         parcels = [self._parcel(box, share) for box in together]
         refusal = self._write(b"".join(parcel.request for parcel in parcels))
         for parcel in parcels:
@@ -157,6 +159,7 @@ class Writer(Worker):
 
     def _parcel(self, box: Outbox, share: int) -> _Parcel:
         batch = box.read(share)
+        self._is_behind |= box.leaves(batch)
         return _Parcel(box, batch, box.request(batch))
 
     def _write(self, request: bytes) -> Refusal | None:

@@ -120,34 +120,29 @@ class Layout:
         self._sizes = sizes
         self._types = np.array([metric.desc.type for metric in chosen], np.int64)
         self._pieces: dict[str, tuple[bytes, list[Series | None]]] = {}
-        self._counts: npt.NDArray[np.int32] | None = None
-        self._instances = np.zeros(0, np.int32)
+        self._shape: tuple[bytes, bytes] | None = None
+        self._bounds: list[int] = []
         self._series: dict[type[np.generic], Sequence[Series]] = {}
         self._named: npt.NDArray[np.bool_] | None = None
 
     def forget(self) -> None:
         """Name every value again at the next fetch."""
         self._pieces.clear()
-        self._counts = None
+        self._shape = None
 
     def columns(self, raw: Raw) -> tuple[Column, ...]:
         """The values as columns; those of instances without a name are left out."""
-        if not self._holds_for(raw):
+        shape = raw.counts.tobytes(), raw.instances.tobytes()
+        if shape != self._shape:
+            self._shape = shape
             self._rebuild(raw)
-        given = np.maximum(raw.counts, 0)
-        types = np.repeat(self._types, given)
         bits = raw.bits
-        if self._named is not None:
-            types, bits = types[self._named], bits[self._named]
-        return self._split(types, bits)
+        return self._split(bits if self._named is None else bits[self._named])
 
-    def _split(
-        self, types: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64]
-    ) -> tuple[Column, ...]:
+    def _split(self, bits: npt.NDArray[np.uint64]) -> tuple[Column, ...]:
         parts: dict[type[np.generic], list[npt.NDArray[np.generic]]] = {}
-        bounds = np.searchsorted(types, np.arange(len(KINDS) + 1)).tolist()
         for code, kind in KINDS.items():
-            piece = bits[bounds[code] : bounds[code + 1]]
+            piece = bits[self._bounds[code] : self._bounds[code + 1]]
             if len(piece):
                 parts.setdefault(kind.column, []).append(_values(piece, kind))
         return tuple(
@@ -155,17 +150,9 @@ class Layout:
             for dtype, pieces in parts.items()
         )
 
-    def _holds_for(self, raw: Raw) -> bool:
-        return (
-            self._counts is not None
-            and np.array_equal(self._counts, raw.counts)
-            and np.array_equal(self._instances, raw.instances)
-        )
-
     def _rebuild(self, raw: Raw) -> None:
         """Name every value again; metrics whose instances stayed keep their names."""
         self.gaps = {}
-        self._counts, self._instances = raw.counts, raw.instances
         series: dict[type[np.generic], list[Series | None]] = {}
         start = 0
         for metric, count in zip(self._chosen, raw.counts.tolist(), strict=True):
@@ -175,6 +162,10 @@ class Layout:
             self._note(metric.name, count, piece.count(None))
             start = end
         self._keep(series)
+        types = np.repeat(self._types, np.maximum(raw.counts, 0))
+        if self._named is not None:
+            types = types[self._named]
+        self._bounds = np.searchsorted(types, np.arange(len(KINDS) + 1)).tolist()
 
     def _keep(self, series: dict[type[np.generic], list[Series | None]]) -> None:
         named = [name is not None for names in series.values() for name in names]

@@ -1,4 +1,4 @@
-"""The numpy decode gives what PCP's own pmExtractValue gives, value by value."""
+"""Decoding gives what PCP's own pmExtractValue gives, value by value."""
 
 import ctypes
 import struct
@@ -80,6 +80,24 @@ def test_every_value_is_that_of_pm_extract_value(
     assert len(ours) > 1000
     assert any(value < 0 for *_, value in ours)
     assert any(value > 2**53 for *_, value in ours)
+
+
+def test_few_values_are_those_of_pm_extract_value_too(
+    pmcd: Pmcd, context: pmapi.Context
+) -> None:
+    given = 0
+    for metric in described(context, pmcd.names()):
+        result = context.fetch(pmapi.pmid_array([metric.desc.pmid]))
+        kind = KINDS[metric.desc.type]
+        raw = decode(result.address, np.array([kind.wide]))
+        expected = list(extracted(result.address, [metric]))
+        bits = raw.bits if kind.wide else raw.bits.astype(np.uint32)
+        values = bits.view(kind.read).tolist()
+        ours = list(zip(raw.instances.tolist(), values, strict=True))
+        np.testing.assert_equal(ours, [row[1:] for row in expected])
+        assert len(expected) == max(int(raw.counts[0]), 0)
+        given += 0 < len(expected) <= 64
+    assert given > 100
 
 
 def external(names: InstanceNames, indom: int, instance: int) -> str | None:

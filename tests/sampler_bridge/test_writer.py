@@ -15,7 +15,7 @@ from sampler_bridge.log.log import Log
 from sampler_bridge.log.rows import Rows
 from sampler_bridge.sending.cursor import Cursor, load_cursor
 from sampler_bridge.sending.outbox import Outbox
-from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.store import Refusal, Store
 from sampler_bridge.sending.writer import Writer
 from tests.sampler_bridge.servers import NOWHERE
 from tests.sampler_bridge.wire import rows_of
@@ -39,7 +39,7 @@ def broken(points: int) -> list[Rows]:
 @contextmanager
 def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
     """A log, its account and its running sender; the cursor stays in the folder."""
-    with writing(url) as writer:
+    with writing(Store(url)) as writer:
         box = Outbox(folder, 10**9, writer.told)
         writer.add(box)
         yield box.log, box.account, writer
@@ -47,9 +47,9 @@ def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
 
 
 @contextmanager
-def writing(url: str) -> Iterator[Writer]:
+def writing(store: Store) -> Iterator[Writer]:
     """A sender that has nothing to send yet."""
-    writer = Writer(Store(url), Latency())
+    writer = Writer(store, Latency())
     writer.start()
     try:
         yield writer
@@ -81,6 +81,34 @@ def test_stopping_sends_what_still_waits(
     assert len(store.values()["a"]) == 50
 
 
+class CountingStore(Store):
+    """A store that counts the requests it was sent."""
+
+    requests = 0
+
+    def write(self, request: bytes) -> Refusal | None:
+        self.requests += bool(request)
+        return super().write(request)
+
+
+def test_ticks_that_never_cease_are_gathered(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    counting = CountingStore(store.url)
+    with writing(counting) as writer:
+        box = Outbox(tmp_path, 10**9, writer.told)
+        writer.add(box)
+        began = time.monotonic()
+        for tick in range(300):
+            box.log.append(*row(tick))
+            time.sleep(0.001)
+        wait_until(lambda: box.log.waiting == 0)
+        took = time.monotonic() - began
+    assert len(store.values()["a"]) == 300
+    # 20 ms are waited at least before each.
+    assert 1 <= counting.requests <= took / 0.02 + 1
+
+
 def test_a_refused_record_costs_itself_alone(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
@@ -102,7 +130,7 @@ def test_a_refused_record_costs_itself_alone(
 def test_what_is_refused_of_one_host_costs_no_other_anything(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
-    with writing(store.url) as writer:
+    with writing(Store(store.url)) as writer:
         boxes = [Outbox(tmp_path / name, 10**9, writer.told) for name in "abc"]
         for tick in range(1, 6):
             for name, box in zip("abc", boxes, strict=True):
