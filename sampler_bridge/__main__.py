@@ -19,8 +19,6 @@ from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 from sampler_bridge.fleet import Place
 
-_SWITCH_SECONDS = 0.00001
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
@@ -34,8 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store_account=_account("STORE"),
     )
     _talk()
-    # Who has fetched waits no longer than this for who writes text.
-    sys.setswitchinterval(_SWITCH_SECONDS)
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
