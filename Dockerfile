@@ -33,8 +33,8 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
-RUN python -m compileall -q api cgroups dashboards dtdl ingest ontology pinning pmapi \
-    queries remote_login sampler_bridge sampling_cost shapes supertwin
+RUN python -m compileall -q api cgroups dashboards dtdl ingest observations ontology \
+    pinning pmapi queries remote_login sampler_bridge sampling_cost shapes supertwin
 USER supertwin
 ENTRYPOINT ["supertwin"]
 CMD ["--help"]

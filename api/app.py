@@ -24,6 +24,8 @@ from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.history import routes as history
+from api.observations import begin as observations_begin
+from api.observations import routes as observations
 from api.pin import routes as pin
 from api.plans import changes as plan_changes
 from api.plans import routes as plans
@@ -66,6 +68,8 @@ _PARTS = (
     pin,
     plans,
     plan_changes,
+    observations_begin,
+    observations,
     why,
     health,
     dashboards,
@@ -84,9 +88,11 @@ def create_app(settings: Settings) -> FastAPI:
         load_catalogue()
         context()
         ontology_graph()
+        services.gate.open_to_owner()
         following = [
             asyncio.create_task(follow(services)),
             asyncio.create_task(follow_cgroups(services)),
+            asyncio.create_task(services.observing.tend()),
         ]
         yield
         for task in following:

@@ -13,6 +13,7 @@ from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import Reader
 from api.dashboards.specs import Specs
 from api.fuseki import GraphStore
+from api.observations.observing import Observing
 from api.store import SeriesStore
 from api.transport import Connections
 from ontology.iris import Iris
@@ -43,6 +44,7 @@ class Services:
     reader: Reader
     specs: Specs
     feeds: Feeds
+    observing: Observing
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -77,6 +79,7 @@ def make_services(settings: Settings) -> Services:
         reader=reader,
         specs=specs,
         feeds=Feeds(reader, specs),
+        observing=Observing(settings),
     )
 
 

@@ -144,8 +144,23 @@ class Iris:
     def pmu_graph(self, pmu: str) -> URIRef:
         return self._iri("graph", "pmu", pmu)
 
+    def observation(self, id_: str) -> URIRef:
+        """One run of a command under observation."""
+        return self._iri("observation", id_)
+
+    def observation_part(self, id_: str, *path: str) -> URIRef:
+        """What belongs to a run: its ``surroundings``, a ``summary`` of a series."""
+        return self._iri("observation", id_, *path)
+
     def observation_graph(self, id_: str) -> URIRef:
         return self._iri("graph", "observation", id_)
+
+    def baseline(self, name: str) -> URIRef:
+        """Runs that others are judged by."""
+        return self._iri("baseline", name)
+
+    def baseline_graph(self, name: str) -> URIRef:
+        return self._iri("graph", "baseline", name)
 
     def benchmark_graph(self, id_: str) -> URIRef:
         return self._iri("graph", "benchmark", id_)

@@ -60,11 +60,17 @@ def ssh_argv(
 class Ssh:
     """A process of ssh, whose complaints are kept as they come, up to a limit.
 
-    It ends when the thread that started it does. Raises SshMissingError.
+    It is sent a program, behind which its input ends, or with ``hold`` when `let_go` is
+    called. It ends when the thread that started it does. Raises SshMissingError.
     """
 
     def __init__(
-        self, argv: tuple[str, ...], address: Address, program: bytes | None = None
+        self,
+        argv: tuple[str, ...],
+        address: Address,
+        program: bytes | None = None,
+        *,
+        hold: bool = False,
     ) -> None:
         pipe = subprocess.DEVNULL if program is None else subprocess.PIPE
         try:
@@ -83,6 +89,7 @@ class Ssh:
                 "apt-get install openssh-client"
             ) from None
         self.complaints = bytearray()
+        self._hold = hold
         self._threads = [Thread(target=self._listen, daemon=True)]
         if program is not None:
             self._threads += [Thread(target=self._send, args=(program,), daemon=True)]
@@ -108,6 +115,19 @@ class Ssh:
         if self.process.stdout:
             self.process.stdout.close()
 
+    def say(self, words: bytes) -> None:
+        """Send words behind the program, where it is held."""
+        assert self.process.stdin  # noqa: S101
+        with suppress(OSError, ValueError):
+            self.process.stdin.write(words)
+            self.process.stdin.flush()
+
+    def let_go(self) -> None:
+        """End its input."""
+        assert self.process.stdin  # noqa: S101
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+
     def last_lines(self) -> list[str]:
         """The last lines of what it complained; all, once it has ended."""
         if self.process.poll() is not None:
@@ -126,5 +146,8 @@ class Ssh:
     def _send(self, program: bytes) -> None:
         assert self.process.stdin  # noqa: S101
         # A host that hangs up is found out by who reads its answer.
-        with suppress(BrokenPipeError), self.process.stdin as pipe:
-            pipe.write(program)
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(program)
+            self.process.stdin.flush()
+        if not self._hold:
+            self.let_go()

@@ -146,9 +146,11 @@ class SampledHost(Worker):
         return None if self._samplers.reason else self._cost.offset.last
 
     def summary(self) -> dict[str, Any]:
-        """Its address, why it does not answer, and where its status is."""
+        """Its address, where its PMCDs are reached, why not, where its status is."""
         return {
             "address": self._address,
+            "pcp": self._main.pcp,
+            "counters": self._counters.pcp,
             "reason": self._samplers.reason,
             "tick_offset_seconds": self._cost.offset.figures(),
             "clock_seconds": self._cost.clock.figures(),

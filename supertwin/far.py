@@ -1,4 +1,4 @@
-"""Probing another machine on the command line, which may be ended at any time."""
+"""Other machines: the way to one, and probing it, which may be ended at any time."""
 
 import signal
 from collections.abc import Iterator
@@ -6,9 +6,25 @@ from contextlib import contextmanager
 from typing import Any
 
 from ingest.remote.probe import Progress, probe_remote
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from queries.names import LOCAL
+from supertwin.errors import MendableError
 from supertwin.settings import Settings
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def address_of(twin: Endpoint, host: str) -> str:
+    """The address that a host was added by; MendableError where there is none."""
+    rows = twin.select(saved_query("fleet/find").bind({})).values()
+    found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
+    if not found or found[0] == LOCAL:
+        raise MendableError(
+            f"no way to {host} is known: add it with `supertwin add ssh://… --host "
+            f"{host}`"
+        )
+    return str(found[0])
 
 
 def probe_far(

@@ -3,12 +3,17 @@
 import errno
 from typing import TYPE_CHECKING
 
-import click
 from pydantic import ValidationError
 
 from dashboards.errors import DashboardError
 from dtdl.errors import DtdlError
 from ingest.errors import BrokenOffError, IngestError, NotConformingError
+from observations.errors import (
+    CrateError,
+    LaunchError,
+    ObservationError,
+    TakenError,
+)
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
 from remote_login.errors import RemoteLoginError
 from sampling_cost.errors import CostError, ModelError
@@ -22,6 +27,7 @@ _KNOWN = (
     DashboardError,
     DtdlError,
     IngestError,
+    ObservationError,
     QueriesError,
     CostError,
     RemoteLoginError,
@@ -47,13 +53,6 @@ def error_lines(error: Exception) -> list[str]:
     return [_flat(error)]
 
 
-def usage_line(error: click.ClickException) -> str:
-    """Return what is wrong with a command, and which help tells more."""
-    where = getattr(error, "ctx", None)
-    command = where.command_path if where else "supertwin"
-    return f"{' '.join(error.format_message().split())} (see `{command} --help`)"
-
-
 def exit_code(error: Exception) -> int:
     """Return 2 for what the user can mend, 1 for a failure."""
     if isinstance(error, SuperTwinError):
@@ -63,12 +62,15 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, EndpointError | BrokenOffError):
         return SuperTwinError.exit_code
     mendable = (
+        CrateError,
         DashboardError,
         DtdlError,
         IngestError,
+        LaunchError,
         ModelError,
         QueriesError,
         RemoteLoginError,
+        TakenError,
         ValidationError,
     )
     known = isinstance(error, mendable)

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cgroups.roots import DEFAULT_ROOTS
+from supertwin.home import DEFAULT
 from supertwin.setting_forms import (
     CgroupRoots,
     Folder,
@@ -25,7 +26,6 @@ from supertwin.setting_forms import (
 )
 
 LOOPBACK = "127.0.0.1"
-_CHECKOUT = Path(__file__).resolve().parents[1]
 _SERVICES = {"fuseki": ("fuseki_url",), "store": ("store_read_url", "store_write_url")}
 
 
@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     )
 
     home: Folder = Field(
-        default_factory=lambda: _CHECKOUT / ".state",
+        default_factory=lambda: DEFAULT,
         description="Folder of all state; deleting it resets everything. "
         "The default is `.state` in the checkout.",
     )
@@ -82,6 +82,11 @@ class Settings(BaseSettings):
         description="Who may read the API: `open` everybody who reaches it, `token` "
         "whoever has a token (`supertwin token add`) or the reader's account; `auto` "
         "is `open` on loopback while `reader_password` is empty, else `token`.",
+    )
+    allowed_commands: Path | None = Field(
+        default=None,
+        description="A file that lists the commands that may be launched over HTTP "
+        "(docs/observations.md); without one, whatever an operator asks for.",
     )
     cors_origins: Origins = Field(
         default="",

@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from supertwin.cli.main import main
 from tests.servers import ROOT
 
-# They set signal handlers, and others must be able to find them by their process.
-_BY_ITSELF = ("up", "down")
+# They set signal handlers, write past Python's streams, and others must be able to find
+# them by their process.
+_BY_ITSELF = ("up", "down", "observe")
 
 Done = subprocess.CompletedProcess[str]
 

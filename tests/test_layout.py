@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "ingest": {"ontology", "shapes", "queries", "pmapi", "cgroups", "remote_login"},
     "sampler_bridge": {"ontology", "queries", "pmapi", "cgroups", "remote_login"},
     "sampling_cost": {"ontology", "queries", "pmapi", "ingest", "sampler_bridge"},
+    "observations": {"ontology", "queries", "shapes", "ingest", "remote_login"},
     "api": {
         "ontology",
         "shapes",
@@ -32,6 +33,7 @@ MAY_IMPORT = {
         "remote_login",
         "sampler_bridge",
         "cgroups",
+        "observations",
         "supertwin",
     },
     "supertwin": {
@@ -46,6 +48,7 @@ MAY_IMPORT = {
         "sampler_bridge",
         "sampling_cost",
         "cgroups",
+        "observations",
         "api",
     },
 }
@@ -56,6 +59,9 @@ MAY_CALL_PROGRAMS = {
     "supertwin/counting/private_pmcd.py",
     "ingest/remote/ssh.py",
     "ingest/sources/tool.py",
+    "observations/launch.py",
+    "observations/runner.py",
+    "observations/surroundings.py",
     "remote_login/ssh.py",
     "supertwin/stack/child.py",
     "supertwin/stack/fuseki_service.py",
@@ -66,7 +72,8 @@ MAY_CALL_PROGRAMS = {
 # One file because it is sent to other machines by itself.
 MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
-    # It stands alone, too.
+    # They stand alone, too.
+    "observations/runner.py": 450,
     "supertwin/counting/private_pmcd.py": 380,
 }
 

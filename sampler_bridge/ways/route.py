@@ -27,6 +27,11 @@ class Route:
         self._place: tuple[str, str] | None = None
         self._way: Way | None = None
 
+    @property
+    def pcp(self) -> str:
+        """Where the PMCD is reached from here; empty while there is no way."""
+        return self._way.pcp if self._way else ""
+
     def take(self, plan: Plan, address: str, socket: str = "") -> None:
         """Sample a plan at an address from now on; nothing opens a way for nothing."""
         left = self._go((address, socket)) if plan.names or self._way else None

@@ -9,6 +9,7 @@ from dtdl.read import read
 from dtdl.versions import VERSIONS
 from ingest.probe import check_host
 from ingest.sources.files import read_file
+from supertwin.cli.carry import export_observation, import_observation
 from supertwin.cli.host import HOST
 from supertwin.cli.ingest import write_whole
 from supertwin.cli.ontology import export_ontology
@@ -29,6 +30,8 @@ def import_group() -> None:
 
 
 export_group.add_command(export_ontology)
+export_group.add_command(export_observation)
+import_group.add_command(import_observation)
 
 
 @export_group.command("dtdl")

@@ -58,7 +58,7 @@ def pin_command(
 ) -> None:
     settings = Settings()
     wish = Wish(host or settings.host, format=form, map=map_, **given)
-    found = asyncio.run(_placed(settings, wish))
+    found = placed(settings, wish)
     if as_json:
         import orjson
 
@@ -66,6 +66,11 @@ def pin_command(
         return
     click.echo(found["text"])
     click.echo(found["reason"], err=True)
+
+
+def placed(settings: Settings, wish: Wish) -> dict[str, Any]:
+    """What `/pin` answers; raises MendableError and SuperTwinError."""
+    return asyncio.run(_placed(settings, wish))
 
 
 async def _placed(settings: Settings, wish: Wish) -> dict[str, Any]:

@@ -15,15 +15,13 @@ from ingest.errors import RemoteError
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
 from ingest.remote.ssh import Connection, connected
 from ontology.iris import encode_id
-from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
-from queries.names import LOCAL
 from remote_login.address import parse_address
 from supertwin.counting import private_pmcd
 from supertwin.counting.here import wait_until_counted
 from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
-from supertwin.far import ended_in_order
+from supertwin.far import address_of, ended_in_order
 from supertwin.settings import Settings
 
 _SECONDS = 60.0
@@ -39,7 +37,7 @@ def counting_there(
     has every metric; where the block fails, what was counted before is counted again.
     Raises MendableError for what cannot be counted there, and RemoteError.
     """
-    where = parse_address(_address(twin, host))
+    where = parse_address(address_of(twin, host))
     with ended_in_order(), connected(where, settings.ssh_config) as connection:
         there = _There(connection, folder_there(settings, host))
         answer = there.ask(prepared.text if prepared else None)
@@ -64,18 +62,6 @@ def folder_there(settings: Settings, host: str) -> str:
     """The folder below ~/.supertwin: several installations may look after one host."""
     ours = hashlib.sha256(settings.base.encode()).hexdigest()[:8]
     return f"{encode_id(host)[:60]}-{ours}"
-
-
-def _address(twin: Endpoint, host: str) -> str:
-    """The address that a host was added by; MendableError where there is none."""
-    rows = twin.select(saved_query("fleet/find").bind({})).values()
-    found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
-    if not found or found[0] == LOCAL:
-        raise MendableError(
-            f"no way to {host} is known, where its events are counted: add it with "
-            f"`supertwin add ssh://… --host {host}`"
-        )
-    return str(found[0])
 
 
 class _There:

@@ -17,6 +17,7 @@ from supertwin.access.accounts import (
     write_secret,
 )
 from supertwin.counting import private_pmcd
+from supertwin.home import CHECKOUT
 from supertwin.settings import LOOPBACK, Settings
 from supertwin.stack import tools
 from supertwin.stack.compaction import drop_old
@@ -174,7 +175,7 @@ def api(settings: Settings, pmcd_address: str) -> ChildSpec:
     """The HTTP API; a degraded answer (503) is still an answer."""
     env = settings.environment() | {"SUPERTWIN_PMCD": pmcd_address}
     command = (sys.executable, "-m", "api")
-    return ChildSpec("api", command, api_check(settings), tools.CHECKOUT, env)
+    return ChildSpec("api", command, api_check(settings), CHECKOUT, env)
 
 
 def api_check(settings: Settings) -> Check:
@@ -201,7 +202,7 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         **_account_variable("STORE", store_account(settings)),
     }
     check, stale = bridge_check(settings), (state / "status.json",)
-    return ChildSpec("bridge", command, check, tools.CHECKOUT, env, stale)
+    return ChildSpec("bridge", command, check, CHECKOUT, env, stale)
 
 
 def bridge_check(settings: Settings) -> Check:

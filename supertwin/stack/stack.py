@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from supertwin.errors import MendableError, StartError, SuperTwinError
+from supertwin.home import CHECKOUT
 from supertwin.settings import Settings
 from supertwin.stack import lock, pmcd
 from supertwin.stack.preflight import preflight
 from supertwin.stack.state import StackState, read_state
-from supertwin.stack.tools import CHECKOUT
 
 Progress = Callable[[str], None]
 

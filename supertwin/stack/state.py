@@ -28,7 +28,8 @@ class StackState:
     """The stack: ``phase`` is starting, running, stopping, stopped or failed.
 
     ``pmcd`` is the address of the PMCD in use, ``settings`` what the stack was
-    started with (environment variables), ``reason`` why it failed.
+    started with (environment variables), ``cpus`` those that it may use, ``reason`` why
+    it failed.
     """
 
     pid: int
@@ -37,6 +38,7 @@ class StackState:
     reason: str = ""
     pmcd: str = ""
     settings: dict[str, str] = field(default_factory=dict)
+    cpus: list[int] = field(default_factory=list)
     children: dict[str, ChildState] = field(default_factory=dict)
 
     @property

@@ -41,6 +41,7 @@ class Supervisor:
             started=time.time(),
             pmcd=pmcd_address,
             settings=settings.shown(),
+            cpus=sorted(os.sched_getaffinity(0)),
         )
         self._running: list[tuple[Child, asyncio.Task[None]]] = []
         self._again: asyncio.TimerHandle | None = None

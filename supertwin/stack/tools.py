@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from supertwin.errors import MendableError
+from supertwin.home import CHECKOUT
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 TOOLS = CHECKOUT / ".tools"
 _INSTALL = "run `make up`, or ./install.sh alone"
 _MIN_JAVA = 17

@@ -10,6 +10,7 @@ from tests.bench.fleet import (
     local_probe_figures,
     zen4_figures,
 )
+from tests.bench.observe import accuracy_figures, overhead_figures
 from tests.bench.pinning import pinning_figures
 from tests.bench.queries import query_figures
 from tests.bench.remote import remote_figures
@@ -35,6 +36,8 @@ def main() -> None:
         figures += query_figures(stack)
         figures += dashboard_figures(stack)
         figures += fleet_figures(stack)
+        figures += overhead_figures(stack)
+        figures += accuracy_figures(stack)
         figures += replacement_figures()
         figures += pinning_figures()
     figures += cost_figures()

@@ -14,6 +14,7 @@ FOLDERS = (
     "dashboards",
     "docs",
     "ingest",
+    "observations",
     "queries",
     "sampler_bridge",
     "supertwin",

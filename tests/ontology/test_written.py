@@ -10,7 +10,7 @@ from ontology.terms import ST
 
 ROOT = FOLDER.parent
 # Graphs are made here; what only asks for terms is elsewhere.
-WRITERS = ("ingest", "api/processes", "supertwin")
+WRITERS = ("ingest", "observations", "api/processes", "supertwin")
 _IN_PYTHON = re.compile(r"\bST\.([A-Za-z]\w*)|\bST\[\"(\w+)\"\]")
 _IN_DATA = re.compile(r"(?<![\w:])st:([A-Za-z]\w*)")
 

@@ -92,7 +92,10 @@ class BridgeProcess(Server):
 
     def wait_for(self, check: Callable[[dict[str, Any]], Any], host: str = "") -> None:
         """Wait until the status of a host, else of the own one, is as it should be."""
-        wait_until(lambda: self.ended() is not None or check(self.status(host)))
+        try:
+            wait_until(lambda: self.ended() is not None or check(self.status(host)))
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.output()[-2000:]}") from None
         assert self.ended() is None, self.output()
 
     def _has_status(self) -> bool:

@@ -1,0 +1,1 @@
+"""``/observations``: commands run under observation, followed and ended."""

@@ -1,0 +1,163 @@
+"""``POST /observations``: from what is asked for to a session that is ready."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import orjson
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from api import formats
+from api.access.roles import ANSWERS, requires
+from api.body import read_body
+from api.connection import while_connected
+from api.observations.new import SCHEMA, NewObservation, parse_cpus
+from api.observations.shown import refused, shown
+from api.pin.placing import Wish as Place
+from api.pin.placing import place
+from api.plans.routes import check_known
+from api.problems import ApiError
+from api.services import Services, Use
+from ingest.errors import IngestError, PlanRequestError
+from observations.errors import ObservationError, TakenError
+from queries.errors import EndpointError, EndpointUnreachableError
+from supertwin.access.command_list import read_command_list
+from supertwin.access.tokens import Role
+from supertwin.errors import MendableError, SuperTwinError
+
+if TYPE_CHECKING:
+    from supertwin.observing.session import Session
+    from supertwin.observing.wish import Wish
+
+router = APIRouter(tags=["Observations"])
+
+T = TypeVar("T")
+
+_MOST_BYTES = 4 * 1024 * 1024
+# Of requests that wait for CPUs; all others need their threads meanwhile.
+_MOST_WAITING = 200
+_BEGUN: dict[int | str, dict[str, Any]] = {
+    **ANSWERS,
+    201: {
+        "description": "It runs; `Location` leads to what it says. With `attended`, "
+        "`program` is to be run by who asked: `python3 program held`",
+        "content": {formats.JSON: {}},
+    },
+    404: {"description": "An unknown host"},
+    409: {"description": "Another observation has these CPUs, or no such placement"},
+}
+
+
+@router.post(
+    "/observations",
+    summary="Run a command under observation",
+    status_code=201,
+    response_class=Response,
+    responses=_BEGUN,
+    dependencies=[requires(Role.OPERATOR)],
+    openapi_extra={"requestBody": SCHEMA},
+)
+async def begin(request: Request, services: Use) -> Response:
+    """Pinned, sampled while it runs, and recorded however it ends. Role: operator."""
+    new = _read(await read_body(request, _MOST_BYTES, "observation"))
+    host = new.host or services.settings.host
+    # Who asks is on this machine, or cannot run it.
+    new.attended &= host == services.settings.host
+    _check_allowed(services, new)
+    await check_known(services, host)
+    cpus, policy, reason = await _placed(services, new, host)
+    wish = await _done(lambda: new.wish(host, cpus, policy))
+    session = await _begun(request, services, wish, new)
+    return Response(
+        orjson.dumps(
+            {**shown(services.iris, session), **_program(session, new, reason)}
+        ),
+        201,
+        headers={"Location": f"/observations/{session.id}"},
+        media_type=formats.JSON,
+    )
+
+
+def _read(body: bytes) -> NewObservation:
+    try:
+        return NewObservation.model_validate_json(body)
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+        raise RequestValidationError(found) from None
+
+
+def _check_allowed(services: Services, new: NewObservation) -> None:
+    """Who runs a command by themselves needs nobody's leave for it."""
+    path = services.settings.allowed_commands
+    if path is None or new.attended:
+        return
+    try:
+        refusal = read_command_list(path).refusal(new.argv)
+    except MendableError as error:
+        raise ApiError(503, "no-command-list", "Nothing can run", str(error)) from None
+    if refusal:
+        raise ApiError(403, "command-not-allowed", "Not allowed", refusal)
+
+
+async def _placed(
+    services: Services, new: NewObservation, host: str
+) -> tuple[tuple[int, ...], str, str]:
+    """The CPUs, the policy that chose them and why; raises ApiError."""
+    if not (new.pin or new.threads):
+        return await _done(lambda: parse_cpus(new.cpus)), "", ""
+    if new.cpus:
+        detail = "cpus names CPUs, pin chooses them: give one"
+        raise ApiError(400, "bad-observation", "Cannot be run", detail)
+    found, _ = await place(services, Place(host, new.threads, new.pin))
+    return tuple(found["cpus"]), found["policy"], found["reason"]
+
+
+async def _begun(
+    request: Request, services: Services, wish: "Wish", new: NewObservation
+) -> "Session":
+    desk = await services.observing.desk()
+    there = True
+
+    def goes_on() -> bool:
+        return there
+
+    queue = _queue() if new.wait else None
+    work = _done(lambda: desk.begin(wish, goes_on if new.wait else None), queue)
+    try:
+        session = await while_connected(request, work)
+    finally:
+        there = False
+    if not new.attended:
+        desk.launch(session)
+    return session
+
+
+@cache
+def _queue() -> CapacityLimiter:
+    return CapacityLimiter(_MOST_WAITING)
+
+
+async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
+    """Do it in a thread; what it raises becomes an ApiError.
+
+    What waits in a queue is told by other means that it need not any more.
+    """
+    gives_up = queue is not None
+    try:
+        return await to_thread.run_sync(work, limiter=queue, abandon_on_cancel=gives_up)
+    except TakenError as error:
+        raise refused(str(error), 409) from None
+    except (PlanRequestError, MendableError) as error:
+        raise refused(str(error)) from None
+    except (EndpointError, IngestError, ObservationError, SuperTwinError) as error:
+        status = 503 if isinstance(error, EndpointUnreachableError) else 502
+        title = "The observation could not be begun"
+        raise ApiError(status, "observation-failed", title, str(error)) from None
+
+
+def _program(session: "Session", new: NewObservation, reason: str) -> dict[str, Any]:
+    program = session.program().decode() if new.attended else None
+    return {"cpus": session.wish.asked.cpus, "reason": reason, "program": program}

@@ -1,0 +1,113 @@
+"""What a request for an observation says, and the wish that it is."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from ingest.plans.request import parse_period
+from observations.record import Asked
+from supertwin.errors import MendableError
+from supertwin.observing.wish import Wish
+
+_MOST_WORDS, _MOST_NAMES = 10_000, 10_000
+_CPUS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?")
+_MOST_CPUS = 1 << 16
+
+Text = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
+Word = Annotated[str, StringConstraints(max_length=131_071, pattern=r"^[^\x00]*$")]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Name = Annotated[str, StringConstraints(pattern=r"^[^=\x00]{1,300}$")]
+
+
+class NewObservation(BaseModel):
+    """A command, where it runs, and what is sampled meanwhile."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    argv: list[Word] = Field(
+        min_length=1,
+        max_length=_MOST_WORDS,
+        description="The command as its words; no shell reads them",
+        examples=[["likwid-bench", "-t", "triad", "-w", "S0:100kB"]],
+    )
+    host: str = Field(
+        default="", max_length=300, description="Host it runs on; else this one"
+    )
+    pin: str = Field(
+        default="", max_length=300, description="Policy that chooses CPUs, as `/pin`"
+    )
+    threads: str = Field(
+        default="", max_length=20, description="How many CPUs the policy chooses"
+    )
+    cpus: str = Field(
+        default="", max_length=4096, description="CPUs that it is bound to: 0-3,8"
+    )
+    metrics: list[str] = Field(
+        default=[], max_length=_MOST_NAMES, description="Metrics, named as in PCP"
+    )
+    roles: list[str] = Field(
+        default=[], max_length=1_000, description="Roles, such as FLOPs"
+    )
+    events: list[str] = Field(
+        default=[], max_length=1_000, description="PMU events, such as msr::tsc"
+    )
+    every: str = Field(default="1s", description="1ms to 1h, such as 10ms")
+    repeat: int = Field(default=1, ge=1, le=1000, description="How often it is run")
+    tags: list[Tag] = Field(
+        default=[], max_length=100, description="Words to find it by"
+    )
+    env: dict[Name, Word] = Field(
+        default={}, max_length=10_000, description="Variables beside the host's own"
+    )
+    cwd: Text = Field(default="", description="Its folder, absolute")
+    timeout: float | None = Field(
+        default=None, gt=0, le=31_536_000, description="Seconds that it may take"
+    )
+    wait: bool = Field(
+        default=False, description="Queue behind who has these CPUs; else 409"
+    )
+    attended: bool = Field(
+        default=False,
+        description="Who asks runs the program itself and tells what it says",
+    )
+
+    def wish(self, host: str, cpus: tuple[int, ...], policy: str) -> Wish:
+        """The wish, with the CPUs that were chosen; raises PlanRequestError."""
+        asked = Asked(
+            host,
+            tuple(self.argv),
+            cpus,
+            policy=policy,
+            tags=tuple(dict.fromkeys(self.tags)),
+            cwd=self.cwd,
+            period_ms=parse_period(self.every),
+        )
+        return Wish(
+            asked,
+            tuple(self.metrics),
+            tuple(self.roles),
+            tuple(self.events),
+            self.env,
+            self.repeat,
+            self.timeout,
+        )
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """CPUs of a list such as 0-3,8; raises MendableError."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        if not _CPUS.fullmatch(part):
+            raise MendableError(f"{part[:40]!r} is no CPU: write 0-3,8")
+        first, _, last = part.partition("-")
+        if int(last or first) < int(first):
+            raise MendableError(f"{part!r} ends before it begins: write 0-3,8")
+        found |= set(range(int(first), min(int(last or first), _MOST_CPUS) + 1))
+    return tuple(sorted(found))
+
+
+SCHEMA: dict[str, Any] = {
+    "required": True,
+    "content": {"application/json": {"schema": NewObservation.model_json_schema()}},
+}

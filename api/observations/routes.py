@@ -1,0 +1,163 @@
+"""``/observations``: followed and ended over HTTP."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from api import formats
+from api.access.roles import ANSWERS, requires
+from api.body import read_body
+from api.observations.shown import refused, shown
+from api.problems import NotFoundError
+from api.services import Services, Use
+from supertwin.access.tokens import Role
+
+if TYPE_CHECKING:
+    from supertwin.observing.desk import Desk
+    from supertwin.observing.session import Session
+
+router = APIRouter(tags=["Observations"])
+
+T = TypeVar("T")
+Id = Annotated[str, Path(max_length=100)]
+
+STREAM = "text/event-stream"
+_MOST_SAID = 16 * 1024 * 1024
+_OPERATOR = requires(Role.OPERATOR)
+_LOOK_S = 0.02
+_HEARTBEAT_S = 8.0
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@router.get("/observations/running", summary="Observations that run, or ran lately")
+async def running(services: Use) -> Response:
+    """Each with its state: running, or over; recorded ones are found by queries."""
+    desk = await services.observing.desk()
+    found = [shown(services.iris, session) for session in desk.sessions]
+    return Response(orjson.dumps(found), media_type=formats.JSON)
+
+
+@router.get(
+    "/observations/{id_}",
+    summary="An observation that runs, or ran lately",
+    responses={404: {"description": "None such is known"}},
+)
+async def state(services: Use, id_: Id) -> Response:
+    """Its state; why it could not be run or recorded, where that is so."""
+    session = _found(await services.observing.desk(), id_)
+    body = orjson.dumps(shown(services.iris, session))
+    return Response(body, media_type=formats.JSON)
+
+
+@router.get(
+    "/observations/{id_}/events",
+    summary="What an observation says, as it comes",
+    response_class=StreamingResponse,
+    responses={200: {"content": {STREAM: {}}}, 404: {"description": "None such"}},
+    dependencies=[_OPERATOR],
+)
+async def follow(
+    request: Request,
+    services: Use,
+    id_: Id,
+    after: Annotated[int, Query(ge=0, description="Events that are known already")] = 0,
+) -> Response:
+    """Server-sent events: `started`, `output`, `alive`, `over`, `ended`, `closed`.
+
+    `Last-Event-ID` goes on where it was. Role: operator, for output may tell secrets.
+    """
+    session = _found(await services.observing.desk(), id_)
+    last = request.headers.get("last-event-id", "")
+    first = int(last) if last.isdecimal() and len(last) < 10 else after
+    return StreamingResponse(
+        _stream(services, session, first), media_type=STREAM, headers=_HEADERS
+    )
+
+
+@router.post(
+    "/observations/{id_}/events",
+    summary="Tell what the program of an attended observation says",
+    responses={**ANSWERS, 404: {"description": "None such is known"}},
+    dependencies=[_OPERATOR],
+)
+async def say(request: Request, services: Use, id_: Id) -> Response:
+    """Lines as the program printed them. `cancel` says that it is to be ended;
+    `program` is the next run's, where there is one. Role: operator.
+    """
+    session = _found(await services.observing.desk(), id_)
+    said = _events(await read_body(request, _MOST_SAID, "report"))
+    known = len(session.ids)
+    await to_thread.run_sync(session.take, said)
+    more = session.program().decode() if len(session.ids) > known else None
+    answer = {"cancel": session.is_cancelled, "program": more}
+    return Response(
+        orjson.dumps({**shown(services.iris, session), **answer}),
+        media_type=formats.JSON,
+    )
+
+
+@router.delete(
+    "/observations/{id_}",
+    summary="End an observation",
+    status_code=202,
+    responses={**ANSWERS, 404: {"description": "None such is known"}},
+    dependencies=[_OPERATOR],
+)
+async def cancel(services: Use, id_: Id) -> Response:
+    """Its command is ended, and what was sampled until then recorded."""
+    desk = await services.observing.desk()
+    session = _found(desk, id_)
+    await to_thread.run_sync(desk.cancel, session)
+    body = orjson.dumps(shown(services.iris, session))
+    return Response(body, 202, media_type=formats.JSON)
+
+
+def _found(desk: "Desk", id_: str) -> "Session":
+    session = desk.find(id_)
+    if session is None:
+        detail = f"no observation {id_[:80]} runs, or ran lately"
+        raise NotFoundError("no-such-observation", "No such observation", detail)
+    return session
+
+
+def _events(body: bytes) -> list[dict[str, Any]]:
+    try:
+        found = [orjson.loads(line) for line in body.splitlines() if line.strip()]
+    except orjson.JSONDecodeError as error:
+        raise refused(f"a line is no JSON: {error}") from None
+    if not all(isinstance(one, dict) and "event" in one for one in found):
+        raise refused("a line is no event: send what the program printed, unchanged")
+    return found
+
+
+async def _stream(
+    services: Services, session: "Session", first: int
+) -> AsyncIterator[bytes]:
+    at, quiet = first, 0.0
+    while True:
+        is_over = session.state == "over"
+        for event in session.events[at:]:
+            at, quiet = at + 1, 0.0
+            yield _event(at, event)
+        if is_over:
+            yield _event(at + 1, {"event": "closed", **shown(services.iris, session)})
+            return
+        await asyncio.sleep(_LOOK_S)
+        quiet += _LOOK_S
+        if quiet >= _HEARTBEAT_S:
+            quiet = 0.0
+            yield b": nothing new\n\n"
+
+
+def _event(number: int, event: Any) -> bytes:
+    name = event["event"].encode()
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, name, orjson.dumps(event))

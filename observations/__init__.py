@@ -1,0 +1,1 @@
+"""Commands that are run, pinned and sampled, and found again by what they did."""

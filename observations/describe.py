@@ -1,0 +1,173 @@
+"""An observation → its graph; no sample is in it."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from rdflib import PROV, XSD, Literal, URIRef
+
+from ingest.triples import Triples, Value
+from observations.record import Observation, Run, Summary, at
+from ontology.iris import Iris
+from ontology.terms import ST
+
+_USED = {
+    ST.minorFaults: "minor_faults",
+    ST.majorFaults: "major_faults",
+    ST.voluntarySwitches: "voluntary_switches",
+    ST.involuntarySwitches: "involuntary_switches",
+}
+_SECONDS = {ST.userTime: "user_seconds", ST.systemTime: "system_seconds"}
+_FIGURES = {
+    ST.minimumValue: "minimum",
+    ST.meanValue: "mean",
+    ST.maximumValue: "maximum",
+    ST.medianValue: "median",
+    ST.percentile95: "p95",
+    ST.totalValue: "total",
+    ST.coveredTime: "covered",
+}
+
+# PCP's agent of PMU events.
+_HARDWARE = "perfevent."
+
+Properties = dict[URIRef, Value | Iterable[Value]]
+
+
+def describe_observation(observation: Observation, iris: Iris) -> Triples:
+    """All triples of an observation's own graph."""
+    triples, node = Triples(), iris.observation(observation.id)
+    triples.node(
+        node,
+        ST.ObservationInterface,
+        {
+            **_asked(observation, iris),
+            **_ran(observation.run, observation.asked.host, iris),
+            **_observed(observation.metrics),
+        },
+        label=observation.asked.command[:200],
+    )
+    if observation.run.about:
+        surroundings = iris.observation_part(observation.id, "surroundings")
+        triples.link(node, {ST.ranIn: surroundings})
+        triples.node(surroundings, ST.Surroundings, _about(observation.run.about))
+    for summary in observation.summaries:
+        _summarise(triples, iris, observation, node, summary)
+    return triples
+
+
+def _asked(observation: Observation, iris: Iris) -> Properties:
+    asked = observation.asked
+    threads = [iris.component(asked.host, "thread", str(cpu)) for cpu in asked.cpus]
+    return {
+        ST.ofHost: iris.host(asked.host),
+        ST.command: asked.command,
+        ST.argumentVector: asked.vector,
+        ST.workingDirectory: asked.cwd,
+        ST.observationTag: asked.tags,
+        ST.involvesThread: threads,
+        ST.threadCount: len(threads) or None,
+        ST.pinningPolicy: asked.policy,
+        ST.observationPeriod: Literal(Decimal(asked.period_ms) / 1000),
+        ST.runGroup: asked.group,
+        ST.repetition: asked.repetition if asked.group else None,
+    }
+
+
+def _observed(metrics: Mapping[str, str]) -> Properties:
+    """Each metric as such, and as what it tells of: the hardware or the software."""
+    hardware = [n for n in metrics if n.startswith(_HARDWARE)]
+    software = [n for n in metrics if not n.startswith(_HARDWARE)]
+    return {
+        ST.observes: map(URIRef, metrics.values()),
+        ST.observesHardware: [URIRef(metrics[name]) for name in hardware],
+        ST.observesSoftware: [URIRef(metrics[name]) for name in software],
+    }
+
+
+def _ran(run: Run, host: str, iris: Iris) -> Properties:
+    started = run.started
+    process = f"{started['pid']}.{started['start_ticks']}.{started['boot']}"
+    ended = run.ended or {}
+    return {
+        ST.ranProcess: iris.component(host, "process", process),
+        PROV.startedAtTime: _time(run.span.start_ms),
+        PROV.endedAtTime: _time(run.span.end_ms),
+        ST.duration: _decimal(run.span.seconds, 6),
+        ST.outcome: run.outcome,
+        ST.exitStatus: ended.get("exit"),
+        ST.endSignal: ended.get("signal"),
+        ST.leftBehind: [one["name"] for one in ended.get("left_behind", [])],
+        ST.outputSize: _printed(ended.get("output")),
+        **_used(ended.get("rusage")),
+    }
+
+
+def _used(usage: Mapping[str, Any] | None) -> Properties:
+    if usage is None:
+        return {}
+    kib = usage["max_rss_kib"]
+    return {
+        **{term: _decimal(usage[key], 6) for term, key in _SECONDS.items()},
+        **{term: int(usage[key]) for term, key in _USED.items()},
+        ST.peakResidentSize: None if kib is None else int(kib) * 1024,
+    }
+
+
+def _printed(output: Mapping[str, Any] | None) -> int | None:
+    return sum(stream["bytes"] for stream in output.values()) if output else None
+
+
+def _about(about: Mapping[str, Any]) -> Properties:
+    program = about.get("program") or {}
+    settings = {**about["system"]}
+    return {
+        ST.kernelRelease: settings.pop("kernel", None),
+        ST.kernelSetting: [*_pairs(settings), *about["kernel_arguments"]],
+        ST.cpuGovernor: about["governors"],
+        ST.programPath: program.get("path"),
+        ST.programDigest: program.get("sha256"),
+        ST.buildId: program.get("build_id"),
+        ST.compiledBy: program.get("compilers", []),
+        ST.linkedLibrary: program.get("libraries", []),
+        ST.environmentVariable: _pairs(about["environment"]),
+    }
+
+
+def _pairs(values: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in values.items()]
+
+
+def _summarise(
+    triples: Triples,
+    iris: Iris,
+    observation: Observation,
+    node: URIRef,
+    summary: Summary,
+) -> None:
+    instance = "~" if summary.instance is None else summary.instance
+    part = iris.observation_part(observation.id, "summary", summary.metric, instance)
+    host, figures = observation.asked.host, summary.figures
+    triples.link(node, {ST.hasSummary: part})
+    triples.node(
+        part,
+        ST.SeriesSummary,
+        {
+            ST.summarises: iris.telemetry(host, summary.metric, summary.instance),
+            ST.ofMetric: URIRef(summary.metric_iri),
+            ST.instname: summary.instance,
+            ST.sampleCount: figures.samples,
+            **{term: _decimal(getattr(figures, k)) for term, k in _FIGURES.items()},
+        },
+    )
+
+
+def _time(ms: float) -> Literal:
+    return Literal(at(ms).isoformat(timespec="microseconds"), datatype=XSD.dateTime)
+
+
+def _decimal(value: float | None, digits: int = 9) -> Literal | None:
+    """A figure to so many digits behind the point, and twelve in all."""
+    return (
+        None if value is None else Literal(Decimal(f"{value:.12g}").__round__(digits))
+    )

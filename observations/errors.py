@@ -1,0 +1,21 @@
+"""Errors of observations; each text names the thing and the cure."""
+
+
+class ObservationError(Exception):
+    """Root of the errors of this folder."""
+
+
+class TakenError(ObservationError):
+    """CPUs that another observation holds."""
+
+
+class LaunchError(ObservationError):
+    """A command that could not be started, or whose host went away."""
+
+
+class SeriesError(ObservationError):
+    """Series of a run that cannot be read."""
+
+
+class CrateError(ObservationError):
+    """A crate that cannot be written, or read, as it is."""

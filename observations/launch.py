@@ -1,0 +1,152 @@
+"""Starts the runner on this machine, and reads what a runner says anywhere.
+
+The runner is sent through its standard input, which then stays open: whoever lets go of
+the other end, and be it a network that broke, ends the run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+from observations import runner, surroundings
+from observations.errors import LaunchError
+
+Event = Mapping[str, Any]
+
+PIECE = 1 << 16
+_FUTURE = "from __future__ import annotations\n"
+_COMPLAINT_BYTES = 4096
+
+
+class Running(Protocol):
+    """A runner at work."""
+
+    def read(self) -> bytes:
+        """What it said since, at least a byte; nothing when it has ended."""
+
+    def let_go(self) -> None:
+        """What is over was looked at and need not be kept any more."""
+
+    def cancel(self) -> None:
+        """Have the command ended; the runner goes on to say how that went."""
+
+    def complaint(self) -> str:
+        """The last line that went wrong, once it has ended; empty where none did."""
+
+
+def program(request: Mapping[str, Any]) -> bytes:
+    """The runner with a request, complete: ``python3 run.py`` runs it anywhere.
+
+    The request is data in it: nothing of a command is read as a program.
+    """
+    text = json.dumps(dict(request), sort_keys=True)
+    # What is to come first may come twice in one file, but not later.
+    parts = [_FUTURE, *(_source(module) for module in (surroundings, runner))]
+    parts += [f"\n\nraise SystemExit(run(json.loads({text!r}), surroundings))\n"]
+    return "".join(parts).encode()
+
+
+def _source(module: ModuleType) -> str:
+    assert module.__file__  # noqa: S101
+    return Path(module.__file__).read_text("utf-8").replace(_FUTURE, "")
+
+
+def events(running: Running) -> Iterator[Event]:
+    """What a runner says, until it has said how the command ended.
+
+    Raises LaunchError where it ends without, as when its host goes away.
+    """
+    rest = b""
+    while piece := running.read():
+        *lines, rest = (rest + piece).split(b"\n")
+        for event in filter(None, map(_event, lines)):
+            yield event
+            if event["event"] in ("ended", "refused"):
+                return
+    complaint = running.complaint()
+    why = f": {complaint}" if complaint else ""
+    raise LaunchError(f"the run broke off before its command had ended{why}")
+
+
+def _event(line: bytes) -> Event | None:
+    """A line of the runner's; None for what a login says of itself."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "event" in found else None
+
+
+class _Here:
+    """A runner on this machine."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin  # noqa: S101
+        assert process.stdout  # noqa: S101
+        assert process.stderr  # noqa: S101
+        self._in = process.stdin
+        self._out, self._err = process.stdout, process.stderr
+
+    def read(self) -> bytes:
+        """What it said since."""
+        return os.read(self._out.fileno(), PIECE)
+
+    def let_go(self) -> None:
+        """What is over was looked at."""
+        with suppress(OSError, ValueError):
+            self._in.write(b"\n")
+            self._in.flush()
+
+    def cancel(self) -> None:
+        """Have the command ended."""
+        with suppress(BrokenPipeError):
+            self._in.close()
+
+    def complaint(self) -> str:
+        """The last line on its standard error."""
+        text = self._err.read()[-_COMPLAINT_BYTES:].decode(errors="replace")
+        return last_line(text.split("\n"))
+
+
+@contextmanager
+def here(
+    text: bytes, environment: Mapping[str, str], before: Sequence[str] = ()
+) -> Iterator[Running]:
+    """Start a program on this machine; it is ended, with its command, at the end.
+
+    ``before`` are the words of what starts it in its place, as srun does.
+    """
+    process = subprocess.Popen(  # noqa: S603
+        [*before, sys.executable, "-I", "-S", "-c", start(text), runner.HELD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        # An interrupt is ours to pass on.
+        start_new_session=True,
+    )
+    assert process.stdin  # noqa: S101
+    with process:
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(text)
+                process.stdin.flush()
+            yield _Here(process)
+        finally:
+            process.terminate()
+
+
+def start(text: bytes) -> str:
+    """What runs a program of this length from its input, of which more may follow."""
+    return f"import sys; exec(sys.stdin.buffer.read({len(text)}))"
+
+
+def last_line(lines: Sequence[str]) -> str:
+    """The last of some lines that is not blank."""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

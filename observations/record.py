@@ -1,0 +1,105 @@
+"""An observation as it is kept: what ran where, how it ended, and what was measured."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from observations.launch import Event
+from observations.statistics import Span, Statistics
+
+COMPLETED, FAILED, KILLED = "completed", "failed", "killed"
+TIMED_OUT, CANCELLED, BROKE_OFF = "timed out", "cancelled", "broke off"
+OUTCOMES = (COMPLETED, FAILED, KILLED, TIMED_OUT, CANCELLED, BROKE_OFF)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asked to be run and observed."""
+
+    host: str
+    argv: tuple[str, ...]
+    cpus: tuple[int, ...] = ()
+    policy: str = ""
+    tags: tuple[str, ...] = ()
+    cwd: str = ""
+    period_ms: int = 1000
+    group: str = ""
+    repetition: int = 1
+
+    @property
+    def command(self) -> str:
+        """The argument vector as a shell would read it."""
+        return shlex.join(self.argv)
+
+    @property
+    def vector(self) -> str:
+        """The argument vector as it was."""
+        return json.dumps(self.argv, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Figures of one series; ``metric`` by PCP's name, and its IRI."""
+
+    metric: str
+    metric_iri: str
+    instance: str | None
+    figures: Statistics
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a command, from what its runner said.
+
+    ``broken`` says why there is no end, where it broke off; the span ends then with
+    the last sign of life.
+    """
+
+    started: Event
+    span: Span
+    ended: Event | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    broken: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """One of OUTCOMES."""
+        if self.ended is None:
+            return BROKE_OFF
+        if self.ended["timed_out"]:
+            return TIMED_OUT
+        if self.ended["cancelled"]:
+            return CANCELLED
+        if self.ended["signal"] is not None:
+            return KILLED
+        return FAILED if self.ended["exit"] else COMPLETED
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One run and what was sampled meanwhile; ``metrics`` are IRIs by PCP's names."""
+
+    id: str
+    asked: Asked
+    run: Run
+    metrics: Mapping[str, str]
+    summaries: Sequence[Summary]
+
+
+def run_of(events: Sequence[Event], broken: str = "") -> Run:
+    """A run from all that its runner said; the first event is its start."""
+    started = events[0]
+    named = {event["event"]: event for event in events}
+    ended = named.get("ended")
+    last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
+    span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
+    about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
+    return Run(started, span, ended, about, broken)
+
+
+def at(ms: float) -> datetime:
+    """A time in Unix milliseconds, to the microsecond."""
+    return datetime.fromtimestamp(ms / 1000, UTC)

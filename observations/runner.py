@@ -1,0 +1,432 @@
+"""Runs one command and says in JSON lines what becomes of it.
+
+It stands alone (Python 3.8 or newer and nothing else), so that it can be sent to where
+the command is to run; a last line that calls `run` completes it. The
+command is an argument vector in a session of its own. What it starts and leaves behind
+is adopted and ended: nothing outlives the run. Who reads the lines goes away: the run
+is cancelled.
+
+Times are Unix time in ns, sizes bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import errno
+import json
+import os
+import platform
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+
+BEAT_SECONDS = 1.0
+# With this word among its arguments, the end of its input cancels the run, and a line
+# of it lets go of a command that is over.
+HELD = "held"
+_PIECE = 1 << 18
+_HOLD = 0
+_LAST_WORDS_SECONDS = 2.0
+# How long a command that is over stays, for somebody to look at what it counted.
+_LOOK_SECONDS = 2.0
+_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
+_BIND = 2
+_SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261}
+_ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_RUSAGE = {
+    "ru_utime": "user_seconds",
+    "ru_stime": "system_seconds",
+    "ru_maxrss": "max_rss_kib",
+    "ru_minflt": "minor_faults",
+    "ru_majflt": "major_faults",
+    "ru_inblock": "blocks_read",
+    "ru_oublock": "blocks_written",
+    "ru_nvcsw": "voluntary_switches",
+    "ru_nivcsw": "involuntary_switches",
+}
+
+# What is known of argument vector, environment, folder and CPUs of a command.
+About = Callable[
+    [List[str], Dict[str, str], Optional[str], Iterable[int]], Dict[str, Any]
+]
+
+
+class Refused(Exception):
+    """The command cannot be started: nothing has run."""
+
+
+class Kept:
+    """The first and the last ``most`` bytes of a stream, and how many there were."""
+
+    def __init__(self, pipe: int, most: int) -> None:
+        self.pipe = pipe
+        self.size = 0
+        self.open = True
+        self._most = most
+        self._head, self._tail = bytearray(), bytearray()
+
+    def read(self) -> bytes:
+        """What is there now; only the first ``most`` bytes are given back."""
+        piece = os.read(self.pipe, _PIECE)
+        self.open = bool(piece)
+        self.size += len(piece)
+        first = piece[: self._most - len(self._head)]
+        self._head += first
+        self._tail += piece[len(first) :]
+        del self._tail[: -self._most or None]
+        return first
+
+    def document(self) -> dict[str, Any]:
+        """Head and tail in base64; between them ``cut`` bytes are not kept."""
+        return {
+            "bytes": self.size,
+            "head": base64.b64encode(self._head).decode(),
+            "tail": base64.b64encode(self._tail).decode(),
+            "cut": self.size - len(self._head) - len(self._tail),
+        }
+
+
+class Run:
+    """One command from its start to the end of everything that it started."""
+
+    def __init__(self, request: dict[str, Any], about: About | None) -> None:
+        self._request = request
+        self._about = about
+        self._cancelled = ""
+        self._held = HELD in sys.argv
+        self._is_over = self._looked_at = False
+        self._wake, write = os.pipe()
+        for end in (self._wake, write):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(write)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in _ENDINGS:
+            signal.signal(number, self._cancel)
+        _prctl(_SET_CHILD_SUBREAPER, 1)
+        _leave(request.get("cpus") or ())
+        self._process = self._started()
+        self._usage: resource.struct_rusage | None = None
+        most = int(request.get("keep_bytes", 1 << 20))
+        assert self._process.stdout
+        assert self._process.stderr
+        self._streams = {
+            "stdout": Kept(self._process.stdout.fileno(), most),
+            "stderr": Kept(self._process.stderr.fileno(), most),
+        }
+
+    def follow(self) -> None:
+        """Tell how it goes until it has ended, and all that it left behind."""
+        seconds = self._request.get("timeout")
+        until = None if seconds is None else time.monotonic() + seconds
+        timed_out = not self._wait(until)
+        if timed_out:
+            self._end()
+        ended_ns, self._is_over = time.time_ns(), True
+        self._show(ended_ns)
+        status = self._reap()
+        left = self._end_others()
+        self._last_words()
+        if self._about:
+            _tell("about", **self._about_it(self._about))
+        _tell(
+            "ended",
+            end_ns=ended_ns,
+            exit=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+            signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+            timed_out=timed_out and not self._cancelled,
+            cancelled=self._cancelled,
+            left_behind=left,
+            rusage=_rusage(self._usage),
+            output={name: kept.document() for name, kept in self._streams.items()},
+        )
+
+    def _about_it(self, about: About) -> dict[str, Any]:
+        """What the command ran in, asked when nobody is disturbed any more."""
+        request = self._request
+        cpus = request.get("cpus") or os.sched_getaffinity(0)
+        return about(request["argv"], self._environment(), request.get("cwd"), cpus)
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, **self._request.get("env", {})}
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        request = self._request
+        start_ns = time.time_ns()
+        try:
+            process = subprocess.Popen(
+                request["argv"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=request.get("cwd"),
+                env=self._environment(),
+                start_new_session=True,
+                preexec_fn=self._become,
+            )
+        except OSError as error:
+            raise Refused(_why_not(request, error)) from None
+        except subprocess.SubprocessError:
+            raise Refused(_why_no_place(request)) from None
+        # Between asking for it and being it lies some time of ours.
+        exec_ns = time.time_ns()
+        identity = _identity(process.pid)
+        _tell("started", start_ns=start_ns, exec_ns=exec_ns, **identity)
+        return process
+
+    def _become(self) -> None:
+        """In the new process, before it is the command."""
+        _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+        if not _take(set(self._request.get("cpus") or ())):
+            raise OSError
+        if self._request.get("memory_nodes"):
+            _bind_memory(self._request["memory_nodes"])
+
+    def _cancel(self, number: int, _: object) -> None:
+        self._cancel_for(signal.Signals(number).name)
+
+    def _cancel_for(self, reason: str) -> None:
+        """What is over already is cancelled no more."""
+        if not self._is_over:
+            self._cancelled = self._cancelled or reason
+
+    def _wait(self, until: float | None) -> bool:
+        """Read and beat until the command is over; False: it is to be ended."""
+        beat = time.monotonic() + BEAT_SECONDS
+        while True:
+            if self._has_ended():
+                return True
+            now = time.monotonic()
+            if self._cancelled or (until is not None and now >= until):
+                return False
+            if now >= beat:
+                beat = now + BEAT_SECONDS
+                self._beat()
+            self._read(min(beat, until or beat) - now)
+
+    def _beat(self) -> None:
+        try:
+            _tell("alive", ns=time.time_ns(), pids=self._pids(), **self._sizes())
+        except OSError:  # nobody listens any more
+            self._cancel_for("nobody listened")
+
+    def _pids(self) -> list[int]:
+        return [self._process.pid, *(set(_descendants()) - {self._process.pid})]
+
+    def _show(self, ended_ns: int) -> None:
+        """Keep what is over, as the kernel keeps it, until it was looked at."""
+        if not self._request.get("look"):
+            return
+        _tell("over", ns=ended_ns, pids=self._pids())
+        until = time.monotonic() + _LOOK_SECONDS
+        while self._held and not self._looked_at and time.monotonic() < until:
+            self._read(until - time.monotonic())
+
+    def _sizes(self) -> dict[str, int]:
+        return {name: kept.size for name, kept in self._streams.items()}
+
+    def _read(self, seconds: float) -> None:
+        """Wait for output, a signal or the time; pass on what is shown at once."""
+        streams = {k.pipe: (name, k) for name, k in self._streams.items() if k.open}
+        held = [_HOLD] if self._held else []
+        waited = [self._wake, *held, *streams]
+        ready, _, _ = select.select(waited, [], [], max(seconds, 0.0))
+        for pipe in ready:
+            if pipe == _HOLD:
+                self._listen()
+                continue
+            if pipe == self._wake:
+                with suppress(BlockingIOError):
+                    os.read(self._wake, _PIECE)
+                continue
+            name, kept = streams[pipe]
+            first = kept.read()
+            if first and not self._cancelled:
+                with suppress(OSError):
+                    _tell("output", stream=name, data=base64.b64encode(first).decode())
+
+    def _listen(self) -> None:
+        """Who holds the other end has looked, or lets go."""
+        if os.read(_HOLD, _PIECE):
+            self._looked_at = True
+        else:
+            self._held = False
+            self._cancel_for("its observer let go")
+
+    def _has_ended(self) -> bool:
+        """Whether the command is over; it stays until it is reaped."""
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._process.pid, how) is not None
+
+    def _reap(self) -> int:
+        """The status of the command, which has ended."""
+        _, status, self._usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = status
+        return status
+
+    def _end(self) -> None:
+        """End the command, politely first."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            until = time.monotonic() + float(self._request.get("grace", 5.0))
+            while time.monotonic() < until:
+                if self._has_ended():
+                    return
+                self._read(min(0.05, until - time.monotonic()))
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+
+    def _end_others(self) -> list[dict[str, Any]]:
+        """End what the command started and left; who that was."""
+        found = list(_descendants())
+        left = [{"pid": pid, "name": _name(pid)} for pid in found]
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid in _descendants():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+            until = time.monotonic() + _LAST_WORDS_SECONDS
+            while _reap_any() and time.monotonic() < until:
+                self._read(0.02)
+        return left
+
+    def _last_words(self) -> None:
+        until = time.monotonic() + _LAST_WORDS_SECONDS
+        while any(k.open for k in self._streams.values()) and time.monotonic() < until:
+            self._read(0.05)
+
+
+def run(request: dict[str, Any], about: About | None = None) -> int:
+    """Run what is asked for: ``argv``; if given ``cwd``, ``env`` (added), ``cpus``,
+    ``memory_nodes``, ``timeout`` and ``grace`` (seconds), ``keep_bytes`` of a stream;
+    with ``look``, what is over stays until a line comes, two seconds at most.
+
+    ``about`` is asked what it ran in. 0: it ran, whatever became of it; 2: it could
+    not be started.
+    """
+    try:
+        Run(request, about).follow()
+    except Refused as error:
+        _tell("refused", reason=str(error))
+        return 2
+    return 0
+
+
+def _tell(event: str, **what: Any) -> None:
+    line = json.dumps({"event": event, **what}) + "\n"
+    with open(1, "wb", 0, closefd=False) as out:
+        out.write(line.encode())
+
+
+def _why_not(request: dict[str, Any], error: OSError) -> str:
+    command, cwd = request["argv"][0], request.get("cwd")
+    if error.filename == cwd and cwd is not None:
+        return f"the folder {cwd!r} cannot be entered: {error.strerror}"
+    if error.errno == errno.ENOENT:
+        return f"there is no command {command!r}: give its path, or mend PATH"
+    if error.errno == errno.E2BIG:
+        return "arguments and environment are too long: put them into a file"
+    return f"{command!r} cannot be run: {error.strerror}"
+
+
+def _why_no_place(request: dict[str, Any]) -> str:
+    """Why the new process could not become what it should."""
+    cpus = set(request.get("cpus") or ())
+    if absent := cpus - _online():
+        return f"CPUs {_list(absent)} are not online: choose others"
+    if not _take(cpus):
+        return f"CPUs {_list(cpus)} are not all allowed here: choose others"
+    return f"memory of NUMA domains {_list(request['memory_nodes'])} cannot be bound"
+
+
+def _take(cpus: set[int]) -> bool:
+    """Work on these CPUs and no others; False where some of them are withheld."""
+    if not cpus:
+        return True
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError:
+        return False
+    return os.sched_getaffinity(0) == cpus
+
+
+def _leave(cpus: Iterable[int]) -> None:
+    """Work on other CPUs than the command, unless it takes all."""
+    others = os.sched_getaffinity(0) - set(cpus)
+    if others:
+        os.sched_setaffinity(0, others)
+
+
+def _online() -> set[int]:
+    text = Path("/sys/devices/system/cpu/online").read_text().strip()
+    spans = [part.split("-") for part in text.split(",")]
+    return {n for span in spans for n in range(int(span[0]), int(span[-1]) + 1)}
+
+
+def _list(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(numbers)))
+
+
+def _identity(pid: int) -> dict[str, Any]:
+    """What tells this process from all others: boot, pid, start in clock ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return {"pid": pid, "start_ticks": int(fields[19]), "boot": boot}
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _descendants() -> Iterator[int]:
+    """All processes below this one, ours and those that were adopted."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            fields = (folder / "stat").read_bytes().rpartition(b") ")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    waiting = [os.getpid()]
+    while waiting:
+        found = children.get(waiting.pop(), [])
+        waiting += found
+        yield from found
+
+
+def _reap_any() -> bool:
+    """Take leave of all that have ended; whether any child is left."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+        return True
+    return False
+
+
+def _rusage(usage: resource.struct_rusage | None) -> dict[str, float | None]:
+    """What the command used, with all that it waited for itself."""
+    found = {name: getattr(usage, key) for key, name in _RUSAGE.items()}
+    # Linux counts what the process was before it became the command.
+    if found["max_rss_kib"] <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
+        found["max_rss_kib"] = None
+    return found
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _bind_memory(nodes: list[int]) -> None:
+    mask = sum(1 << node for node in set(nodes))
+    words = (ctypes.c_ulong * 16)(
+        *[(mask >> 64 * at) & (2**64 - 1) for at in range(16)]
+    )
+    number = _SET_MEMPOLICY[platform.machine()]
+    if ctypes.CDLL(None).syscall(number, _BIND, words, 1024):
+        raise OSError

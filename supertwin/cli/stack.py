@@ -1,0 +1,123 @@
+"""`supertwin up`, `down`, `status` and `docs`: the stack on this machine."""
+
+import contextlib
+import json
+import signal
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from supertwin.account_lines import read_sampled, sampled_lines, status_path
+from supertwin.cli import summary
+from supertwin.errors import SuperTwinError
+from supertwin.home import CHECKOUT
+from supertwin.settings import Settings
+from supertwin.stack import stack
+from supertwin.stack.state import StackState, read_json, write_json
+
+if TYPE_CHECKING:
+    from supertwin.loading import Twin
+
+_SAMPLES_WITHIN = 15.0
+_LOOK = 0.1
+
+
+@click.command("up")
+def up_command() -> None:
+    """Start the stack, load this machine's twin, start monitoring; once is enough."""
+    settings = Settings()
+    # A terminal that closes, or a `make` that is ended, is an interruption too.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    with stack.turn(settings, _progress):
+        _up(settings)
+
+
+def _up(settings: Settings) -> None:
+    began = time.time()
+    with stack.started(settings, _progress) as state:
+        twin = _load(settings, state)
+        if twin.monitored:
+            _wait_for_samples(settings)
+            _open_once(settings)
+    verb = "was up already, seen" if state.started < began else "up"
+    _progress(f"{verb} after {time.time() - began:.1f} s")
+    for line in summary.up_lines(settings, twin):
+        click.echo(line)
+
+
+@click.command("down")
+def down_command() -> None:
+    """Stop what `up` started, and nothing else."""
+    ran = stack.stop(Settings(), _progress)
+    click.echo("stopped" if ran else "nothing is running")
+
+
+@click.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print the state as JSON.")
+@click.pass_context
+def status_command(ctx: click.Context, as_json: bool) -> None:
+    """What runs, since when, and the account of all points; exit 0 when all is well."""
+    settings = Settings()
+    state = stack.status(settings)
+    sampled = read_sampled(settings.home / "bridge", settings.host)
+    if as_json:
+        found = {**asdict(state), **asdict(sampled)} if state else None
+        click.echo(json.dumps(found, indent=1))
+    else:
+        lines = summary.status_lines(state) if state else ["nothing is running"]
+        click.echo("\n".join([*lines, *(sampled_lines(sampled) if state else [])]))
+    ctx.exit(0 if state and state.healthy else 1)
+
+
+@click.command("docs")
+@click.pass_context
+def docs_command(ctx: click.Context) -> None:
+    """Write the pages under docs/ that come from the code."""
+    from supertwin.pages import write_pages
+
+    root = ctx.find_root().command
+    assert isinstance(root, click.Group)  # noqa: S101
+    for path in write_pages(CHECKOUT / "docs", root):
+        click.echo(path)
+
+
+def _load(settings: Settings, state: StackState) -> "Twin":
+    """Load this machine's twin, unless this very stack has done so."""
+    from supertwin.loading import load_host, read_twin
+
+    done = settings.home / "loaded.json"
+    twin = read_twin(settings, settings.host)
+    if twin is None or (read_json(done) or {}).get("stack") != state.started:
+        load_host(settings, state.pmcd, _progress)
+        write_json(done, {"stack": state.started})
+        twin = read_twin(settings, settings.host)
+    if twin is None:
+        raise SuperTwinError(f"{settings.host} was loaded, but the graph lacks it")
+    return twin
+
+
+def _wait_for_samples(settings: Settings) -> None:
+    """Wait until the bridge has taken up the plan, so that `up` ends with series."""
+    status = status_path(settings.home / "bridge", settings.host)
+    deadline = time.monotonic() + _SAMPLES_WITHIN
+    while time.monotonic() < deadline:
+        if (read_json(status) or {}).get("written"):
+            return
+        time.sleep(_LOOK)
+    _progress(f"no sample after {_SAMPLES_WITHIN:.0f} s: {status} says why")
+
+
+def _open_once(settings: Settings) -> None:
+    """Ask for the first page, which takes a second when nobody has asked before."""
+    import httpx
+
+    address = f"{settings.api}/dashboards/monitor"
+    with contextlib.suppress(httpx.HTTPError):
+        httpx.get(address, params={"host": settings.host}, timeout=10, trust_env=False)
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

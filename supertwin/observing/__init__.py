@@ -1,0 +1,1 @@
+"""Commands under observation: pinned, sampled while they run, recorded."""

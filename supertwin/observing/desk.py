@@ -1,0 +1,138 @@
+"""Where observations are begun and found again while they run, one desk for all."""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from threading import Lock, Thread
+
+from observations.cpus import Cpus
+from observations.errors import LaunchError, TakenError
+from observations.launch import Running, events
+from remote_login.errors import RemoteLoginError
+from supertwin.errors import SuperTwinError
+from supertwin.observing.aside import step_aside
+from supertwin.observing.places import started
+from supertwin.observing.session import OVER, RUNNING, Session
+from supertwin.observing.wish import Wish
+from supertwin.settings import Settings
+
+_LOG = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.05
+_KEPT_SECONDS = 600.0  # how long what is over can be followed
+
+
+class Desk:
+    """All sessions of an installation; threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._cpus = Cpus()
+        self._lock = Lock()
+        self._sessions: dict[str, Session] = {}
+        self._running: dict[str, Running] = {}
+        self._recorder = ThreadPoolExecutor(1, "recorder")
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Those that run, and those that ran lately; the oldest first."""
+        with self._lock:
+            return list(self._sessions.values())
+
+    def find(self, id_: str) -> Session | None:
+        """The session of an id."""
+        with self._lock:
+            return self._sessions.get(id_)
+
+    def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
+        """A session that is ready to run; CPUs that another has are waited for while
+        ``goes_on``.
+
+        Raises TakenError, and what `Session.open` does; nothing is held then.
+        """
+        session = Session(
+            self._settings, wish, _new_id(), self._recorder, self._give_back
+        )
+        self._take_cpus(session, goes_on)
+        try:
+            session.open()
+        except BaseException:
+            self._give_back(session)
+            raise
+        with self._lock:
+            self._sessions[session.id] = session
+        return session
+
+    def launch(self, session: Session) -> None:
+        """Run it here, or where its host is, in a thread of its own."""
+        name = f"observation-{session.id}"
+        Thread(target=self._drive, args=(session,), name=name, daemon=True).start()
+
+    def cancel(self, session: Session) -> None:
+        """Have its command ended; what was sampled is recorded."""
+        session.cancel()
+        if running := self._running.get(session.id):
+            running.cancel()
+
+    def tend(self) -> None:
+        """Close those of whom nothing is heard, and forget what was over long ago."""
+        for session in self.sessions:
+            if session.is_silent:
+                session.close("nothing was heard of it any more")
+            if session.state == OVER and time.time() - session.ended > _KEPT_SECONDS:
+                with self._lock:
+                    self._sessions.pop(session.id, None)
+
+    def close(self) -> None:
+        """End all that runs, and record it."""
+        for session in self.sessions:
+            self.cancel(session)
+            session.close("SuperTwin was stopped")
+        self._recorder.shutdown()
+
+    def _take_cpus(self, session: Session, goes_on: Callable[[], bool] | None) -> None:
+        asked = session.wish.asked
+        while who := self._cpus.take(asked.host, asked.cpus, session.id):
+            if goes_on is None or not goes_on():
+                raise TakenError(f"{who}: wait for its end, or queue behind it")
+            time.sleep(_LOOK_SECONDS)
+        self._step_aside(asked.host)
+
+    def _give_back(self, session: Session) -> None:
+        host = session.wish.asked.host
+        if self._cpus.give_back(host, session.id):
+            self._step_aside(host)
+
+    def _step_aside(self, host: str) -> None:
+        if host == self._settings.host:
+            step_aside(self._settings.home, self._cpus.pinned(host))
+
+    def _drive(self, session: Session) -> None:
+        try:
+            while session.state == RUNNING:
+                self._run(session)
+        except (LaunchError, RemoteLoginError, SuperTwinError) as error:
+            session.problem = str(error)
+            session.close(str(error))
+        except Exception as error:
+            _LOG.exception("observation %s broke", session.id)
+            session.close(str(error))
+        finally:
+            self._running.pop(session.id, None)
+
+    def _run(self, session: Session) -> None:
+        with started(self._settings, session.wish, session.program()) as running:
+            self._running[session.id] = running
+            if session.is_cancelled:
+                running.cancel()
+            for event in events(running):
+                session.take([event])
+                if event["event"] == "over":
+                    running.let_go()
+
+
+def _new_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"

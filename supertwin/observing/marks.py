@@ -1,0 +1,89 @@
+"""What counters say at one moment, asked of the PMCDs that the bridge asks, too.
+
+Totals of a run are then of the run, and not of the ticks around it.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.perfevent.event import is_counter
+from sampler_bridge.sources.local_metrics import is_local
+from sampler_bridge.sources.pcp_source import PcpSource
+from supertwin.stack.state import read_json
+
+Key = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Values by metric (as in PCP) and instance, and when (Unix ms) they were read."""
+
+    at_ms: float = 0.0
+    values: Mapping[Key, float] = field(default_factory=dict)
+
+
+class Marker:
+    """Asks for the same metrics again and again; what does not answer is left out."""
+
+    def __init__(self, metrics: Mapping[str, Sequence[str]]) -> None:
+        self._sources = dict(_connected(metrics))
+
+    def mark(self) -> Mark:
+        """The values of now."""
+        began = time.time()
+        values: dict[Key, float] = {}
+        for source in self._sources.values():
+            with suppress(SourceDownError):
+                values |= _values(source)
+        return Mark(500 * (began + time.time()), values)
+
+    def close(self) -> None:
+        """Ask no more."""
+        for source in self._sources.values():
+            source.close()
+
+
+@contextmanager
+def marking(bridge: Path, host: str, metrics: Iterable[str]) -> Iterator[Marker]:
+    """Ask where the bridge of a state folder asks for metrics of a host."""
+    marker = Marker(_by_address(bridge, host, metrics))
+    try:
+        yield marker
+    finally:
+        marker.close()
+
+
+def _by_address(
+    bridge: Path, host: str, metrics: Iterable[str]
+) -> Mapping[str, Sequence[str]]:
+    said = ((read_json(bridge / "status.json") or {}).get("hosts") or {}).get(host, {})
+    found: dict[str, list[str]] = {}
+    for name in metrics:
+        counters = is_counter(name) and said.get("counters")
+        address = counters or said.get("pcp")
+        if address and not is_local(name):
+            found.setdefault(address, []).append(name)
+    return found
+
+
+def _connected(metrics: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, PcpSource]]:
+    for address, names in metrics.items():
+        source = PcpSource(address)
+        source.select(names)
+        with suppress(SourceDownError):
+            source.connect()
+            yield address, source
+
+
+def _values(source: PcpSource) -> dict[Key, float]:
+    sample = source.fetch()
+    return {
+        (series.metric, series.instance): value
+        for column in sample.columns
+        for series, value in zip(column.series, column.values.tolist(), strict=True)
+        if series.text is None
+    }

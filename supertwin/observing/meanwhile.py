@@ -1,0 +1,206 @@
+"""What is sampled while a command runs: a plan of its own, and what came of it."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import httpx
+
+from ingest.plans.request import PlanRequest
+from observations.record import Asked, Run, Summary
+from observations.series import SeriesKey, read_points
+from observations.statistics import NO_POINTS, Growth, Points, of_counter, of_gauge
+from queries.catalogue import saved_query
+from queries.endpoint import Endpoint
+from supertwin import sampling
+from supertwin.access.accounts import store_account
+from supertwin.loading import dataset
+from supertwin.observing.marks import Key, Mark, Marker, marking
+from supertwin.observing.wish import Wish
+from supertwin.settings import Settings
+
+_LOOK_SECONDS = 0.05
+# The bridge gathers for half a second before it sends.
+_PATIENCE_SECONDS, _LONGEST_PERIOD_MS = 2.0, 5000
+_OF_PROCESSES = "proc."
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A metric of the plan as telemetry/plan gives it; ``series`` is its store name."""
+
+    name: str
+    iri: str
+    series: str
+    is_counter: bool
+
+
+class Marks(NamedTuple):
+    """What counters said just before a run, and when it was over."""
+
+    before: Mark
+    after: Mark
+
+
+class Meanwhile:
+    """The metrics that are sampled for one wish, while they are."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        asked: Asked,
+        metrics: Sequence[Sampled] = (),
+        marker: Marker | None = None,
+    ) -> None:
+        self.metrics = metrics
+        self._settings = settings
+        self._asked = asked
+        self._names = {metric.series for metric in metrics}
+        self._marker = marker or Marker({})
+
+    def mark(self) -> Mark:
+        """What all counters say now."""
+        return self._marker.mark()
+
+    def summaries(self, run: Run, marks: Marks, pids: Set[int]) -> list[Summary]:
+        """Figures of every series; of processes only those with these numbers."""
+        if not self.metrics:
+            return []
+        self._wait_for_ticks(run)
+        start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms
+        series = self._read(start_ms)
+        found = [
+            self._summary(metric, key, series, run, _growth(key, marks))
+            for metric in self.metrics
+            for key in _keys(metric, series, marks, pids)
+        ]
+        return [one for one in found if one.figures.samples or _has_total(one)]
+
+    def _summary(
+        self,
+        metric: Sampled,
+        key: Key,
+        series: Mapping[SeriesKey, Points],
+        run: Run,
+        growth: Growth | None,
+    ) -> Summary:
+        points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
+        if metric.is_counter:
+            figures = of_counter(points, run.span, growth)
+        else:
+            figures = of_gauge(points, run.span)
+        return Summary(metric.name, metric.iri, key[1], figures)
+
+    def _wait_for_ticks(self, run: Run) -> None:
+        """Wait until the last tick of the run can be read, for a while."""
+        period = self._asked.period_ms
+        last_ms = int(run.span.end_ms) // period * period
+        if last_ms < run.span.start_ms:
+            return
+        late = min(period, _LONGEST_PERIOD_MS) / 1000
+        until = time.monotonic() + _PATIENCE_SECONDS + late
+        while self._names - self._there(last_ms) and time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+
+    def _there(self, since_ms: int) -> set[str]:
+        """The series that have a point since then."""
+        found = self._read(since_ms).items()
+        return {key.name for key, points in found if points.stamps.size}
+
+    def _read(self, start_ms: int) -> Mapping[SeriesKey, Points]:
+        end_ms = time.time_ns() // 1_000_000 + 1000
+        account = store_account(self._settings)
+        url, host = self._settings.store_read, self._asked.host
+        with httpx.Client(auth=account, trust_env=False) as client:
+            names = sorted(self._names)
+            return read_points(client, url, host, names, start_ms, end_ms)
+
+
+@contextmanager
+def sampled(
+    settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
+) -> Iterator[Meanwhile]:
+    """Sample what is wished for until the block ends, under a plan of this name.
+
+    Raises PlanRequestError and what else `sampling.add` does.
+    """
+    asked = wish.asked
+    if not wish.samples:
+        yield Meanwhile(settings, asked)
+        return
+    request = PlanRequest(
+        asked.host,
+        plan,
+        wish.metrics,
+        asked.period_ms,
+        roles=wish.roles,
+        events=wish.events,
+    )
+    sampling.add(settings, request, told)
+    try:
+        with dataset(settings, "twin") as twin:
+            metrics = planned(twin, asked.host, plan)
+        counters = [metric.name for metric in metrics if metric.is_counter]
+        with marking(settings.home / "bridge", asked.host, counters) as marker:
+            yield Meanwhile(settings, asked, metrics, marker)
+    finally:
+        sampling.remove(settings, asked.host, plan, told)
+
+
+def plan_of(id_: str) -> str:
+    """The name of the plan of an observation."""
+    return f"run-{id_}"
+
+
+def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
+    """The metrics of a plan; none where there is no such plan."""
+    text = saved_query("telemetry/plan").bind({"host": host, "plan": plan})
+    rows = twin.select(text)
+    found = (dict(zip(rows.columns, row, strict=True)) for row in rows.values())
+    return [
+        Sampled(
+            row["samplerName"],
+            row["metric"],
+            row["dbName"],
+            row["semantics"] == "counter",
+        )
+        for row in found
+    ]
+
+
+def _keys(
+    metric: Sampled,
+    series: Mapping[SeriesKey, Points],
+    marks: Marks,
+    pids: Set[int],
+) -> list[Key]:
+    """The instances of a metric that anything is known of."""
+    ticked = {key.instance for key in series if key.name == metric.series}
+    read = {instance for name, instance in marks.after.values if name == metric.name}
+    found = ticked | read
+    if metric.name.startswith(_OF_PROCESSES):
+        found = {one for one in found if _pid(one) in pids}
+    return [(metric.name, instance) for instance in sorted(found, key=str)]
+
+
+def _pid(instance: str | None) -> int | None:
+    """The number that the name of a process instance begins with."""
+    number = (instance or "").partition(" ")[0]
+    return int(number) if number.isdecimal() else None
+
+
+def _growth(key: Key, marks: Marks) -> Growth | None:
+    """How far a counter grew; a process that came meanwhile began with nothing."""
+    after, before = marks.after.values.get(key), marks.before.values.get(key)
+    if before is None and key[0].startswith(_OF_PROCESSES) and marks.before.at_ms:
+        before = 0.0
+    if after is None or before is None:
+        return None
+    seconds = (marks.after.at_ms - marks.before.at_ms) / 1000
+    return Growth(after - before if after >= before else after, seconds)
+
+
+def _has_total(summary: Summary) -> bool:
+    return summary.figures.total is not None

@@ -1,0 +1,34 @@
+"""Where SuperTwin itself runs a command: here, or on another host over ssh."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from observations.launch import Running, here
+from observations.launch_there import there
+from remote_login.address import parse_address
+from supertwin.far import address_of
+from supertwin.loading import dataset
+from supertwin.observing.wish import Wish
+from supertwin.settings import Settings
+
+
+@contextmanager
+def started(settings: Settings, wish: Wish, text: bytes) -> Iterator[Running]:
+    """Start a runner's program on the wish's host.
+
+    Raises MendableError for a host that nothing leads to, and RemoteLoginError.
+    """
+    if wish.asked.host == settings.host:
+        with here(text, _environment()) as running:
+            yield running
+        return
+    with dataset(settings, "twin") as twin:
+        address = parse_address(address_of(twin, wish.asked.host))
+    with there(text, address, settings.ssh_config) as running:
+        yield running
+
+
+def _environment() -> Mapping[str, str]:
+    """What a command inherits: nothing of our settings, of which some are secret."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}

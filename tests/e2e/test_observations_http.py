@@ -1,0 +1,154 @@
+"""Observations begun, followed and ended over HTTP, on a stack."""
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from supertwin.access.tokens import Role, add_token
+from tests.servers import wait_until
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def client(stack: Stack) -> Iterator[httpx.Client]:
+    """An operator."""
+    token = add_token(stack.home, "launcher", Role.OPERATOR, None)
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(
+        base_url=stack.api, headers=headers, timeout=30, trust_env=False
+    ) as client:
+        yield client
+
+
+def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/observations", json={"argv": argv, **more})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    assert answer.headers["Location"] == f"/observations/{found['id']}"
+    return found
+
+
+def followed(client: httpx.Client, id_: str, after: int = 0) -> list[dict[str, Any]]:
+    """All that it says from an event on, to its end."""
+    path = f"/observations/{id_}/events?after={after}"
+    with client.stream("GET", path) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in answer.iter_lines() if line.startswith("data:")]
+    return [json.loads(line[5:]) for line in lines]
+
+
+def outcomes(client: httpx.Client, id_: str) -> list[str]:
+    found = client.get(f"/observations/{id_}").json()
+    return [run["outcome"] for run in found["runs"]]
+
+
+def recorded(client: httpx.Client, node: str) -> str:
+    """The outcome that the graph tells, once it does."""
+    query = f"SELECT ?o {{ <{node}> <https://w3id.org/supertwin/ns#outcome> ?o }}"
+    found: list[str] = []
+
+    def asked() -> bool:
+        answer = client.post(
+            "/sparql",
+            data={"query": query},
+            headers={"Accept": "application/sparql-results+json"},
+        )
+        rows = answer.raise_for_status().json()["results"]["bindings"]
+        found[:] = [row["o"]["value"] for row in rows]
+        return bool(found)
+
+    wait_until(asked, seconds=20)
+    return found[0]
+
+
+def test_a_command_is_launched_and_followed(client: httpx.Client) -> None:
+    script = "echo out; echo err >&2; sleep 0.2; exit 3"
+    one = begun(client, "sh", "-c", script, tags=["far"], timeout=20)
+    said = followed(client, one["id"])
+    kinds = [event["event"] for event in said]
+    assert (kinds[0], kinds[-1]) == ("started", "closed")
+    printed = {
+        event["stream"]: base64.b64decode(event["data"])
+        for event in said
+        if event["event"] == "output"
+    }
+    assert printed == {"stdout": b"out\n", "stderr": b"err\n"}
+    (run,) = said[-1]["runs"]
+    assert (run["outcome"], run["left"]) == ("failed", [])
+    assert run["seconds"] >= 0.2
+    assert recorded(client, run["node"]) == "failed"
+
+
+def test_who_comes_back_is_told_the_rest(client: httpx.Client) -> None:
+    one = begun(client, "echo", "hello")
+    said = followed(client, one["id"])
+    assert followed(client, one["id"], after=len(said) - 2) == said[-2:]
+
+
+def test_one_that_runs_is_cancelled(client: httpx.Client) -> None:
+    one = begun(client, "sleep", "60")
+    wait_until(lambda: client.get(f"/observations/{one['id']}").json()["events"])
+    shown = client.get("/observations/running").json()
+    assert one["id"] in {each["id"] for each in shown if each["state"] == "running"}
+    assert client.delete(f"/observations/{one['id']}").status_code == 202
+    said = followed(client, one["id"])
+    assert said[-1]["runs"][0]["outcome"] == "cancelled"
+    assert recorded(client, said[-1]["runs"][0]["node"]) == "cancelled"
+
+
+def test_cpus_are_had_by_one(client: httpx.Client) -> None:
+    first = begun(client, "sleep", "1", cpus="0")
+    refused = client.post("/observations", json={"argv": ["true"], "cpus": "0-1"})
+    assert refused.status_code == 409
+    assert f"observation {first['id']} has CPU 0" in refused.json()["detail"]
+    beside = begun(client, "true", cpus="1")
+    began = time.monotonic()
+    queued = begun(client, "true", cpus="0", wait=True)
+    assert time.monotonic() - began > 0.3
+    for one in (first, beside, queued):
+        assert followed(client, one["id"])[-1]["runs"][0]["outcome"] == "completed"
+
+
+def test_repetitions_are_run_one_after_the_other(client: httpx.Client) -> None:
+    one = begun(client, "true", repeat=3)
+    said = followed(client, one["id"])
+    assert [run["outcome"] for run in said[-1]["runs"]] == ["completed"] * 3
+    nodes = {run["node"] for run in said[-1]["runs"]}
+    assert len(nodes) == 3
+    assert {recorded(client, node) for node in nodes} == {"completed"}
+
+
+def test_a_command_that_is_not_there_says_so(client: httpx.Client) -> None:
+    one = begun(client, "/no/such/command")
+    closed = followed(client, one["id"])[-1]
+    assert closed["runs"] == []
+    assert "there is no command '/no/such/command'" in closed["problem"]
+
+
+def test_who_attends_and_goes_away_is_not_waited_for(
+    stack: Stack, client: httpx.Client
+) -> None:
+    one = begun(client, "true", attended=True, metrics=["kernel.all.pswitch"])
+    assert one["program"].startswith("from __future__")
+    started = {"event": "started", "start_ns": time.time_ns(), "pid": 1}
+    started |= {"exec_ns": time.time_ns(), "start_ticks": 1, "boot": "b"}
+    told = client.post(f"/observations/{one['id']}/events", content=json.dumps(started))
+    assert told.status_code == 200, told.text
+    assert told.json()["cancel"] is False
+    wait_until(
+        lambda: client.get(f"/observations/{one['id']}").json()["state"] == "over",
+        seconds=25,
+    )
+    node = f"{stack.base}/observation/{one['id']}"
+    assert recorded(client, node) == "broke off"
+    plan = f"run-{one['id']}"
+    wait_until(
+        lambda: plan not in {p["plan"] for p in client.get("/plans").json()}, seconds=10
+    )

@@ -1,0 +1,93 @@
+"""The runner as it is launched on this machine."""
+
+import ast
+import base64
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from observations import runner, surroundings
+from observations.errors import LaunchError
+from observations.launch import Event, events, here, program
+
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+
+
+def _is_target(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def launched(**request: Any) -> list[Event]:
+    with here(program(request), ENVIRONMENT) as running:
+        return list(events(running))
+
+
+def test_a_command_from_start_to_end() -> None:
+    first, said, about, last = launched(argv=["env"], env={"OMP_NUM_THREADS": "3"})
+    assert first["event"] == "started"
+    words = base64.b64decode(said["data"]).decode().splitlines()
+    assert {word for word in words if not word.startswith("LC_CTYPE")} == {
+        "OMP_NUM_THREADS=3",
+        f"PATH={ENVIRONMENT['PATH']}",
+    }
+    assert about["program"]["path"] == os.path.realpath(shutil.which("env"))
+    assert last["exit"] == 0
+
+
+def test_the_parts_of_the_program_do_not_shadow_each_other() -> None:
+    def own(module: ModuleType) -> set[str]:
+        tree = ast.parse(Path(module.__file__).read_text("utf-8"))
+        named = (ast.FunctionDef, ast.ClassDef)
+        found = {node.name for node in tree.body if isinstance(node, named)}
+        for node in tree.body:
+            if isinstance(node, ast.Assign):
+                found |= {name.id for name in ast.walk(node) if _is_target(name)}
+        return found
+
+    assert own(runner) & own(surroundings) == set()
+
+
+def test_the_program_alone_runs_it_again(tmp_path: Path) -> None:
+    text = program({"argv": ["sh", "-c", "echo '$(id)' \"quoted\" > $0", "out put"]})
+    script = tmp_path / "run.py"
+    script.write_bytes(text)
+    subprocess.run([sys.executable, script], cwd=tmp_path, check=True)
+    assert (tmp_path / "out put").read_text() == "$(id) quoted\n"
+
+
+def test_a_run_is_cancelled() -> None:
+    with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
+        found = []
+        for event in events(running):
+            found.append(event)
+            if event["event"] == "started":
+                running.cancel()
+    assert found[-1]["cancelled"] == "its observer let go"
+
+
+def test_who_leaves_early_leaves_no_command_behind() -> None:
+    with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
+        pid = next(events(running))["pid"]
+        assert Path(f"/proc/{pid}").exists()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_runner_that_breaks_says_why() -> None:
+    words = "had ended: RuntimeError: out of order"
+    text = b"raise RuntimeError('out of order')\n"
+    with pytest.raises(LaunchError, match=words), here(text, {}) as running:
+        list(events(running))
+
+
+def test_what_a_login_prints_is_no_event() -> None:
+    text = program({"argv": ["true"]})
+    text = text.replace(b"\n\nraise", b"\n\nprint('Welcome to n1\\n[1]')\nraise")
+    with here(text, {}) as running:
+        found = [event["event"] for event in events(running)]
+    assert found == ["started", "about", "ended"]

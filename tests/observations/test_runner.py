@@ -1,0 +1,195 @@
+"""The runner as a process of its own, with real commands that behave badly."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from observations import runner
+from tests.servers import wait_until
+
+SOURCE = Path(runner.__file__).read_text("utf-8")
+Event = Mapping[str, Any]
+
+
+def program(request: Mapping[str, Any]) -> bytes:
+    return f"{SOURCE}\nraise SystemExit(run({dict(request)!r}))\n".encode()
+
+
+def run(*argv: str, **request: Any) -> list[Event]:
+    """All that the runner says of a command."""
+    # What a process was before it became another counts as its own: a shell is small.
+    small = ["sh", "-c", '"$@"; exit $?', "sh"]
+    done = subprocess.run(
+        [*small, sys.executable, "-I", "-"],
+        input=program({"argv": list(argv), **request}),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == b""
+    return list(map(json.loads, done.stdout.splitlines()))
+
+
+def sh(script: str, **request: Any) -> Event:
+    """What came of a script."""
+    return run("sh", "-c", script, **request)[-1]
+
+
+def head(event: Event, stream: str = "stdout") -> bytes:
+    return base64.b64decode(event["output"][stream]["head"])
+
+
+@pytest.fixture
+def started() -> Iterator[Any]:
+    """Starts a runner whose lines are read by the test."""
+    running = []
+
+    def start(*argv: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", program({"argv": list(argv)}).decode()],
+            stdout=subprocess.PIPE,
+        )
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_what_a_command_is_given_and_prints_is_left_as_it_is() -> None:
+    words = ["a'b\"c", "$(id) `id` ; id", "two\nlines", "\\", "ünïcode", ""]
+    events = run("printf", "%s|", *words)
+    assert [event["event"] for event in events] == ["started", "output", "ended"]
+    assert head(events[-1]).decode() == "|".join([*words, ""])
+    assert base64.b64decode(events[1]["data"]) == head(events[-1])
+    assert events[-1]["exit"] == 0
+
+
+def test_times_and_identity_of_a_process() -> None:
+    before = time.time_ns()
+    first, last = run("sh", "-c", "sleep 0.2")
+    assert before < first["start_ns"] < first["exec_ns"] < last["end_ns"]
+    assert last["end_ns"] - first["start_ns"] >= 200_000_000
+    assert last["end_ns"] < time.time_ns()
+    assert first["pid"] > 1
+    assert first["boot"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    ticks = os.sysconf("SC_CLK_TCK") * time.clock_gettime(time.CLOCK_BOOTTIME)
+    assert 0 < first["start_ticks"] <= ticks
+
+
+@pytest.mark.parametrize(
+    ("script", "exit_", "signal_"),
+    [("exit 3", 3, None), ("exit 137", 137, None), ("kill -9 $$", None, 9)],
+)
+def test_an_exit_status_is_told_from_a_signal(
+    script: str, exit_: int | None, signal_: int | None
+) -> None:
+    ended = sh(script)
+    assert (ended["exit"], ended["signal"]) == (exit_, signal_)
+    assert not ended["timed_out"]
+    assert not ended["cancelled"]
+
+
+def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("no program")
+    absent = max(os.sched_getaffinity(0)) + 4096
+    for argv, request, words in [
+        (["no-such-command"], {}, "there is no command 'no-such-command'"),
+        ([str(text)], {}, "cannot be run: Permission denied"),
+        (["true"], {"cwd": "/no/such"}, "'/no/such' cannot be entered"),
+        (["true"], {"cpus": [0, absent]}, f"CPUs {absent} are not online"),
+        (["true"], {"memory_nodes": [900]}, "memory of NUMA domains 900"),
+        (["true", "x" * (1 << 18)], {}, "too long"),
+    ]:
+        (event,) = run(*argv, **request)
+        assert event["event"] == "refused"
+        assert words in event["reason"]
+
+
+def test_a_command_runs_on_its_cpus_and_the_runner_on_others() -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    script = "taskset -cp $$; taskset -cp $PPID"
+    own, runners = head(sh(script, cpus=cpus[:1])).decode().splitlines()
+    assert own.endswith(f": {cpus[0]}")
+    if len(cpus) > 1:
+        assert not runners.endswith(f": {cpus[0]}")
+
+
+def test_environment_and_folder(tmp_path: Path) -> None:
+    ended = sh('printf "%s %s" "$ODD" "$PWD"', env={"ODD": "a=b\n'"}, cwd=str(tmp_path))
+    assert head(ended).decode() == f"a=b\n' {tmp_path}"
+
+
+def test_of_a_flood_the_first_and_the_last_bytes_are_kept() -> None:
+    script = "printf begin; head -c 300000000 /dev/zero; printf the-end; echo x >&2"
+    output = sh(script, keep_bytes=1000)["output"]
+    assert output["stdout"]["bytes"] == 300_000_012
+    assert output["stdout"]["cut"] == 300_000_012 - 2000
+    assert base64.b64decode(output["stdout"]["head"]).startswith(b"begin\0")
+    assert base64.b64decode(output["stdout"]["tail"]).endswith(b"\0the-end")
+    assert output["stderr"]["bytes"] == 2
+
+
+def test_what_is_left_behind_is_ended_and_named() -> None:
+    script = "(setsid sleep 987 &) ; sleep 987 & echo $!"
+    ended = sh(script)
+    assert ended["exit"] == 0
+    left = {one["pid"] for one in ended["left_behind"]}
+    assert len(left) == 2
+    assert int(head(ended)) in left
+    assert not any(Path(f"/proc/{pid}").exists() for pid in left)
+
+
+def test_a_command_that_takes_too_long_is_ended_the_hard_way_if_need_be() -> None:
+    ended = sh("trap '' TERM; sleep 987; sleep 987", timeout=0.3, grace=0.3)
+    assert ended["timed_out"]
+    assert ended["signal"] == 9
+    assert {one["name"] for one in ended["left_behind"]} <= {"sleep"}
+
+
+def test_what_a_command_uses_is_counted() -> None:
+    script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+    used = sh(script)["rusage"]
+    assert used["user_seconds"] > 0.02
+    assert used["minor_faults"] > 10
+    assert used["max_rss_kib"] is None  # less than the runner itself has
+    fill = "import sys; b = bytearray(100 << 20)"
+    (*_, ended) = run(sys.executable, "-c", fill)
+    assert ended["rusage"]["max_rss_kib"] > 100 << 10
+
+
+def test_cancelled_means_ended_and_said(started: Any) -> None:
+    process = started("sleep", "987")
+    pid = json.loads(process.stdout.readline())["pid"]
+    process.send_signal(signal.SIGTERM)
+    ended = json.loads(process.stdout.readlines()[-1])
+    assert ended["cancelled"] == "SIGTERM"
+    assert ended["signal"] == signal.SIGTERM
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_when_nobody_listens_the_command_ends(started: Any) -> None:
+    process = started("sleep", "987")
+    pid = json.loads(process.stdout.readline())["pid"]
+    process.stdout.close()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10)
+
+
+def test_a_killed_runner_takes_its_command_along(started: Any) -> None:
+    process = started("sleep", "987")
+    pid = json.loads(process.stdout.readline())["pid"]
+    process.kill()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10)

@@ -1,0 +1,64 @@
+"""Figures of a series during a run, against ones that are known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from observations.statistics import Points, Span, Statistics, of_counter, of_gauge
+
+TICKS = np.arange(0, 10_000, 1000)
+
+
+def points(*values: float) -> Points:
+    return Points(TICKS[: len(values)], np.array(values, float))
+
+
+def test_values_within_a_run_count_and_its_ends_are_within() -> None:
+    found = of_gauge(points(9, 1, 2, 3, 4, 9), Span(1000, 4000))
+    assert found == Statistics(4, 1.0, 2.5, 4.0, 2.5, pytest.approx(3.85))
+
+
+def test_a_run_between_two_ticks_has_no_values_but_a_total() -> None:
+    span = Span(2100.5, 2900.25)
+    assert of_gauge(points(1, 2, 3, 4), span) == Statistics(0)
+    found = of_counter(points(0, 10, 20, 95), span)
+    assert (found.samples, found.total, found.covered) == (0, 75, 1)
+    assert found.mean == 75
+    assert found.median is None
+
+
+def test_the_total_of_a_counter_holds_all_that_the_run_did() -> None:
+    found = of_counter(points(0, 0, 5, 105, 205, 230, 230), Span(1500, 4500))
+    assert found.total == 230
+    assert found.covered == 4
+    assert (found.minimum, found.maximum, found.median) == (100, 100, 100)
+    assert found.mean == 230 / 4
+
+
+def test_a_counter_that_starts_anew_loses_only_what_nobody_saw() -> None:
+    found = of_counter(points(100, 110, 3, 8), Span(0, 3000))
+    assert found.total == 10 + 3 + 5
+
+
+def test_nothing_is_said_of_what_was_not_sampled() -> None:
+    nothing = Points(np.array([], int), np.array([]))
+    for of in (of_counter, of_gauge):
+        assert of(nothing, Span(0, 1000)) == Statistics(0)
+    assert of_counter(points(5), Span(0, 1000)) == Statistics(1)
+
+
+@given(
+    st.lists(st.integers(0, 1000), min_size=2, max_size=10),
+    st.floats(0, 9000),
+    st.floats(0, 9000),
+)
+def test_totals_of_neighbouring_runs_add_up(
+    steps: list[int], one: float, other: float
+) -> None:
+    counter = points(*np.cumsum(steps).tolist())
+    last = float(counter.stamps[-1])
+    middle = 1000.0 * round(min(one, other, last) / 1000)
+    total = of_counter(counter, Span(0, last)).total
+    parts = [Span(0, middle), Span(middle, last)]
+    assert total == sum(of_counter(counter, part).total or 0 for part in parts)
