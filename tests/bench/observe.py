@@ -22,15 +22,21 @@ HERTZ = (1, 2, 4, 8, 16, 32, 64)
 NUMBERS = (1, 8, 24)
 _GOAL_MS, _GOAL_PERCENT, _GOAL_HERTZ = 150, 0.5, 8
 # Time is counted in steps of 10 ms.
-_PAGES, _CHUNK, _CHUNKS, _SPIN = 60_000, 1 << 20, 300, 3.0
-# Faults pages in, reads, writes, and computes for a while.
+_PAGES, _CHUNK, _CHUNKS, _SPIN, _YIELDS = 60_000, 1 << 20, 300, 3.0, 20_000
+# Faults pages in, reads, writes, gives its CPU away to a child, and computes a while.
+# The child is not waited for, else what it used would be its parent's.
 WORK = f"""
-import mmap, os
+import mmap, os, signal
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 room = mmap.mmap(-1, 4096 * {_PAGES})
 room[::4096] = bytes({_PAGES})
 source, sink = os.open('/dev/zero', os.O_RDONLY), os.open('/dev/null', os.O_WRONLY)
 for _ in range({_CHUNKS}):
     os.write(sink, os.read(source, {_CHUNK}))
+child = os.fork()
+for _ in range({_YIELDS} if child else 1 << 62):
+    os.sched_yield()
+os.kill(child, signal.SIGKILL)
 while os.times().user < {_SPIN}:
     pass
 """
@@ -140,19 +146,27 @@ def _observed(stack: Stack, metrics: tuple[str, ...], period_ms: int) -> Truth:
 def _truth(stack: Stack, node: str) -> Truth:
     ended = stack.home / "observations" / node.rsplit("/", 1)[1]
     wait_until(lambda: (ended / "recorded").exists(), seconds=20)
-    events = map(json.loads, (ended / "events.jsonl").read_text().splitlines())
+    events = [*map(json.loads, (ended / "events.jsonl").read_text().splitlines())]
     usage = next(event["rusage"] for event in events if event["event"] == "ended")
+    pid = events[0]["pid"]
     known = {
         "proc.psinfo.minflt": usage["minor_faults"],
         "proc.psinfo.utime": 1000 * usage["user_seconds"],
         "proc.io.rchar": _CHUNK * _CHUNKS,
         "proc.io.wchar": _CHUNK * _CHUNKS,
+        "proc.psinfo.nvctxsw": usage["involuntary_switches"],
     }
     rows = stack.run(
         "query", "observations/statistics", "--id", node, "--format", "json"
     )
-    told: dict[str, float] = {}
-    for row in json.loads(rows.stdout):
-        if row["total"] is not None:
-            told[row["metric"]] = told.get(row["metric"], 0.0) + float(row["total"])
+    told = {
+        row["metric"]: float(row["total"])
+        for row in json.loads(rows.stdout)
+        if row["total"] is not None and _is_of(pid, row["instance"] or "")
+    }
     return Truth(known, told)
+
+
+def _is_of(pid: int, instance: str) -> bool:
+    number = instance.partition(" ")[0]
+    return number.isdecimal() and int(number) == pid
