@@ -5,8 +5,9 @@
 #
 # System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt), a virtual
 # environment (pip) and the libraries of the web page (npm). --test adds what only the
-# tests need: a browser, Grafana's own schema, DTDL's own parser; --bench what sampling
-# is measured against: likwid-bench, HPL and a compiler, where they are to be had.
+# tests need: a browser, sshd, Slurm, Grafana's own schema, DTDL's own parser; --bench
+# what sampling is measured against: likwid-bench, HPL and a compiler, where they are to
+# be had.
 # Exit 2: something you can mend, named in the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -318,6 +319,39 @@ unpack_sshd() {
     mv "$new" .tools/sshd
 }
 
+# ---- Slurm, for the tests --------------------------------------------------------
+
+readonly SLURM=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
+
+missing_slurm_libraries() {
+    local library
+    library=$(dirname "$1"/usr/lib/*/slurm-wlm/libslurmfull.so)
+    LD_LIBRARY_PATH=$library ldd "$1"/usr/sbin/slurm*-wlm "$1"/usr/bin/srun 2>&1 |
+        grep -q 'not found' || return 0
+    for package in "$1"/*.deb; do
+        dpkg-deb -f "$package" Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
+    done
+}
+
+# Unpacked and not installed: its services would start.
+unpack_slurm() {
+    local new=.tools/slurm.new libraries
+    if command -v slurmctld >/dev/null || [ -x .tools/slurm/usr/bin/srun ]; then
+        return
+    fi
+    command -v apt-get >/dev/null || fail "slurmctld: install Slurm, then run make test again"
+    say "Slurm (the distribution's packages)"
+    rm -rf "$new"
+    mkdir -p "$new"
+    [ -n "$(apt-cache show slurmctld 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
+    quietly "fetching Slurm" sh -c 'cd .tools/slurm.new && apt-get -q download "$@"' sh "${SLURM[@]}"
+    quietly "unpacking Slurm" sh -c 'cd .tools/slurm.new && for one in *.deb; do dpkg-deb -x "$one" .; done'
+    mapfile -t libraries < <(missing_slurm_libraries "$new")
+    [ ${#libraries[@]} -eq 0 ] || quietly "installing Slurm's libraries" apt_install "${libraries[@]}"
+    rm -rf .tools/slurm
+    mv "$new" .tools/slurm
+}
+
 # ---- Python ----------------------------------------------------------------------
 
 build_venv() {
@@ -423,6 +457,7 @@ main() {
     install_venv
     install_modules web "the libraries of the web page"
     [ -z "$for_tests" ] || unpack_sshd
+    [ -z "$for_tests" ] || unpack_slurm
     [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"
     [ -z "$for_tests" ] || install_modules dtdl "the official DTDL parser"
     [ -z "$for_bench" ] || install_for_bench

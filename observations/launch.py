@@ -1,27 +1,34 @@
 """Starts the runner on this machine, and reads what a runner says anywhere.
 
 The runner is sent through its standard input, which then stays open: whoever lets go of
-the other end, and be it a network that broke, ends the run.
+the other end, and be it a network that broke, ends the run. Nothing is imported that
+takes long, the runner neither.
 """
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import ModuleType
+from functools import partial
 from typing import Any, Protocol
 
-from observations import runner, surroundings
 from observations.errors import LaunchError
 
 Event = Mapping[str, Any]
 
-PIECE = 1 << 16
-_FUTURE = "from __future__ import annotations\n"
+PIECE = 1 << 20
+# The runner's word of the same name: the end of its input cancels the run.
+HELD = "held"
+# Reads how long a program is, and then the program, whose imports are there by then.
+START = (
+    "import sys, base64, ctypes, hashlib, json, pathlib, select, shutil, subprocess; "
+    "exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0)))"
+)
 _COMPLAINT_BYTES = 4096
+_LAST_SECONDS = 10.0
 
 
 class Running(Protocol):
@@ -38,23 +45,6 @@ class Running(Protocol):
 
     def complaint(self) -> str:
         """The last line that went wrong, once it has ended; empty where none did."""
-
-
-def program(request: Mapping[str, Any]) -> bytes:
-    """The runner with a request, complete: ``python3 run.py`` runs it anywhere.
-
-    The request is data in it: nothing of a command is read as a program.
-    """
-    text = json.dumps(dict(request), sort_keys=True)
-    # What is to come first may come twice in one file, but not later.
-    parts = [_FUTURE, *(_source(module) for module in (surroundings, runner))]
-    parts += [f"\n\nraise SystemExit(run(json.loads({text!r}), surroundings))\n"]
-    return "".join(parts).encode()
-
-
-def _source(module: ModuleType) -> str:
-    assert module.__file__  # noqa: S101
-    return Path(module.__file__).read_text("utf-8").replace(_FUTURE, "")
 
 
 def events(running: Running) -> Iterator[Event]:
@@ -115,15 +105,23 @@ class _Here:
 
 
 @contextmanager
-def here(
-    text: bytes, environment: Mapping[str, str], before: Sequence[str] = ()
-) -> Iterator[Running]:
-    """Start a program on this machine; it is ended, with its command, at the end.
+def here(text: bytes, environment: Mapping[str, str]) -> Iterator[Running]:
+    """Start a program on this machine; it is ended, with its command, at the end."""
+    with ahead(environment) as begin:
+        yield begin(text)
 
-    ``before`` are the words of what starts it in its place, as srun does.
+
+@contextmanager
+def ahead(
+    environment: Mapping[str, str], before: Sequence[str] = ()
+) -> Iterator[Callable[[bytes], Running]]:
+    """What starts a program on this machine, ready while there is none yet.
+
+    It is ended, with its command, at the end. ``before`` are the words of what starts
+    it in its place, as srun does.
     """
     process = subprocess.Popen(  # noqa: S603
-        [*before, sys.executable, "-I", "-S", "-c", start(text), runner.HELD],
+        [*before, sys.executable, "-I", "-S", "-c", START, HELD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -131,20 +129,30 @@ def here(
         # An interrupt is ours to pass on.
         start_new_session=True,
     )
-    assert process.stdin  # noqa: S101
+    assert process.stdout  # noqa: S101
+    with suppress(OSError):  # more than a user may have
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIECE)
     with process:
         try:
-            with suppress(BrokenPipeError):
-                process.stdin.write(text)
-                process.stdin.flush()
-            yield _Here(process)
+            yield partial(_begun, process)
+            # A job that is ended from outside counts as cancelled.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LAST_SECONDS if before else 0)
         finally:
             process.terminate()
 
 
-def start(text: bytes) -> str:
-    """What runs a program of this length from its input, of which more may follow."""
-    return f"import sys; exec(sys.stdin.buffer.read({len(text)}))"
+def _begun(process: subprocess.Popen[bytes], text: bytes) -> Running:
+    assert process.stdin  # noqa: S101
+    with suppress(BrokenPipeError):
+        process.stdin.write(sent(text))
+        process.stdin.flush()
+    return _Here(process)
+
+
+def sent(text: bytes) -> bytes:
+    """A program as START reads it, of which more may follow."""
+    return b"%d\n%s" % (len(text), text)
 
 
 def last_line(lines: Sequence[str]) -> str:

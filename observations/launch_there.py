@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
-from observations.launch import PIECE, Running, last_line, start
-from observations.runner import HELD
+from observations.launch import HELD, PIECE, START, Running, last_line, sent
 from remote_login.address import Address
 from remote_login.reasons import explain, printable
 from remote_login.ssh import OPTIONS, Ssh, ssh_argv
@@ -52,9 +51,9 @@ def there(text: bytes, address: Address, config: Path | None) -> Iterator[Runnin
 
     Raises SshMissingError.
     """
-    script = f'{FIND_PYTHON}exec "$p" -ISB -c "{start(text)}" {HELD}'
+    script = f'{FIND_PYTHON}exec "$p" -ISB -c "{START}" {HELD}'
     words = (*ssh_argv(address, config, OPTIONS), f"exec sh -c '{script}'")
-    ssh = Ssh(words, address, text, hold=True)
+    ssh = Ssh(words, address, sent(text), hold=True)
     try:
         yield _There(ssh, address)
     finally:

@@ -14,9 +14,9 @@ from __future__ import annotations
 import base64
 import ctypes
 import errno
+import fcntl
 import json
 import os
-import platform
 import resource
 import select
 import signal
@@ -32,11 +32,14 @@ BEAT_SECONDS = 1.0
 # of it lets go of a command that is over.
 HELD = "held"
 _PIECE = 1 << 18
+# Nothing in it is to be escaped, and there may be much of it.
+_OUTPUT = b'{"event": "output", "stream": "%s", "data": "%s"}\n'
 _HOLD = 0
 _LAST_WORDS_SECONDS = 2.0
 # How long a command that is over stays, for somebody to look at what it counted.
 _LOOK_SECONDS = 2.0
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
+_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python 3.8 does not name
 _BIND = 2
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261}
 _ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -63,17 +66,22 @@ class Refused(Exception):
 
 
 class Kept:
-    """The first and the last ``most`` bytes of a stream, and how many there were."""
+    """The first and the last ``most`` bytes of a stream, and how many there were.
 
-    def __init__(self, pipe: int, most: int) -> None:
+    The first are shown at once, or, with ``show_all``, whatever comes.
+    """
+
+    def __init__(self, pipe: int, most: int, show_all: bool) -> None:
         self.pipe = pipe
         self.size = 0
         self.open = True
-        self._most = most
+        self._most, self._show_all = most, show_all
+        with suppress(OSError):  # more than a user may have
+            fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIECE)
         self._head, self._tail = bytearray(), bytearray()
 
     def read(self) -> bytes:
-        """What is there now; only the first ``most`` bytes are given back."""
+        """What is there now, as far as it is shown."""
         piece = os.read(self.pipe, _PIECE)
         self.open = bool(piece)
         self.size += len(piece)
@@ -81,7 +89,7 @@ class Kept:
         self._head += first
         self._tail += piece[len(first) :]
         del self._tail[: -self._most or None]
-        return first
+        return piece if self._show_all else first
 
     def document(self) -> dict[str, Any]:
         """Head and tail in base64; between them ``cut`` bytes are not kept."""
@@ -114,11 +122,12 @@ class Run:
         self._process = self._started()
         self._usage: resource.struct_rusage | None = None
         most = int(request.get("keep_bytes", 1 << 20))
+        show_all = bool(request.get("show_all"))
         assert self._process.stdout
         assert self._process.stderr
         self._streams = {
-            "stdout": Kept(self._process.stdout.fileno(), most),
-            "stderr": Kept(self._process.stderr.fileno(), most),
+            "stdout": Kept(self._process.stdout.fileno(), most, show_all),
+            "stderr": Kept(self._process.stderr.fileno(), most, show_all),
         }
 
     def follow(self) -> None:
@@ -246,10 +255,10 @@ class Run:
                     os.read(self._wake, _PIECE)
                 continue
             name, kept = streams[pipe]
-            first = kept.read()
-            if first and not self._cancelled:
+            shown = kept.read()
+            if shown and not self._cancelled:
                 with suppress(OSError):
-                    _tell("output", stream=name, data=base64.b64encode(first).decode())
+                    _write(_OUTPUT % (name.encode(), base64.b64encode(shown)))
 
     def _listen(self) -> None:
         """Who holds the other end has looked, or lets go."""
@@ -303,8 +312,9 @@ class Run:
 
 def run(request: dict[str, Any], about: About | None = None) -> int:
     """Run what is asked for: ``argv``; if given ``cwd``, ``env`` (added), ``cpus``,
-    ``memory_nodes``, ``timeout`` and ``grace`` (seconds), ``keep_bytes`` of a stream;
-    with ``look``, what is over stays until a line comes, two seconds at most.
+    ``memory_nodes``, ``timeout`` and ``grace`` (seconds), ``keep_bytes`` of a stream,
+    which are all that is shown of it without ``show_all``; with ``look``, what is over
+    stays until a line comes, two seconds at most.
 
     ``about`` is asked what it ran in. 0: it ran, whatever became of it; 2: it could
     not be started.
@@ -318,9 +328,13 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
 
 
 def _tell(event: str, **what: Any) -> None:
-    line = json.dumps({"event": event, **what}) + "\n"
-    with open(1, "wb", 0, closefd=False) as out:
-        out.write(line.encode())
+    _write((json.dumps({"event": event, **what}) + "\n").encode())
+
+
+def _write(line: bytes) -> None:
+    rest = memoryview(line)
+    while rest:  # a signal may cut a write short
+        rest = rest[os.write(1, rest) :]
 
 
 def _why_not(request: dict[str, Any], error: OSError) -> str:
@@ -427,6 +441,6 @@ def _bind_memory(nodes: list[int]) -> None:
     words = (ctypes.c_ulong * 16)(
         *[(mask >> 64 * at) & (2**64 - 1) for at in range(16)]
     )
-    number = _SET_MEMPOLICY[platform.machine()]
+    number = _SET_MEMPOLICY[os.uname().machine]
     if ctypes.CDLL(None).syscall(number, _BIND, words, 1024):
         raise OSError

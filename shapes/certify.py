@@ -28,7 +28,7 @@ class UnsureError(Exception):
 class Data:
     """The triples of a graph, by predicate and subject; of each class its nodes.
 
-    ``held`` are nodes that stand elsewhere and are not looked at, by class.
+    ``held`` are nodes that stand elsewhere, by class: more is not known of them.
     """
 
     def __init__(self, triples: Iterable[Triple], held: Held | None = None) -> None:
@@ -47,6 +47,8 @@ class Data:
     def values(self, subject: Node, predicate: Node) -> list[Node]:
         """The different values that a node has, in no order."""
         found = self._found[predicate].get(subject, [])
+        if predicate == RDF.type:
+            found = [*found, *(one for one, of in self._held.items() if subject in of)]
         return found if len(found) < 2 else list(set(found))
 
     def subjects(self, predicate: Node) -> Iterable[Node]:
@@ -59,8 +61,7 @@ class Data:
 
     def is_a(self, node: Node, wanted: Node) -> bool:
         """Whether a node is of a class, here or where it is held."""
-        here = wanted in self.types and node in self.types[wanted]
-        return here or node in self._held.get(wanted, ())
+        return node in self.types.get(wanted, ()) or node in self._held.get(wanted, ())
 
     @property
     def terms(self) -> Iterable[Node]:

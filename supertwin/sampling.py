@@ -47,7 +47,8 @@ def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
             if not request.name:
                 name = free_name(plan_names(request.host, twin))
                 request = replace(request, name=name)
-            check_new(request, twin, iris)
+            if request.roles or request.events:  # before anything is counted for it
+                check_new(request, twin, iris)
             with counters.counting(settings, request, twin, progress) as counts:
                 metrics = add_plan(request, twin, iris, counts)
     return Added(request.name, metrics, _nudge(settings))

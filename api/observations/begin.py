@@ -64,8 +64,8 @@ async def begin(request: Request, services: Use) -> Response:
     """Pinned, sampled while it runs, and recorded however it ends. Role: operator."""
     new = _read(await read_body(request, _MOST_BYTES, "observation"))
     host = new.host or services.settings.host
-    # Who asks is on this machine, or cannot run it.
-    new.attended &= host == services.settings.host
+    # Who asks is on this machine, or cannot run it without a way of their own.
+    new.attended &= new.own_way or host == services.settings.host
     _check_allowed(services, new)
     await check_known(services, host)
     cpus, policy, reason = await _placed(services, new, host)
@@ -159,5 +159,6 @@ async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> 
 
 
 def _program(session: "Session", new: NewObservation, reason: str) -> dict[str, Any]:
-    program = session.program().decode() if new.attended else None
-    return {"cpus": session.wish.asked.cpus, "reason": reason, "program": program}
+    program = session.program() if new.attended else None
+    text = program and program.decode()
+    return {"cpus": session.wish.asked.cpus, "reason": reason, "program": text}

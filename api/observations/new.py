@@ -71,6 +71,10 @@ class NewObservation(BaseModel):
         default=False,
         description="Who asks runs the program itself and tells what it says",
     )
+    own_way: bool = Field(
+        default=False,
+        description="Who attends has a way to run it on another host, such as srun",
+    )
 
     def wish(self, host: str, cpus: tuple[int, ...], policy: str) -> Wish:
         """The wish, with the CPUs that were chosen; raises PlanRequestError."""
@@ -91,6 +95,7 @@ class NewObservation(BaseModel):
             self.env,
             self.repeat,
             self.timeout,
+            self.attended,
         )
 
 

@@ -1,7 +1,6 @@
 """The desk of the API: loaded beside its start, which need not wait for it."""
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -10,8 +9,6 @@ from supertwin.settings import Settings
 
 if TYPE_CHECKING:
     from supertwin.observing.desk import Desk
-
-_LOG = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
 
@@ -34,7 +31,6 @@ class Observing:
     async def tend(self) -> None:
         """Look after what runs until cancelled; then end it."""
         desk = await self.desk()
-        await to_thread.run_sync(self._recover)
         try:
             while True:
                 await to_thread.run_sync(desk.tend)
@@ -42,16 +38,10 @@ class Observing:
         finally:
             desk.close()
 
-    def _recover(self) -> None:
-        from supertwin.observing.recovery import recover
-
-        try:
-            recover(self._settings)
-        except Exception:
-            _LOG.exception("what ran before is not recorded")
-
     def _made(self) -> "Desk":
         # With all that validates a plan: a second that the API's start need not take.
         from supertwin.observing.desk import Desk
 
-        return Desk(self._settings)
+        desk = Desk(self._settings)
+        desk.go_on()
+        return desk

@@ -89,16 +89,27 @@ async def follow(
     responses={**ANSWERS, 404: {"description": "None such is known"}},
     dependencies=[_OPERATOR],
 )
-async def say(request: Request, services: Use, id_: Id) -> Response:
-    """Lines as the program printed them. `cancel` says that it is to be ended;
-    `program` is the next run's, where there is one. Role: operator.
+async def say(
+    request: Request,
+    services: Use,
+    id_: Id,
+    first: Annotated[
+        int | None,
+        Query(ge=0, description="How many were told before; those known are not heard"),
+    ] = None,
+) -> Response:
+    """Lines as the program printed them; none say that it runs. `cancel` says that it
+    is to be ended; `program` is the next run's, where there is one. Role: operator.
     """
     session = _found(await services.observing.desk(), id_)
     said = _events(await read_body(request, _MOST_SAID, "report"))
-    known = len(session.ids)
-    await to_thread.run_sync(session.take, said)
-    more = session.program().decode() if len(session.ids) > known else None
-    answer = {"cancel": session.is_cancelled, "program": more}
+
+    def heard() -> bytes | None:
+        session.take(said, first)
+        return session.program()
+
+    more = await to_thread.run_sync(heard)
+    answer = {"cancel": session.is_cancelled, "program": more and more.decode()}
     return Response(
         orjson.dumps({**shown(services.iris, session), **answer}),
         media_type=formats.JSON,

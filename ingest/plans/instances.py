@@ -1,8 +1,10 @@
 """Which instances of a metric a plan samples, found out from the graph."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from rdflib import URIRef
@@ -14,6 +16,7 @@ from queries.endpoint import Endpoint
 from queries.errors import ParameterError, UnknownQueryError
 from queries.results import Rows
 
+_AT_ONCE = 4
 _NOT_NUMBERS = {
     "aggregate": "aggregates",
     "aggregate_static": "aggregates",
@@ -54,7 +57,7 @@ def sampled(
     `counters` are those of its roles and events.
     """
     names = _distinct([*request.metrics, *counters])
-    metrics = [_metric(request.host, name, twin) for name in names]
+    metrics = _metrics(request.host, names, twin)
     if not request.query:
         return [_named(metric, request.instances, host) for metric in metrics]
     answer = _answer(request, twin)
@@ -65,7 +68,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metric(host: str, name: str, twin: Endpoint) -> _Metric:
+def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[_Metric]:
+    """Asked for side by side; of several that are wrong the first is told of."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(partial(_metric, host, twin), names))
+
+
+def _metric(host: str, twin: Endpoint, name: str) -> _Metric:
     bound = {"host": host, "metric": name}
     rows = _rows(twin, "telemetry/instances", bound)
     if not rows:

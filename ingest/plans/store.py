@@ -30,7 +30,7 @@ def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
     """Raise PlanRequestError for what can be told to be wrong without looking far."""
     check_request(request)
     check_host(request.host, twin, iris)
-    if request.name in plan_names(request.host, twin):
+    if twin.ask(_has_plan(request.host, request.name, iris)):
         raise PlanRequestError(
             f"{request.host} has a plan {request.name} already: give another name, or "
             "remove it first"
@@ -61,8 +61,8 @@ def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
     """Take a plan out, with its telemetry; raises PlanRequestError."""
     check_host(host, twin, iris)
     check_plan_name(name)
-    names = plan_names(host, twin)
-    if name not in names:
+    if not twin.ask(_has_plan(host, name, iris)):
+        names = plan_names(host, twin)
         near = get_close_matches(name, names, n=3) or names
         known = f"it has {', '.join(near)}" if near else "it has none"
         raise PlanRequestError(f"{host} has no plan {name}; {known}")
@@ -98,6 +98,12 @@ def free_name(names: Sequence[str]) -> str:
         for name in (f"plan-{number}" for number in range(1, len(taken) + 2))
         if name not in taken
     )
+
+
+def _has_plan(host: str, name: str, iris: Iris) -> str:
+    node, text = iris.host(host), Literal(name).n3()
+    # Thousands of things are of a host.
+    return f"ASK {{ ?plan <{ST.planName}> {text} ; <{ST.ofHost}> <{node}> }}"
 
 
 def _described(

@@ -5,9 +5,15 @@ the API, so it lets do everything.
 """
 
 import json
-import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+
+def _new_key() -> str:
+    # Who only reads the file need not wait for all that secrets imports.
+    import secrets
+
+    return f"local_{secrets.token_hex(32)}"
 
 
 @dataclass(frozen=True)
@@ -15,9 +21,7 @@ class LocalApi:
     """The API on this machine; ``key`` goes where else a token would."""
 
     url: str
-    key: str = field(
-        default_factory=lambda: f"local_{secrets.token_hex(32)}", repr=False
-    )
+    key: str = field(default_factory=_new_key, repr=False)
 
     def text(self) -> str:
         """What the file holds."""

@@ -28,10 +28,12 @@ class AwayError(click.ClickException):
 class ApiClient:
     """One connection to the API of a state folder, opened again when it breaks.
 
-    Methods raise ApiAnswerError and AwayError.
+    An API that was started anew has another key, which is looked up then. Methods raise
+    ApiAnswerError and AwayError.
     """
 
     def __init__(self, home: Path) -> None:
+        self._home = home
         local = read_local_api(home)
         if local is None:
             raise AwayError(
@@ -42,14 +44,11 @@ class ApiClient:
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
         """The JSON document that a request is answered with."""
-        try:
-            answer = self._answered(self._connection, method, path, body)
-            text = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            self._connection.close()
-            raise self._away(error) from None
-        if answer.status >= 400:
-            raise _refusal(answer.status, text)
+        status, text = self._sent(method, path, body)
+        if status == http.client.UNAUTHORIZED and self._is_another():
+            status, text = self._sent(method, path, body)
+        if status >= 400:
+            raise _refusal(status, text)
         return json.loads(text) if text else None
 
     def events(self, path: str) -> Iterator[Any]:
@@ -66,6 +65,25 @@ class ApiClient:
             raise self._away(error) from None
         finally:
             connection.close()
+
+    def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        try:
+            answer = self._answered(self._connection, method, path, body)
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            self._is_another()
+            raise self._away(error) from None
+
+    def _is_another(self) -> bool:
+        """Whether an API was started meanwhile, which is asked from now on."""
+        local = read_local_api(self._home)
+        if local is None or local == self._local:
+            return False
+        self._local = local
+        self._connection.close()
+        self._connection = self._new_connection(_SECONDS)
+        return True
 
     def _answered(
         self,

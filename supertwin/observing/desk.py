@@ -3,7 +3,7 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Lock, Thread
@@ -14,8 +14,10 @@ from observations.launch import Running, events
 from remote_login.errors import RemoteLoginError
 from supertwin.errors import SuperTwinError
 from supertwin.observing.aside import step_aside
-from supertwin.observing.places import started
-from supertwin.observing.session import OVER, RUNNING, Session
+from supertwin.observing.open_sessions import left_open
+from supertwin.observing.places import lives, started
+from supertwin.observing.repetition import Repetition, left_of
+from supertwin.observing.session import OVER, Session
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
 
@@ -23,6 +25,9 @@ _LOG = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.05
 _KEPT_SECONDS = 600.0  # how long what is over can be followed
+# How long a command takes to end whose runner was let go of, at the most.
+_ENDS_SECONDS = 10.0
+_KILLED = "SuperTwin was killed while it ran"
 
 
 class Desk:
@@ -31,10 +36,11 @@ class Desk:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._cpus = Cpus()
-        self._lock = Lock()
+        self._lock, self._moving = Lock(), Lock()
         self._sessions: dict[str, Session] = {}
         self._running: dict[str, Running] = {}
         self._recorder = ThreadPoolExecutor(1, "recorder")
+        self._left_alone: Set[int] | None = None
 
     @property
     def sessions(self) -> list[Session]:
@@ -47,15 +53,36 @@ class Desk:
         with self._lock:
             return self._sessions.get(id_)
 
+    def go_on(self) -> None:
+        """Go on with what a desk before this one began, before anything else begins.
+
+        Who attends a run tells on. All others ended with who ran them; their CPUs are
+        held until that is sure.
+        """
+        for id_, wish in left_open(self._settings.home):
+            session = self._new(wish, id_)
+            runs = left_of(self._settings.home, wish, id_)
+            self._cpus.take(wish.asked.host, wish.asked.cpus, id_)
+            try:
+                session.go_on(runs)
+            except Exception:
+                _LOG.exception("observation %s is left as it is", id_)
+                self._give_back(session)
+                continue
+            with self._lock:
+                self._sessions[id_] = session
+            self._step_aside(wish.asked.host)
+            if not wish.attended:
+                work = Thread(target=self._bury, args=(session, runs), daemon=True)
+                work.start()
+
     def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
         """A session that is ready to run; CPUs that another has are waited for while
         ``goes_on``.
 
         Raises TakenError, and what `Session.open` does; nothing is held then.
         """
-        session = Session(
-            self._settings, wish, _new_id(), self._recorder, self._give_back
-        )
+        session = self._new(wish, _new_id())
         self._take_cpus(session, goes_on)
         try:
             session.open()
@@ -87,11 +114,24 @@ class Desk:
                     self._sessions.pop(session.id, None)
 
     def close(self) -> None:
-        """End all that runs, and record it."""
+        """End all that runs here, and record it; what is attended the next one does."""
         for session in self.sessions:
-            self.cancel(session)
-            session.close("SuperTwin was stopped")
+            if not session.wish.attended:
+                self.cancel(session)
+                session.close("SuperTwin was stopped")
         self._recorder.shutdown()
+
+    def _new(self, wish: Wish, id_: str) -> Session:
+        return Session(self._settings, wish, id_, self._recorder, self._give_back)
+
+    def _bury(self, session: Session, runs: Sequence[Repetition]) -> None:
+        """Record what was killed with us, once nothing of it runs any more."""
+        until = time.monotonic() + _ENDS_SECONDS
+        starts = [event for run in runs[-1:] for event in run.events[:1]]
+        here = session.wish.asked.host == self._settings.host
+        while here and any(map(lives, starts)) and time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+        session.close(_KILLED)
 
     def _take_cpus(self, session: Session, goes_on: Callable[[], bool] | None) -> None:
         asked = session.wish.asked
@@ -107,13 +147,18 @@ class Desk:
             self._step_aside(host)
 
     def _step_aside(self, host: str) -> None:
-        if host == self._settings.host:
-            step_aside(self._settings.home, self._cpus.pinned(host))
+        if host != self._settings.host:
+            return
+        with self._moving:
+            pinned = self._cpus.pinned(host)
+            if pinned != self._left_alone:
+                step_aside(self._settings.home, pinned)
+                self._left_alone = pinned
 
     def _drive(self, session: Session) -> None:
         try:
-            while session.state == RUNNING:
-                self._run(session)
+            while (program := session.program()) is not None:
+                self._run(session, program)
         except (LaunchError, RemoteLoginError, SuperTwinError) as error:
             session.problem = str(error)
             session.close(str(error))
@@ -123,8 +168,8 @@ class Desk:
         finally:
             self._running.pop(session.id, None)
 
-    def _run(self, session: Session) -> None:
-        with started(self._settings, session.wish, session.program()) as running:
+    def _run(self, session: Session, program: bytes) -> None:
+        with started(self._settings, session.wish, program) as running:
             self._running[session.id] = running
             if session.is_cancelled:
                 running.cancel()

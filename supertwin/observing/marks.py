@@ -3,6 +3,7 @@
 Totals of a run are then of the run, and not of the ticks around it.
 """
 
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +25,22 @@ class Mark:
 
     at_ms: float = 0.0
     values: Mapping[Key, float] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What a file of it holds."""
+        rows = [[*key, value] for key, value in self.values.items()]
+        return json.dumps({"at_ms": self.at_ms, "values": rows}) + "\n"
+
+
+def read_mark(path: Path) -> Mark | None:
+    """The mark of a file; None where there is none that is whole."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        values = {(name, one): value for name, one, value in found["values"]}
+        return Mark(found["at_ms"], values)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 class Marker:

@@ -1,13 +1,15 @@
 """What is sampled while a command runs: a plan of its own, and what came of it."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import httpx
 
+from ingest.errors import PlanRequestError
 from ingest.plans.request import PlanRequest
 from observations.record import Asked, Run, Summary
 from observations.series import SeriesKey, read_points
@@ -45,20 +47,27 @@ class Marks(NamedTuple):
 
 
 class Meanwhile:
-    """The metrics that are sampled for one wish, while they are."""
+    """The metrics that are sampled for one wish, under a plan, while they are."""
 
     def __init__(
         self,
         settings: Settings,
         asked: Asked,
-        metrics: Sequence[Sampled] = (),
+        plan: str = "",
         marker: Marker | None = None,
     ) -> None:
-        self.metrics = metrics
         self._settings = settings
         self._asked = asked
-        self._names = {metric.series for metric in metrics}
+        self._plan = plan
         self._marker = marker or Marker({})
+
+    @cached_property
+    def metrics(self) -> Sequence[Sampled]:
+        """Those of the plan, asked for once the command runs, or ran."""
+        if not self._plan:
+            return ()
+        with dataset(self._settings, "twin") as twin:
+            return planned(twin, self._asked.host, self._plan)
 
     def mark(self) -> Mark:
         """What all counters say now."""
@@ -68,9 +77,11 @@ class Meanwhile:
         """Figures of every series; of processes only those with these numbers."""
         if not self.metrics:
             return []
-        self._wait_for_ticks(run)
         start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms
-        series = self._read(start_ms)
+        account = store_account(self._settings)
+        with httpx.Client(auth=account, trust_env=False) as client:
+            self._wait_for_ticks(client, run)
+            series = self._read(client, start_ms)
         found = [
             self._summary(metric, key, series, run, _growth(key, marks))
             for metric in self.metrics
@@ -93,7 +104,7 @@ class Meanwhile:
             figures = of_gauge(points, run.span)
         return Summary(metric.name, metric.iri, key[1], figures)
 
-    def _wait_for_ticks(self, run: Run) -> None:
+    def _wait_for_ticks(self, client: httpx.Client, run: Run) -> None:
         """Wait until the last tick of the run can be read, for a while."""
         period = self._asked.period_ms
         last_ms = int(run.span.end_ms) // period * period
@@ -101,21 +112,20 @@ class Meanwhile:
             return
         late = min(period, _LONGEST_PERIOD_MS) / 1000
         until = time.monotonic() + _PATIENCE_SECONDS + late
-        while self._names - self._there(last_ms) and time.monotonic() < until:
+        names = {metric.series for metric in self.metrics}
+        while names - self._there(client, last_ms) and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
 
-    def _there(self, since_ms: int) -> set[str]:
+    def _there(self, client: httpx.Client, since_ms: int) -> set[str]:
         """The series that have a point since then."""
-        found = self._read(since_ms).items()
+        found = self._read(client, since_ms).items()
         return {key.name for key, points in found if points.stamps.size}
 
-    def _read(self, start_ms: int) -> Mapping[SeriesKey, Points]:
+    def _read(self, client: httpx.Client, start_ms: int) -> Mapping[SeriesKey, Points]:
         end_ms = time.time_ns() // 1_000_000 + 1000
-        account = store_account(self._settings)
         url, host = self._settings.store_read, self._asked.host
-        with httpx.Client(auth=account, trust_env=False) as client:
-            names = sorted(self._names)
-            return read_points(client, url, host, names, start_ms, end_ms)
+        names = sorted(metric.series for metric in self.metrics)
+        return read_points(client, url, host, names, start_ms, end_ms)
 
 
 @contextmanager
@@ -126,27 +136,46 @@ def sampled(
 
     Raises PlanRequestError and what else `sampling.add` does.
     """
+    names = _added(settings, wish, plan, told) if wish.samples else []
+    with still_sampled(settings, wish, plan, names, told) as meanwhile:
+        yield meanwhile
+
+
+@contextmanager
+def still_sampled(
+    settings: Settings,
+    wish: Wish,
+    plan: str,
+    names: Iterable[str],
+    told: Callable[[str], None],
+) -> Iterator[Meanwhile]:
+    """Sample on until the block ends under a plan that stands, of these metrics."""
     asked = wish.asked
     if not wish.samples:
         yield Meanwhile(settings, asked)
         return
+    try:
+        with marking(settings.home / "bridge", asked.host, names) as marker:
+            yield Meanwhile(settings, asked, plan, marker)
+    finally:
+        with suppress(PlanRequestError):  # somebody took it out already
+            sampling.remove(settings, asked.host, plan, told)
+
+
+def _added(
+    settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
+) -> list[str]:
+    """The metrics that are sampled from now on."""
     request = PlanRequest(
-        asked.host,
+        wish.asked.host,
         plan,
         wish.metrics,
-        asked.period_ms,
+        wish.asked.period_ms,
         roles=wish.roles,
         events=wish.events,
     )
-    sampling.add(settings, request, told)
-    try:
-        with dataset(settings, "twin") as twin:
-            metrics = planned(twin, asked.host, plan)
-        counters = [metric.name for metric in metrics if metric.is_counter]
-        with marking(settings.home / "bridge", asked.host, counters) as marker:
-            yield Meanwhile(settings, asked, metrics, marker)
-    finally:
-        sampling.remove(settings, asked.host, plan, told)
+    added = sampling.add(settings, request, told)
+    return [metric.name for metric in added.metrics]
 
 
 def plan_of(id_: str) -> str:

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
-from observations.launch import Running, here
+from observations.launch import Event, Running, here
 from observations.launch_there import there
 from remote_login.address import parse_address
 from supertwin.far import address_of
@@ -27,6 +28,16 @@ def started(settings: Settings, wish: Wish, text: bytes) -> Iterator[Running]:
         address = parse_address(address_of(twin, wish.asked.host))
     with there(text, address, settings.ssh_config) as running:
         yield running
+
+
+def lives(started: Event) -> bool:
+    """Whether the process that a runner on this machine told of is still there."""
+    try:
+        stat = Path(f"/proc/{started['pid']}/stat").read_bytes()
+    except (OSError, KeyError):  # nothing was started
+        return False
+    ticks = int(stat.rpartition(b") ")[2].split()[19])
+    return bool(ticks == started["start_ticks"])
 
 
 def _environment() -> Mapping[str, str]:

@@ -2,20 +2,22 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from observations.launch import Event, program
+from observations.launch import Event
+from observations.program import program
 from observations.record import Observation, run_of
 from observations.store import keep_observation
 from ontology.iris import Iris
 from supertwin.loading import dataset
-from supertwin.observing.marks import Mark
+from supertwin.observing.marks import Mark, read_mark
 from supertwin.observing.meanwhile import Marks, Meanwhile
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
 
 PROGRAM, WISH, EVENTS, RECORDED = "run.py", "wish.json", "events.jsonl", "recorded"
+_BEFORE, _AFTER = "before.json", "after.json"
 _LAST = ("ended", "refused")
 
 
@@ -41,11 +43,22 @@ class Repetition:
         first = self.events[0] if self.events else {}
         return str(first["reason"]) if first.get("event") == "refused" else ""
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether nothing of it is to be recorded any more."""
+        ran = self.events and not self.refusal
+        return not ran or (self.folder / RECORDED).exists()
+
     def take(self, event: Event) -> None:
         """Keep what its runner said."""
         self.events.append(event)
         with (self.folder / EVENTS).open("a") as kept:
             kept.write(json.dumps(event) + "\n")
+
+    def look_after(self, mark: Mark) -> None:
+        """Keep what counters say now that the command is over."""
+        self.after = mark
+        (self.folder / _AFTER).write_text(mark.text)
 
     def record(self, settings: Settings, meanwhile: Meanwhile, broken: str) -> None:
         """Write its graph, once all that was sampled is there; ``broken``: see Run.
@@ -68,14 +81,46 @@ class Repetition:
 
 def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repetition:
     """Run ``number`` of a wish, in a new folder with its program."""
+    folder = _folder(home, wish, group, number)
+    one = wish.one_of(group, number)
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    (folder / WISH).write_text(json.dumps(asdict(one.asked)) + "\n")
+    (folder / _BEFORE).write_text(before.text)
+    # The last: what has a program is whole.
+    (folder / PROGRAM).write_bytes(program(one.request()))
+    return Repetition(folder.name, one, folder, before)
+
+
+def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
+    """The runs of a wish that were begun by a process that is no more."""
+    found = []
+    for number in range(1, wish.repeat + 1):
+        folder = _folder(home, wish, group, number)
+        if not (folder / PROGRAM).exists():
+            break
+        before = read_mark(folder / _BEFORE) or Mark()
+        one = Repetition(folder.name, wish.one_of(group, number), folder, before)
+        one.after = read_mark(folder / _AFTER)
+        one.events = _kept_events(folder / EVENTS)
+        found.append(one)
+    return found
+
+
+def _folder(home: Path, wish: Wish, group: str, number: int) -> Path:
     id_ = group if wish.repeat == 1 else f"{group}-{number}"
-    if wish.repeat > 1:
-        wish = replace(wish, asked=replace(wish.asked, group=group, repetition=number))
-    folder = home / "observations" / id_
-    folder.mkdir(parents=True, mode=0o700)
-    (folder / PROGRAM).write_bytes(program(wish.request()))
-    (folder / WISH).write_text(json.dumps(asdict(wish.asked)) + "\n")
-    return Repetition(id_, wish, folder, before)
+    return home / "observations" / id_
+
+
+def _kept_events(path: Path) -> list[Event]:
+    """All that were written whole; a line that was cut short is taken out."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return []
+    whole = text[: text.rfind(b"\n") + 1]
+    if whole != text:
+        path.write_bytes(whole)
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def _pids(events: Sequence[Mapping[str, object]]) -> set[int]:

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from threading import RLock
 
 from observations.launch import Event
-from observations.record import Run, run_of
-from supertwin.observing.meanwhile import Meanwhile, plan_of, sampled
+from observations.record import CANCELLED, Run, run_of
+from supertwin.observing.meanwhile import Meanwhile, plan_of, sampled, still_sampled
+from supertwin.observing.open_sessions import forget_open, keep_open
 from supertwin.observing.repetition import PROGRAM, Repetition, begun
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
@@ -19,6 +20,8 @@ _LOG = logging.getLogger(__name__)
 WAITING, RUNNING, OVER = "waiting", "running", "over"
 # Told by a runner each second; as long as this without means that it is gone.
 SILENT_SECONDS = 15.0
+# As long a command that is over stays, so that its counters can be read.
+_LOOK_SECONDS = 2.0
 
 
 class Session:
@@ -44,6 +47,7 @@ class Session:
         self.events: list[Event] = []
         self.ids: list[str] = []
         self.runs: list[Run] = []
+        self._all: list[Repetition] = []
         self._settings = settings
         self._recorder = recorder
         self._over = over
@@ -51,7 +55,6 @@ class Session:
         self._lock = RLock()
         self._heard = time.monotonic()
         self._meanwhile = Meanwhile(settings, wish.asked)
-        self._run: Repetition | None = None
 
     @property
     def is_silent(self) -> bool:
@@ -64,26 +67,55 @@ class Session:
 
         Raises what `sampled` does; nothing is held then.
         """
-        self._meanwhile = self._held.enter_context(
-            sampled(self._settings, self.wish, plan_of(self.id), _LOG.debug)
-        )
+        keep_open(self._settings.home, self.id, self.wish)
         try:
+            self._meanwhile = self._held.enter_context(
+                sampled(self._settings, self.wish, plan_of(self.id), _LOG.debug)
+            )
             self._next()
         except BaseException:
             self._held.close()
+            forget_open(self._settings.home, self.id)
             raise
         self.state = RUNNING
 
-    def program(self) -> bytes:
-        """What is to be run next."""
-        assert self._run  # noqa: S101
-        self._heard = time.monotonic()
-        return (self._run.folder / PROGRAM).read_bytes()
+    def go_on(self, runs: Sequence[Repetition]) -> None:
+        """Be what it was in a process that is no more, which began these runs."""
+        names = {name for run in runs[:1] for name, _ in run.before.values}
+        self._meanwhile = self._held.enter_context(
+            still_sampled(
+                self._settings, self.wish, plan_of(self.id), names, _LOG.debug
+            )
+        )
+        self.state = RUNNING
+        for run in runs:
+            self._add(run)
+            self.events += [{**event, "run": run.id} for event in run.events]
+            if run.is_over:
+                self._conclude(run)
+        if self.events and "start_ns" in self.events[0]:
+            self.began = self.events[0]["start_ns"] / 1e9
+        if self.wish.attended and (not runs or runs[-1].is_over):
+            self._after()
 
-    def take(self, events: Sequence[Event]) -> None:
-        """Hear what the runner says; what is over is looked at before this returns."""
+    def program(self) -> bytes | None:
+        """What is to be run next; None while it runs, and where nothing is."""
         with self._lock:
-            for event in events:
+            self._heard = time.monotonic()
+            run = self._run
+            if self.state != RUNNING or run is None or run.events:
+                return None
+            return (run.folder / PROGRAM).read_bytes()
+
+    def take(self, events: Sequence[Event], first: int | None = None) -> None:
+        """Hear what the runner says; what is over is looked at before this returns.
+
+        ``first`` is how many were told before these: what is known is passed over.
+        """
+        with self._lock:
+            self._heard = time.monotonic()
+            known = 0 if first is None else max(len(self.events) - first, 0)
+            for event in events[known:]:
                 self._take(event)
 
     def cancel(self) -> None:
@@ -95,29 +127,45 @@ class Session:
         with self._lock:
             if self.state != OVER:
                 self.state, self.ended = OVER, time.time()
-                if self._run and self._run.events and not self._run.is_over:
+                if self._run and not self._run.is_over:
                     self._record(self._run, why or "its observer went away")
                 self._recorder.submit(self._release)
                 self._over(self)
+
+    @property
+    def _run(self) -> Repetition | None:
+        return self._all[-1] if self._all else None
 
     def _take(self, event: Event) -> None:
         run = self._run
         if run is None or self.state == OVER:
             return
-        self._heard = time.monotonic()
-        if event["event"] == "over":
-            run.after = self._meanwhile.mark()
+        if event["event"] == "over" and not self._is_gone(event):
+            run.look_after(self._meanwhile.mark())
         run.take(event)
         self.events.append({**event, "run": run.id})
         if run.is_over:
             self._conclude(run)
+            self._after()
+
+    def _is_gone(self, over: Event) -> bool:
+        """Whether what was to be looked at is no more: it was told of too late."""
+        late = time.time() - over.get("ns", 0) / 1e9
+        # The clock of another host may be another.
+        is_here = self.wish.asked.host == self._settings.host
+        return self.wish.attended and is_here and late > _LOOK_SECONDS
 
     def _conclude(self, run: Repetition) -> None:
         self.problem = run.refusal
         if not run.refusal:
             self.runs.append(run_of(run.events))
             self._record(run, "")
-        if self.is_cancelled or run.refusal or len(self.ids) == self.wish.repeat:
+
+    def _after(self) -> None:
+        """Begin the next run, if there is one."""
+        self.is_cancelled |= bool(self.runs) and self.runs[-1].outcome == CANCELLED
+        refused = self._run is not None and self._run.refusal
+        if self.is_cancelled or refused or len(self.ids) == self.wish.repeat:
             self.close()
         else:
             self._next()
@@ -125,11 +173,15 @@ class Session:
     def _next(self) -> None:
         home, number = self._settings.home, len(self.ids) + 1
         before = self._meanwhile.mark()
-        self._run = begun(home, self.wish, self.id, number, before)
-        self.ids.append(self._run.id)
+        self._add(begun(home, self.wish, self.id, number, before))
+
+    def _add(self, run: Repetition) -> None:
+        self._all.append(run)
+        self.ids.append(run.id)
 
     def _record(self, run: Repetition, broken: str) -> None:
-        self._recorder.submit(self._recorded, run, broken)
+        if not run.is_recorded:
+            self._recorder.submit(self._recorded, run, broken)
 
     def _recorded(self, run: Repetition, broken: str) -> None:
         try:
@@ -139,8 +191,12 @@ class Session:
             self.problem = f"{run.id} is not recorded: {error}"
 
     def _release(self) -> None:
+        """What fails here, the next process does."""
         try:
             self._held.close()
         except Exception as error:
             _LOG.exception("observation %s leaves a plan behind", self.id)
             self.problem = self.problem or str(error)
+            return
+        if all(run.is_recorded for run in self._all):
+            forget_open(self._settings.home, self.id)

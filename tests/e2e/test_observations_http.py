@@ -130,25 +130,3 @@ def test_a_command_that_is_not_there_says_so(client: httpx.Client) -> None:
     closed = followed(client, one["id"])[-1]
     assert closed["runs"] == []
     assert "there is no command '/no/such/command'" in closed["problem"]
-
-
-def test_who_attends_and_goes_away_is_not_waited_for(
-    stack: Stack, client: httpx.Client
-) -> None:
-    one = begun(client, "true", attended=True, metrics=["kernel.all.pswitch"])
-    assert one["program"].startswith("from __future__")
-    started = {"event": "started", "start_ns": time.time_ns(), "pid": 1}
-    started |= {"exec_ns": time.time_ns(), "start_ticks": 1, "boot": "b"}
-    told = client.post(f"/observations/{one['id']}/events", content=json.dumps(started))
-    assert told.status_code == 200, told.text
-    assert told.json()["cancel"] is False
-    wait_until(
-        lambda: client.get(f"/observations/{one['id']}").json()["state"] == "over",
-        seconds=25,
-    )
-    node = f"{stack.base}/observation/{one['id']}"
-    assert recorded(client, node) == "broke off"
-    plan = f"run-{one['id']}"
-    wait_until(
-        lambda: plan not in {p["plan"] for p in client.get("/plans").json()}, seconds=10
-    )

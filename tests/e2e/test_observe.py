@@ -2,15 +2,12 @@
 
 import json
 import os
-import re
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
+from tests.observed import asked, outcome, plans, runs
 from tests.servers import wait_until
 from tests.sshd import Sshd
 from tests.stack import HOST, Stack
@@ -18,7 +15,6 @@ from tests.stack import HOST, Stack
 pytestmark = pytest.mark.e2e
 
 FAULTS = "import mmap; m = mmap.mmap(-1, 4096 * 20000); m[::4096] = bytes(20000)"
-_RUN = re.compile(r"supertwin: ([a-z ]+) after ([\d.]+) s: (\S+)")
 
 
 def observed(stack: Stack, *words: str, status: int = 0) -> list[tuple[str, str]]:
@@ -27,38 +23,16 @@ def observed(stack: Stack, *words: str, status: int = 0) -> list[tuple[str, str]
     assert done.returncode == status, done.stderr
     found = runs(done.stderr)
     for _, iri in found:
-        wait_until(lambda iri=iri: asked(stack, f"<{iri}> st:outcome ?how"), seconds=20)
+        outcome(stack, iri)
     return found
-
-
-def runs(said: str) -> list[tuple[str, str]]:
-    return [(found[1], found[3]) for found in _RUN.finditer(said)]
-
-
-def asked(stack: Stack, pattern: str) -> list[Mapping[str, Any]]:
-    query = f"PREFIX st: <https://w3id.org/supertwin/ns#> SELECT * {{ {pattern} }}"
-    answer = httpx.post(
-        f"{stack.api}/sparql",
-        data={"query": query},
-        headers={"Accept": "application/sparql-results+json"},
-    )
-    return [
-        {name: term["value"] for name, term in row.items()}
-        for row in answer.raise_for_status().json()["results"]["bindings"]
-    ]
-
-
-def plans(stack: Stack) -> set[str]:
-    found = stack.get("/plans", "application/json", host=HOST).json()
-    return {plan["plan"] for plan in found}
 
 
 def test_a_pinned_run_is_sampled_and_found_again(stack: Stack) -> None:
     words = ("--pin", "compact", "--threads", "1", "--every", "10ms", "--tag", 'a "b"')
     metrics = ("--metrics", "kernel.percpu.cpu.user,mem.vmstat.pgfault")
     code = ("python3", "-c", f"{FAULTS}; import time; time.sleep(0.3)")
-    ((outcome, iri),) = observed(stack, *words, *metrics, "--", *code)
-    assert outcome == "completed"
+    ((how, iri),) = observed(stack, *words, *metrics, "--", *code)
+    assert how == "completed"
     (found,) = asked(
         stack,
         f'<{iri}> st:observationTag "a \\"b\\"" ; st:exitStatus ?status ; '
@@ -89,16 +63,33 @@ def test_a_command_that_is_not_there_leaves_nothing(stack: Stack) -> None:
     assert asked(stack, "?run a st:ObservationInterface") == before
 
 
+def test_cpus_that_are_offline_are_refused_and_free_again(stack: Stack) -> None:
+    before = asked(stack, "?run a st:ObservationInterface")
+    for _ in range(2):
+        done = stack.run("observe", "--cpus", "0,4000", "--", "true", check=False)
+        assert done.returncode == 2
+        assert done.stderr == "supertwin: CPUs 4000 are not online: choose others\n"
+    assert asked(stack, "?run a st:ObservationInterface") == before
+
+
+def test_what_forks_and_leaves_is_ended_and_named(stack: Stack) -> None:
+    done = stack.run("observe", "--", "sh", "-c", "setsid sleep 987 & echo $!")
+    assert "supertwin: it left sleep behind, which was ended\n" in done.stderr
+    assert not Path(f"/proc/{int(done.stdout)}").exists()
+    ((how, _),) = runs(done.stderr)
+    assert how == "completed"
+
+
 @pytest.mark.parametrize(
-    ("script", "status", "outcome"),
+    ("script", "status", "how"),
     [("exit 137", 137, "failed"), ("kill -9 $$", 137, "killed")],
 )
 def test_a_run_ends_as_it_ended(
-    stack: Stack, script: str, status: int, outcome: str
+    stack: Stack, script: str, status: int, how: str
 ) -> None:
     ((ended, iri),) = observed(stack, "--", "sh", "-c", script, status=status)
-    assert ended == outcome
-    assert asked(stack, f'<{iri}> st:outcome "{outcome}"') == [{}]
+    assert ended == how
+    assert outcome(stack, iri) == how
 
 
 def test_a_run_that_takes_too_long(stack: Stack) -> None:

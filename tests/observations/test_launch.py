@@ -14,7 +14,8 @@ import pytest
 
 from observations import runner, surroundings
 from observations.errors import LaunchError
-from observations.launch import Event, events, here, program
+from observations.launch import HELD, Event, ahead, events, here
+from observations.program import program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -91,3 +92,14 @@ def test_what_a_login_prints_is_no_event() -> None:
     with here(text, {}) as running:
         found = [event["event"] for event in events(running)]
     assert found == ["started", "about", "ended"]
+
+
+def test_what_starts_a_program_is_ready_before_there_is_one() -> None:
+    with ahead(ENVIRONMENT) as begin:
+        running = begin(program({"argv": ["echo", "late"]}))
+        found = list(events(running))
+    assert base64.b64decode(found[1]["data"]) == b"late\n"
+
+
+def test_the_word_for_what_is_held_is_the_runner_s() -> None:
+    assert HELD == runner.HELD

@@ -193,3 +193,12 @@ def test_a_killed_runner_takes_its_command_along(started: Any) -> None:
     pid = json.loads(process.stdout.readline())["pid"]
     process.kill()
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10)
+
+
+def test_all_is_shown_where_it_is_asked_for() -> None:
+    script = "head -c 3000000 /dev/zero"
+    for more, shown in ({}, 1 << 20), ({"show_all": True}, 3_000_000):
+        events = run("sh", "-c", script, **more)
+        pieces = [one["data"] for one in events if one["event"] == "output"]
+        assert sum(len(base64.b64decode(piece)) for piece in pieces) == shown
+        assert events[-1]["output"]["stdout"]["bytes"] == 3_000_000

@@ -8,6 +8,9 @@ import pytest
 from rdflib import RDF, RDFS, SH, XSD, Graph, Literal, URIRef
 from rdflib.term import Node
 
+from ingest.describe.plan import describe_sampling
+from ingest.triples import Triples
+from ontology.iris import Iris
 from ontology.terms import ST
 from shapes.certify import Certifier, Data, UnsureError
 from shapes.load import shapes_graph
@@ -63,6 +66,19 @@ def test_what_is_not_known_is_left_to_pyshacl(part: str) -> None:
 def test_classes_of_the_data_s_own_are_left_to_pyshacl() -> None:
     with pytest.raises(UnsureError):
         Data([(ST.Socket, RDFS.subClassOf, ST.Core)])
+
+
+def test_of_what_stands_elsewhere_the_class_is_known() -> None:
+    """A plan and its series, whose host and metric are not validated again."""
+    host, metric = URIRef("urn:host"), URIRef("urn:metric")
+    triples = Triples()
+    iris = Iris("http://localhost:8000")
+    describe_sampling(triples, iris, "n1", "p", 0.1, "k.load", metric, {None: host})
+    elsewhere = {ST.ComputeNode: {host, iris.host("n1")}, ST.Metric: {metric}}
+    assert is_flawless(triples, elsewhere)
+    for class_ in elsewhere:
+        assert not is_flawless(triples, {**elsewhere, class_: set()})
+    assert not is_flawless(triples, {ST.Metric: {metric, host, iris.host("n1")}})
 
 
 @pytest.fixture(scope="module")

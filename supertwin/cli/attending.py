@@ -1,0 +1,172 @@
+"""Runs what the API observes: the command is a process of ours, and the API is told."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Event as Signal
+from threading import Lock, Thread
+from typing import Any
+
+from observations.errors import LaunchError
+from observations.launch import Event, Running, ahead, events
+from supertwin.cli.api_client import ApiAnswerError, ApiClient, AwayError
+from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
+
+Begin = Callable[[bytes], Running]
+
+_TOLD = ("started", "alive", "over", "about", "ended", "refused")
+_UNTIL_TOLD = "about"  # what is sent with the next
+_BEAT_SECONDS = 5.0
+_PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
+_ELSEWHERE = (
+    "it was started on another machine than this: give that one's name (--host), or "
+    "have it started here (srun's -w)"
+)
+
+
+def starter(before: list[str]) -> AbstractContextManager[Begin]:
+    """What starts a program, in our environment; ``before``: see `launch.ahead`."""
+    environment = {k: v for k, v in os.environ.items() if k[:10] != "SUPERTWIN_"}
+    return ahead(environment, before)
+
+
+def attend(
+    api: ApiClient,
+    session: Any,
+    begin: Begin | None,
+    another: Callable[[], AbstractContextManager[Begin]],
+    boot: str = "",
+) -> int:
+    """Run here what is to be run, as often as wished; the first status but 0.
+
+    ``begin`` starts the first run, where it is ready; ``another`` gives the others. It
+    is to be on the machine of this ``boot``, where one is given.
+    """
+    attendant = Attendant(api, session["id"], boot)
+    status, program = 0, session["program"]
+    while program is not None:
+        with nullcontext(begin) if begin else another() as start:
+            attendant.run(start(program.encode()))
+        begin = None
+        attendant.deliver()
+        status, program = status or attendant.status, attendant.next_program
+    return status
+
+
+class Attendant:
+    """Runs programs here and tells the API what they say."""
+
+    def __init__(self, api: ApiClient, id_: str, boot: str) -> None:
+        self.status = 1
+        self.next_program: str | None = None
+        self._api, self._path = api, f"/observations/{id_}/events"
+        self._runs, self._boot = Runs(), boot
+        self._unsent: list[Event] = []
+        self._sent, self._sent_at = 0, time.monotonic()
+        self._sending = Lock()
+        self._is_lost = False
+        self._cancel: Callable[[], None] = lambda: None
+
+    def run(self, running: Running) -> None:
+        """Follow it to its end, whatever becomes of the API."""
+        output = Output()
+
+        def cancel() -> None:
+            output.cut()
+            running.cancel()
+
+        self._cancel, self.status = cancel, 1
+        with interruptible(cancel), self._beating():
+            for event in _placed(_told(running), self._boot):
+                if not output.show(event) or event["event"] == "refused":
+                    cancel()
+                self._tell(event)
+                if event["event"] == "over":
+                    running.let_go()
+                self.status = status_of(event, self.status)
+
+    def deliver(self) -> None:
+        """Say the last words to an API that is away for a moment."""
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while self._unsent and not self._is_lost:
+            if time.monotonic() > until:
+                say("this run is not recorded: SuperTwin does not answer")
+                self._is_lost = True
+                self.next_program = None
+                return
+            time.sleep(_PAUSE_SECONDS)
+            self._send()
+
+    def _tell(self, event: Event) -> None:
+        if event["event"] in _TOLD:
+            self._unsent.append(event)
+            if event["event"] != _UNTIL_TOLD:
+                self._send()
+
+    @contextmanager
+    def _beating(self) -> Iterator[None]:
+        """Say that it goes on, also while the command waits for a reader or a node."""
+        over = Signal()
+
+        def beat() -> None:
+            while not over.wait(_BEAT_SECONDS):
+                if time.monotonic() - self._sent_at > _BEAT_SECONDS:
+                    self._send()
+
+        Thread(target=beat, daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+
+    def _send(self) -> None:
+        with self._sending:
+            self._send_all()
+
+    def _send_all(self) -> None:
+        self._sent_at = time.monotonic()
+        now = list(self._unsent)
+        body = b"".join(json.dumps(one).encode() + b"\n" for one in now)
+        path = f"{self._path}?first={self._sent}"
+        try:
+            answer = None if self._is_lost else self._api.ask("POST", path, body)
+        except AwayError:  # perhaps for a moment: it is sent with what comes next
+            return
+        except ApiAnswerError as error:
+            self._is_lost = True
+            say(f"this run is not recorded: {error.message}")
+            answer = None
+        self._sent += len(now)
+        del self._unsent[: len(now)]
+        self._heed(answer)
+
+    def _heed(self, answer: Mapping[str, Any] | None) -> None:
+        self.next_program = answer["program"] if answer else None
+        if answer:
+            self._runs.tell(answer["runs"], answer["problem"])
+            if answer["cancel"]:
+                self._cancel()
+
+
+def _placed(said: Iterator[Event], boot: str) -> Iterator[Event]:
+    """What a runner says, as long as it is where it was to be."""
+    for event in said:
+        if event["event"] == "started" and boot not in ("", event["boot"]):
+            yield {"event": "refused", "reason": _ELSEWHERE}
+            return
+        yield event
+
+
+def _told(running: Running) -> Iterator[Event]:
+    """What a runner says; that nothing could be started, where that is so."""
+    said = ""
+    try:
+        for event in events(running):
+            said = event["event"]
+            yield event
+    except LaunchError as error:
+        if said:
+            raise
+        yield {"event": "refused", "reason": str(error)}

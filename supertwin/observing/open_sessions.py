@@ -1,0 +1,46 @@
+"""Which wishes are being met, kept so that the next process can go on with them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from observations.record import Asked
+from supertwin.observing.wish import Wish
+
+_FOLDER = "observing"
+
+
+def keep_open(home: Path, id_: str, wish: Wish) -> None:
+    """Note a wish down before anything is done for it."""
+    path = _path(home, id_)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(asdict(wish)) + "\n")
+    new.replace(path)
+
+
+def forget_open(home: Path, id_: str) -> None:
+    """Nothing is held for it any more, and its runs are recorded."""
+    _path(home, id_).unlink(missing_ok=True)
+
+
+def left_open(home: Path) -> Iterator[tuple[str, Wish]]:
+    """The wishes that a process before this one left, by their ids."""
+    for path in sorted((home / _FOLDER).glob("*.json")):
+        try:
+            found = json.loads(path.read_text("utf-8"))
+            asked = Asked(**_as_given(found.pop("asked")))
+            yield path.stem, Wish(asked, **_as_given(found))
+        except (OSError, ValueError, TypeError, KeyError):  # of another version
+            continue
+
+
+def _path(home: Path, id_: str) -> Path:
+    return home / _FOLDER / f"{id_}.json"
+
+
+def _as_given(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has lists where there were tuples."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}

@@ -1,0 +1,121 @@
+"""`supertwin observe` is interrupted, or nobody reads what the command prints."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.observed import observing, outcome, plans, runs, said
+from tests.servers import wait_until
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+_TERMINATED = 128 + signal.SIGTERM
+_SLEEPS = ("sh", "-c", "echo ready; exec sleep 987")
+
+
+def _alive(stack: Stack, iri: str) -> bool:
+    """Whether the process that a run told of first is still there."""
+    events = stack.home / "observations" / iri.rsplit("/", 1)[1] / "events.jsonl"
+    started = json.loads(events.read_text().splitlines()[0])
+    return Path(f"/proc/{started['pid']}").exists()
+
+
+def _cancelled(stack: Stack, process: subprocess.Popen[str]) -> str:
+    """The IRI of the only run, which was cancelled and left nothing behind."""
+    _, error = process.communicate(timeout=20)
+    assert process.returncode == _TERMINATED, error
+    ((how, iri),) = runs(error)
+    assert how == "cancelled"
+    assert not _alive(stack, iri)
+    return iri
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> None:
+    with observing(stack, "--", *_SLEEPS) as process:
+        said(process, "ready")
+        process.send_signal(number)
+        iri = _cancelled(stack, process)
+    assert outcome(stack, iri) == "cancelled"
+
+
+def test_an_interrupt_ends_all_repetitions_and_what_is_sampled(stack: Stack) -> None:
+    sampled = ("--metrics", "kernel.all.pswitch", "--every", "100ms")
+    with observing(stack, *sampled, "--repeat", "3", "--", *_SLEEPS) as process:
+        said(process, "ready")
+        assert len(plans(stack)) == 2
+        process.send_signal(signal.SIGINT)
+        _cancelled(stack, process)
+    wait_until(lambda: plans(stack) == {"monitor"}, 10, "no plan is left")
+
+
+def test_a_pipe_that_is_closed_ends_the_command(stack: Stack) -> None:
+    script = "while :; do echo line; sleep 0.05; done"
+    with observing(stack, "--", "sh", "-c", script) as process:
+        said(process, "line")
+        assert process.stdout
+        process.stdout.close()
+        # What is closed is read no more.
+        process.stdout = None
+        _cancelled(stack, process)
+
+
+def test_who_waits_for_a_reader_can_be_interrupted(stack: Stack) -> None:
+    with observing(stack, "--", "yes") as process:
+        said(process, "y")
+        assert process.stdout
+        blocked = _unmoved(lambda: _read_so_far(process.pid))
+        wait_until(blocked, 10, "nothing is written any more")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == _TERMINATED
+
+
+def _read_so_far(pid: int) -> int:
+    text = Path(f"/proc/{pid}/io").read_text()
+    return int(text.split("wchar:")[1].split()[0])
+
+
+def _unmoved(value: Callable[[], int]) -> Callable[[], bool]:
+    """Whether a figure is what it was half a second ago."""
+    seen: list[tuple[float, int]] = []
+
+    def check() -> bool:
+        now, figure = time.monotonic(), value()
+        if not seen or seen[0][1] != figure:
+            seen[:] = [(now, figure)]
+        return now - seen[0][0] > 0.5
+
+    return check
+
+
+def test_a_flood_comes_through_whole_and_is_not_kept(stack: Stack) -> None:
+    size = 250_000_000
+    before = _peak(stack.children()["api"]["pid"])
+    with observing(stack, "--", "head", "-c", str(size), "/dev/zero") as process:
+        assert process.stdout
+        began, count, peak = time.monotonic(), 0, 0
+        while piece := os.read(process.stdout.fileno(), 1 << 20):
+            count += len(piece)
+            assert not piece.strip(b"\0")
+            if count < size:
+                peak = _peak(process.pid)
+        took = time.monotonic() - began
+        _, error = process.communicate(timeout=20)
+    assert count == size
+    assert [how for how, _ in runs(error)] == ["completed"]
+    assert peak < 100 << 10
+    assert _peak(stack.children()["api"]["pid"]) - before < 100 << 10
+    assert took < 60
+
+
+def _peak(pid: int) -> int:
+    """The most memory that a process ever had, in KiB."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(text.split("VmHWM:")[1].split()[0])

@@ -1,0 +1,136 @@
+"""Runs whose API, or whose host, goes away while they run."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from supertwin.access.tokens import Role, add_token
+from tests.observed import observing, outcome, plans, runs, said, statistics
+from tests.servers import wait_until
+from tests.sshd import Sshd
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+_EVERY = ("--every", "100ms")
+_METRIC = "kernel.all.pswitch"
+
+
+@pytest.fixture(scope="module")
+def client(stack: Stack) -> Iterator[httpx.Client]:
+    """An operator."""
+    token = add_token(stack.home, "survivor", Role.OPERATOR, None)
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(
+        base_url=stack.api, headers=headers, timeout=30, trust_env=False
+    ) as client:
+        yield client
+
+
+def kill_api(stack: Stack) -> None:
+    """kill -9 the API, and wait for the next one."""
+    pid = int(stack.children()["api"]["pid"])
+    os.kill(pid, signal.SIGKILL)
+
+    def back() -> bool:
+        child = stack.children()["api"]
+        return child["pid"] not in (None, pid) and child["state"] == "healthy"
+
+    wait_until(back, 60, "the API is back")
+
+
+def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/observations", json={"argv": argv, "wait": True, **more})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_who_attends_goes_on_with_the_next_api(
+    stack: Stack, client: httpx.Client, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    script = f"echo ready; until [ -e {go} ]; do sleep 0.1; done"
+    words = ("--cpus", "0", "--metrics", _METRIC, *_EVERY, "--repeat", "2", "--")
+    with observing(stack, *words, "sh", "-c", script) as process:
+        said(process, "ready")
+        time.sleep(1)
+        kill_api(stack)
+        refused = client.post("/observations", json={"argv": ["true"], "cpus": "0"})
+        assert refused.status_code == 409, refused.text
+        assert "has CPU 0" in refused.json()["detail"]
+        time.sleep(1)
+        go.touch()
+        _, error = process.communicate(timeout=30)
+    assert process.returncode == 0, error
+    assert [how for how, _ in runs(error)] == ["completed", "completed"]
+    (_, first), (_, second) = runs(error)
+    assert outcome(stack, second) == outcome(stack, first) == "completed"
+    (figures,) = statistics(stack, first)
+    # Its counters were read before it began, by an API that is no more.
+    seconds = float(figures["covered"])
+    assert seconds > 3
+    assert float(figures["total"]) > 0
+    assert figures["samples"] >= 9 * seconds
+    wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
+    begun(client, "true", cpus="0")
+
+
+def test_what_the_api_ran_itself_broke_off(stack: Stack, client: httpx.Client) -> None:
+    one = begun(client, "sleep", "987", cpus="0", metrics=[_METRIC], every="100ms")
+    events = stack.home / "observations" / one["id"] / "events.jsonl"
+    wait_until(lambda: events.exists() and events.read_text())
+    pid = json.loads(events.read_text().splitlines()[0])["pid"]
+    kill_api(stack)
+    assert outcome(stack, f"{stack.base}/observation/{one['id']}") == "broke off"
+    assert not Path(f"/proc/{pid}").exists()
+    wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
+    begun(client, "true", cpus="0")
+
+
+def test_what_was_told_already_is_not_heard_again(client: httpx.Client) -> None:
+    one = begun(client, "true", attended=True)
+    now, path = time.time_ns(), f"/observations/{one['id']}/events"
+    started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
+    first = json.dumps({**started, "start_ticks": 1, "boot": "b"})
+    alive = json.dumps({"event": "alive", "ns": now + 1})
+    for body, told in ((first, 0), (first, 0), (f"{first}\n{alive}", 0), (alive, 1)):
+        answer = client.post(f"{path}?first={told}", content=body)
+        assert answer.status_code == 200, answer.text
+    assert answer.json()["events"] == 2
+    refused = json.dumps({"event": "refused", "reason": "enough"})
+    answer = client.post(f"{path}?first=2", content=refused)
+    assert (answer.json()["state"], answer.json()["program"]) == ("over", None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
+def test_those_that_nobody_hears_of_broke_off(
+    near: Stack, there: Sshd, client: httpx.Client
+) -> None:
+    """Whoever attends has gone; and a host is pulled off its network."""
+    near.run("add", there.url(), "--host", "node9")
+    attended = begun(client, "true", attended=True, metrics=[_METRIC])
+    assert attended["program"].startswith("from __future__")
+    now = time.time_ns()
+    started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
+    started |= {"start_ticks": 1, "boot": "b"}
+    path = f"/observations/{attended['id']}/events"
+    told = client.post(path, content=json.dumps(started))
+    assert told.json()["cancel"] is False
+    far = begun(client, "sleep", "987", host="node9", metrics=[_METRIC])
+    wait_until(lambda: client.get(f"/observations/{far['id']}").json()["events"] > 1)
+    there.set_network("down")
+    try:
+        for one in (attended, far):
+            iri = f"{near.base}/observation/{one['id']}"
+            assert outcome(near, iri, 40) == "broke off"
+        wait_until(lambda: plans(near) == {"monitor"}, 10, "its plan is gone")
+    finally:
+        there.set_network("up")

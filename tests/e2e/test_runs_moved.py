@@ -1,0 +1,44 @@
+"""A run that is taken to an installation with other IRIs, by the command line alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.command_line import run
+from tests.observed import outcome, runs, statistics
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+_ELSEWHERE = "http://twin.elsewhere.example"
+
+
+def test_a_run_goes_to_another_base(stack: Stack, tmp_path: Path) -> None:
+    sampled = ("--metrics", "kernel.percpu.cpu.user", "--every", "10ms")
+    done = stack.run("observe", *sampled, "--tag", "moved", "--", "sleep", "0.3")
+    ((_, iri),) = runs(done.stderr)
+    assert outcome(stack, iri) == "completed"
+    crate = str(tmp_path / "crate.zip")
+    stack.run("export", "observation", iri, "--out", crate)
+    there = {**stack.env, "SUPERTWIN_BASE": _ELSEWHERE}
+    brought = run(there, "import", "observation", crate)
+    assert brought.returncode == 0, brought.stderr
+    moved = iri.replace(stack.base, _ELSEWHERE)
+    try:
+        assert brought.stdout.strip() == moved
+        assert outcome(stack, moved) == "completed"
+        assert statistics(stack, moved) == _moved(stack, statistics(stack, iri))
+    finally:
+        name = moved.rsplit("/", 1)[1]
+        drop = f"DROP GRAPH <{_ELSEWHERE}/graph/observation/{name}>"
+        httpx.post(
+            f"{stack.fuseki}/twin/update", data={"update": drop}
+        ).raise_for_status()
+
+
+def _moved(stack: Stack, rows: list[dict[str, Any]]) -> Any:
+    assert rows
+    return json.loads(json.dumps(rows).replace(stack.base, _ELSEWHERE))

@@ -1,0 +1,85 @@
+"""`supertwin observe` as the tests run it, and what the graph then says of a run."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from tests.servers import ROOT, wait_until
+from tests.stack import HOST, Stack
+
+_RUN = re.compile(r"supertwin: ([a-z ]+) after ([\d.]+) s: (\S+)")
+
+
+def runs(said: str) -> list[tuple[str, str]]:
+    """How each run ended, and its IRI, as it was told on standard error."""
+    return [(found[1], found[3]) for found in _RUN.finditer(said)]
+
+
+def asked(stack: Stack, pattern: str) -> list[Mapping[str, Any]]:
+    """What matches a pattern of the graph."""
+    query = f"PREFIX st: <https://w3id.org/supertwin/ns#> SELECT * {{ {pattern} }}"
+    answer = httpx.post(
+        f"{stack.api}/sparql",
+        data={"query": query},
+        headers={"Accept": "application/sparql-results+json"},
+    )
+    return [
+        {name: term["value"] for name, term in row.items()}
+        for row in answer.raise_for_status().json()["results"]["bindings"]
+    ]
+
+
+def outcome(stack: Stack, iri: str, seconds: float = 20) -> str:
+    """How a run ended, once it is recorded."""
+    pattern = f"<{iri}> st:outcome ?how"
+    wait_until(lambda: asked(stack, pattern), seconds, f"{iri} is recorded")
+    return str(asked(stack, pattern)[0]["how"])
+
+
+def plans(stack: Stack) -> set[str]:
+    """The plans of this host, by name."""
+    found = stack.get("/plans", "application/json", host=HOST).json()
+    return {plan["plan"] for plan in found}
+
+
+def statistics(stack: Stack, iri: str) -> list[dict[str, Any]]:
+    """The figures of a run's series."""
+    words = ("query", "observations/statistics", "--id", iri, "--format", "json")
+    found: list[dict[str, Any]] = json.loads(stack.run(*words).stdout)
+    return found
+
+
+@contextmanager
+def observing(
+    stack: Stack, *words: str, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """`supertwin observe WORDS` while it runs; killed at the end if it still does."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "supertwin", "observe", *words],
+        cwd=ROOT,
+        env=dict(env or stack.env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: subprocess.Popen[str], word: str) -> None:
+    """Wait until a line of this word comes from the command."""
+    assert process.stdout
+    for line in process.stdout:
+        if line.strip() == word:
+            return
+    raise AssertionError(f"{word} was never printed")
