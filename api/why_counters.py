@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from anyio import to_thread
 
@@ -103,7 +102,4 @@ async def _rows(services: Services, query: str, **params: str) -> list[Row]:
     except ParameterError:
         return []
     answer = read_rows(await services.graph.query(text, JSON_RESULTS))
-    rows: list[dict[str, Any]] = [
-        dict(zip(answer.columns, row, strict=True)) for row in answer.values()
-    ]
-    return list(rows)
+    return list(answer.records())

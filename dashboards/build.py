@@ -21,7 +21,6 @@ from dashboards.missing import (
 )
 from dashboards.panels import Draft, Place, Surroundings, draw
 from dashboards.questions import Answer, Question
-from dashboards.rows import records
 from dashboards.spec import Component, Dashboard, Panel, Section
 from queries.errors import (
     AccountRefusedError,
@@ -133,7 +132,7 @@ def _bound(panel: PanelHeader, host: str) -> Question:
 def _hosts(answer: Answer) -> tuple[str, ...]:
     if isinstance(answer, str):
         return ()
-    return tuple(str(row["host"]) for row in records(answer) if row["host"])
+    return tuple(str(row["host"]) for row in answer.records() if row["host"])
 
 
 def _check_host(found: Definition, host: str, hosts: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dashboards.rows import records
 from dashboards.spec import Component
 from queries.results import Rows
 
@@ -19,14 +18,14 @@ def read_components(rows: Rows) -> tuple[Component, ...]:
     Left out is what holds one thread, or the same threads as what stands before it; a
     core stands for its own caches.
     """
-    choices = [_component(row) for row in records(rows) if row["component"]]
+    choices = [_component(row) for row in rows.records() if row["component"]]
     return tuple(_telling(choices))
 
 
 def read_threads(rows: Rows) -> frozenset[str]:
     """The IRIs of the hardware threads that a component can be narrowed to."""
     return frozenset(
-        thread for row in records(rows) for thread in str(row["threads"] or "").split()
+        thread for row in rows.records() for thread in str(row["threads"] or "").split()
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dashboards.questions import Answer, Question
-from dashboards.rows import records
 from queries.findings import Known, finding, of_host, read_known
 
 _QUERY = "why/no-data"
@@ -45,7 +44,7 @@ def _known(answer: Answer, pattern: str) -> Known | str:
     if isinstance(answer, str):
         return answer
     if "*" in pattern:
-        return _known_of_pattern(records(answer))
+        return _known_of_pattern(answer.records())
     return read_known(answer)
 
 

@@ -43,13 +43,8 @@ def read_series(rows: Rows) -> list[SeriesRow]:
 
     Raises RowError.
     """
-    found = (_series(row) for row in records(rows) if row["metric"] and row["dbName"])
+    found = (_series(row) for row in rows.records() if row["metric"] and row["dbName"])
     return list(dict.fromkeys(found))
-
-
-def records(rows: Rows) -> list[dict[str, Any]]:
-    """The rows as Python values by column; None where unbound."""
-    return [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
 
 
 def cells(rows: Rows) -> tuple[tuple[Cell, ...], ...]:

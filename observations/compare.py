@@ -13,6 +13,7 @@ from scipy import stats
 
 TEST = "Welch's t-test, two-sided, 5 %"
 BETTER, WORSE, SAME, UNKNOWN = "better", "worse", "same", "unknown"
+MORE, LESS = "more", "less"
 _LEVEL = 0.95
 
 
@@ -28,7 +29,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a group is beside a reference; ``word`` is better, worse, same or unknown.
+    """How a group is beside a reference; ``word`` is better, worse, same or unknown,
+    or more or less of what is neither.
 
     ``change`` is that of the mean, as part of the reference's, with its interval; ``p``
     is the test's.
@@ -61,11 +63,12 @@ def judge(
     reference: Sequence[float],
     values: Sequence[float],
     *,
-    less_is_better: bool = True,
+    less_is_better: bool | None = True,
     tolerance: float = 0.0,
 ) -> Verdict:
     """Set values against a reference; a change within ``tolerance`` (a part of the
-    reference's mean) is none, however sure it is.
+    reference's mean) is none, however sure it is. ``less_is_better`` is None for what
+    is neither good nor bad.
     """
     was, now = float(np.mean(reference)), float(np.mean(values))
     change = (now - was) / abs(was) if was else None
@@ -74,8 +77,13 @@ def judge(
     p, low, high = _welch(reference, values, abs(was))
     if p >= 1 - _LEVEL or (change is not None and abs(change) <= tolerance):
         return Verdict(SAME, change, low, high, p)
-    is_better = (now < was) == less_is_better
-    return Verdict(BETTER if is_better else WORSE, change, low, high, p)
+    return Verdict(_word(now < was, less_is_better), change, low, high, p)
+
+
+def _word(is_less: bool, less_is_better: bool | None) -> str:
+    if less_is_better is None:
+        return LESS if is_less else MORE
+    return BETTER if is_less == less_is_better else WORSE
 
 
 def _welch(

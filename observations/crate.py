@@ -9,11 +9,12 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from observations.errors import CrateError
 
@@ -21,6 +22,7 @@ METADATA = "ro-crate-metadata.json"
 _CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+_RUN_TERMS = "https://w3id.org/ro/terms/workflow-run#"
 _COMPLETED = "completed"
 _TYPES = {
     ".ttl": "text/turtle",
@@ -30,12 +32,19 @@ _TYPES = {
     ".txt": "text/plain",
 }
 _MOST_BYTES = 1 << 30
+# What the run is made of, and not what it made.
+_SCRIPTS = {"run.py"}
+_HOST, _ARGUMENTS = "#host", "#arguments"
 _PROPERTY = "https://w3id.org/supertwin/ns#"
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the metadata tell of a run; times are ISO 8601, ``node`` is its IRI."""
+    """What the metadata tell of a run; times are ISO 8601, ``node`` is its IRI.
+
+    ``argv`` is a JSON array of texts, ``environment`` has variables as NAME=value,
+    ``license`` is an IRI.
+    """
 
     node: str
     base: str
@@ -44,8 +53,13 @@ class Told:
     started: str
     ended: str
     outcome: str
+    argv: str = ""
     program: str = ""
     digest: str = ""
+    build: str = ""
+    user: str = ""
+    environment: Sequence[str] = ()
+    license: str = ""
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -74,11 +88,21 @@ def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
 
 def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
     """The document that tells what a crate holds."""
-    entities = [_descriptor(), _root(told, files), _profile(), _action(told, files)]
-    entities += [_program(told), _host(told), *map(_file, files.items())]
+    given = [_argument(told), *map(_variable, told.environment)]
     return {
-        "@context": [_CONTEXT, {"supertwinBase": f"{_PROPERTY}base"}],
-        "@graph": entities,
+        "@context": [
+            _CONTEXT,
+            {
+                "supertwinBase": f"{_PROPERTY}base",
+                "environment": f"{_RUN_TERMS}environment",
+            },
+        ],
+        "@graph": [
+            *(_descriptor(), _root(told, files), _profile(), _license(told)),
+            _action(told, files),
+            *(_program(told), _host(told), *_user(told), *given),
+            *map(_file, files.items()),
+        ],
     }
 
 
@@ -140,6 +164,7 @@ def _root(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
         "meanwhile, as SuperTwin recorded it.",
         "datePublished": told.made.isoformat(timespec="seconds"),
         "conformsTo": {"@id": _PROFILE},
+        "license": {"@id": _license(told)["@id"]},
         "hasPart": [{"@id": name} for name in files],
         "mentions": {"@id": told.node},
         "supertwinBase": told.base,
@@ -155,6 +180,16 @@ def _profile() -> dict[str, Any]:
     }
 
 
+def _license(told: Told) -> dict[str, Any]:
+    """A crate has to have one, and only its owner can give it."""
+    name = told.license or "No licence"
+    about = "How this may be used"
+    if not told.license:
+        about = "None was given: ask whoever made it how it may be used"
+    id_ = told.license or "#license"
+    return {"@id": id_, "@type": "CreativeWork", "name": name, "description": about}
+
+
 def _action(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
     completed = told.outcome == _COMPLETED
     status = "Completed" if completed else "Failed"
@@ -163,24 +198,70 @@ def _action(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
         "@type": "CreateAction",
         "name": f"Run of {told.command[:100]}",
         "description": told.command,
-        "startTime": told.started,
-        "endTime": told.ended,
-        "instrument": {"@id": "#program"},
-        "location": {"@id": "#host"},
-        "result": [{"@id": name} for name in files],
-        "actionStatus": {"@id": f"http://schema.org/{status}ActionStatus"},
+        "startTime": _time(told.started),
+        "endTime": _time(told.ended),
+        "instrument": {"@id": _program_id(told)},
+        "location": {"@id": _HOST},
+        "object": [{"@id": _ARGUMENTS}, *_ids(_SCRIPTS & files.keys())],
+        "result": _ids(files.keys() - _SCRIPTS),
+        "actionStatus": f"http://schema.org/{status}ActionStatus",
+        "agent": [{"@id": user["@id"]} for user in _user(told)],
+        "environment": [{"@id": _variable(v)["@id"]} for v in told.environment],
     }
-    return action if completed else {**action, "error": told.outcome}
+    found = {name: value for name, value in action.items() if value}
+    return found if completed else {**found, "error": told.outcome}
+
+
+def _ids(names: Set[str]) -> list[dict[str, str]]:
+    return [{"@id": name} for name in sorted(names)]
+
+
+def _time(text: str) -> str:
+    """To the millisecond, as the profile's readers expect; the graph knows more."""
+    return datetime.fromisoformat(text).isoformat(timespec="milliseconds")
+
+
+def _argument(told: Told) -> dict[str, Any]:
+    words = {"name": "argument vector", "value": told.argv or told.command}
+    return {"@id": _ARGUMENTS, "@type": "PropertyValue", **words}
+
+
+def _variable(pair: str) -> dict[str, Any]:
+    name, _, value = pair.partition("=")
+    id_ = f"#environment-{quote(name)}"
+    return {"@id": id_, "@type": "PropertyValue", "name": name, "value": value}
+
+
+def _user(told: Told) -> list[dict[str, Any]]:
+    """Who ran it, where that is known."""
+    if not told.user:
+        return []
+    id_ = f"#user-{quote(told.user)}"
+    return [{"@id": id_, "@type": "Person", "name": told.user}]
+
+
+def _program_id(told: Told) -> str:
+    return f"{told.node}/program"
 
 
 def _program(told: Told) -> dict[str, Any]:
-    name = told.program or told.command.split(" ", 1)[0]
-    digest = {"identifier": f"sha256:{told.digest}"} if told.digest else {}
-    return {"@id": "#program", "@type": "SoftwareApplication", "name": name, **digest}
+    """What ran; its version is what tells it from others of the same name."""
+    path = told.program
+    known = {
+        "url": f"file://{quote(told.host)}{quote(path)}" if path else "",
+        "softwareVersion": told.build or told.digest,
+        "identifier": f"sha256:{told.digest}" if told.digest else "",
+    }
+    return {
+        "@id": _program_id(told),
+        "@type": "SoftwareApplication",
+        "name": path or told.command.split(" ", 1)[0],
+        **{name: value for name, value in known.items() if value},
+    }
 
 
 def _host(told: Told) -> dict[str, Any]:
-    return {"@id": "#host", "@type": "Place", "name": told.host}
+    return {"@id": _HOST, "@type": "Place", "name": told.host}
 
 
 def _file(item: tuple[str, bytes]) -> dict[str, Any]:

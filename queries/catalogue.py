@@ -1,6 +1,6 @@
 """The saved queries: every ``queries/<group>/<name>.rq``, checked and ready to bind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,6 +45,20 @@ class SavedQuery:
 
         None leaves a parameter open, whatever its default. Raises ParameterError.
         """
+        return self.bind_each([values])
+
+    def bind_each(self, several: Sequence[Mapping[str, Scalar | None]]) -> str:
+        """The SPARQL with a VALUES row for each set of values, of at least one.
+
+        Raises ParameterError.
+        """
+        rows = [self._row(values) for values in several]
+        if self.row is None:
+            return self.text
+        before, after = self.text[: self.row.start], self.text[self.row.end :]
+        return f"{before}{' '.join(rows)}{after}"
+
+    def _row(self, values: Mapping[str, Scalar | None]) -> str:
         unknown = [name for name in values if name not in self.params]
         if unknown:
             known = ", ".join(self.params) or "none"
@@ -52,13 +66,12 @@ class SavedQuery:
                 f"{self.name} has no parameter {unknown[0]!r}; it has: {known}"
             )
         if self.row is None:
-            return self.text
+            return ""
         terms = (
             serialise(param, values.get(param.name, param.default))
             for param in _in_row_order(self.row, self.params)
         )
-        before, after = self.text[: self.row.start], self.text[self.row.end :]
-        return f"{before}({' '.join(terms)}){after}"
+        return f"({' '.join(terms)})"
 
 
 def load_catalogue(folder: Path | None = None) -> dict[str, SavedQuery]:

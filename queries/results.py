@@ -23,6 +23,10 @@ class Rows:
         """The rows as Python values: text, numbers, booleans; None where unbound."""
         return [[_value(term) for term in row] for row in self.rows]
 
+    def records(self) -> list[dict[str, Any]]:
+        """The same, each row by its columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.values()]
+
 
 def read_rows(body: bytes) -> Rows:
     """The rows of a SELECT.

@@ -7,7 +7,7 @@ from typing import Any
 from ingest.plans.instances import Sampled
 from ingest.plans.request import PlanRequest
 from ontology.iris import series_name
-from queries.catalogue import saved_query
+from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.plan.plan import make_plan
 from sampling_cost.load import UNKNOWN_AGENT, Load, Size, load_of
@@ -30,8 +30,8 @@ def loads(
     ``count`` is asked for what the graph does not know: instances that come and go.
     """
     bound = {} if host is None else {"host": host}
-    plans = _by_host(rows(twin, "telemetry/sampling", bound))
-    sizes = _by_host(rows(twin, "telemetry/sizes", bound))
+    plans = _by_host(saved_rows(twin, "telemetry/sampling", bound))
+    sizes = _by_host(saved_rows(twin, "telemetry/sizes", bound))
     return {
         name: load_of(make_plan(of), _sizes(sizes[name], count))
         for name, of in plans.items()
@@ -43,17 +43,11 @@ def loads_with(
 ) -> tuple[Load, Load]:
     """What the plans of a host ask for, without a plan and with it."""
     bound = {"host": request.host}
-    plans = rows(twin, "telemetry/sampling", bound)
-    known = rows(twin, "telemetry/sizes", bound)
+    plans = saved_rows(twin, "telemetry/sampling", bound)
+    known = saved_rows(twin, "telemetry/sizes", bound)
     sizes = _sizes([*known, *_asked(twin, request.host, metrics)], count)
     both = make_plan([*plans, *_wished(request, metrics)])
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
-
-
-def rows(twin: Endpoint, name: str, values: Mapping[str, str]) -> list[Row]:
-    """The answer of a saved query, a row by its columns."""
-    answer = twin.select(saved_query(name).bind(values))
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
 
 
 def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
@@ -84,7 +78,7 @@ def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
     found = []
     for metric in metrics:
         bound = {"host": host, "metric": metric.name}
-        of = rows(twin, "telemetry/instances", bound)
+        of = saved_rows(twin, "telemetry/instances", bound)
         named = {row["instname"] for row in of if row["instname"] is not None}
         values = len(named) if of[0]["domain"] else 1
         found.append({**of[0], "metric": metric.name, "values": values})

@@ -1,26 +1,32 @@
 """Runs side by side: how long they took, what was measured, and what else differs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rdflib import URIRef
+
 from observations.compare import Estimate, Verdict, estimate, judge
-from ontology.iris import Iris
-from queries.catalogue import saved_query
+from observations.record import COMPLETED, FAILED
+from ontology.iris import IdError, Iris
+from queries.asking import Row, saved_rows, saved_rows_for_each
 from queries.endpoint import Endpoint
 from supertwin.errors import MendableError
 
-Row = dict[str, Any]
 Series = tuple[str, str | None]
 
 DURATION = "duration"
 _SECOND = "s"
+_RUNS = "observations/runs"
+# Their instances are numbers that no two runs have in common.
+_OF_PROCESSES = "proc."
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that are taken for repetitions of the same, under a name."""
+    """Runs that are taken for repetitions of the same, under a name; figures and
+    properties are of those that ended by themselves.
+    """
 
     name: str
     runs: Sequence[Row]
@@ -28,21 +34,22 @@ class Group:
     properties: Mapping[str, frozenset[str]]
 
     @property
+    def ended(self) -> list[Row]:
+        """Those that ended by themselves: what was broken off proves nothing."""
+        return [run for run in self.runs if run["outcome"] in (COMPLETED, FAILED)]
+
+    @property
     def durations(self) -> list[float]:
-        """Seconds of each run, of those that ended by themselves."""
-        return [
-            float(run["seconds"]) for run in self.runs if run["seconds"] is not None
-        ]
+        """Seconds of each run that ended by itself."""
+        return [float(run["seconds"]) for run in self.ended]
 
     def totals(self, metric: str) -> list[float]:
         """Of each run the total of a metric over its instances; else the mean's sum."""
-        found: dict[str, float] = {}
-        for (name, _), rows in self.figures.items():
-            for row in rows if name == metric else ():
-                value = row["mean"] if row["total"] is None else row["total"]
-                if value is not None:
-                    found[row["run"]] = found.get(row["run"], 0.0) + float(value)
-        return list(found.values())
+        return _per_run(
+            (row["run"], row["mean"] if row["total"] is None else row["total"])
+            for (name, _), rows in self.figures.items()
+            for row in (rows if name == metric else ())
+        )
 
 
 @dataclass(frozen=True)
@@ -69,34 +76,47 @@ class Comparison:
     differences: Mapping[str, Sequence[Sequence[str]]]
 
 
+def run_node(iris: Iris, id_: str) -> URIRef:
+    """The IRI of a run by its id, or any IRI of it; raises MendableError."""
+    try:
+        return iris.observation(id_.rpartition("/")[2])
+    except IdError as error:
+        raise MendableError(f"no run {id_!r}: {error}") from None
+
+
 def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
     """The run, or the group of repetitions, of an id or IRI; raises MendableError."""
-    bare = id_.rsplit("/", 1)[-1]
-    runs = _rows(twin, "observations/runs", {"ofGroup": bare})
-    if not runs:
-        node = str(iris.observation(bare))
-        runs = _rows(twin, "observations/runs", {"id": node})
+    node = run_node(iris, id_)
+    runs = saved_rows(twin, _RUNS, {"ofGroup": id_.rpartition("/")[2]})
+    runs = runs or saved_rows(twin, _RUNS, {"id": node})
     if not runs:
         raise MendableError(
             f"no run and no group {id_!r} is recorded: "
             "`supertwin query observations/runs` lists them"
         )
-    runs = sorted(runs, key=lambda run: run["repetition"] or 0)
-    return Group(id_, runs, _figures(twin, runs), _properties(twin, runs))
+    return _group(twin, id_, runs)
 
 
 def group_of(twin: Endpoint, name: str, runs: Sequence[str]) -> Group:
-    """Runs by their IRIs, under a name."""
-    found = [
-        row for run in runs for row in _rows(twin, "observations/runs", {"id": run})
-    ]
-    return Group(name, found, _figures(twin, found), _properties(twin, found))
+    """Runs by their IRIs, at least one, under a name."""
+    return _group(twin, name, _rows(twin, _RUNS, runs))
 
 
-def compare(groups: Sequence[Group], less_is_better: bool = True) -> Comparison:
-    """Set groups side by side, the first being the reference."""
+def _group(twin: Endpoint, name: str, runs: Sequence[Row]) -> Group:
+    ordered = sorted(runs, key=lambda run: run["repetition"] or 0)
+    group = Group(name, ordered, {}, {})
+    nodes = [run["run"] for run in group.ended]
+    return replace(
+        group, figures=_figures(twin, nodes), properties=_properties(twin, nodes)
+    )
+
+
+def compare(groups: Sequence[Group]) -> Comparison:
+    """Set groups side by side, the first being the reference; of figures other than
+    the duration nobody says whether more is better.
+    """
     durations = [group.durations for group in groups]
-    measures = [_measure(DURATION, None, DURATION, _SECOND, durations, less_is_better)]
+    measures = [_measure(DURATION, None, DURATION, _SECOND, durations, True)]
     for series in sorted({s for g in groups for s in g.figures}, key=str):
         measures += _measures(series, groups)
     return Comparison(groups, measures, _differences(groups))
@@ -107,9 +127,18 @@ def _measures(series: Series, groups: Sequence[Group]) -> Iterator[Measure]:
     rows = [group.figures.get(series, ()) for group in groups]
     every = [row for found in rows for row in found]
     what = "total" if any(row["total"] is not None for row in every) else "mean"
-    values = [[float(r[what]) for r in found if r[what] is not None] for found in rows]
+    values = [_per_run((row["run"], row[what]) for row in found) for found in rows]
     if sum(map(bool, values)) > 1:
-        yield _measure(*series, what, every[0]["unit"], values, True)
+        yield _measure(*series, what, every[0]["unit"], values, None)
+
+
+def _per_run(values: Iterable[tuple[str, Any]]) -> list[float]:
+    """Of each run the sum of what is known."""
+    found: dict[str, float] = {}
+    for run, value in values:
+        if value is not None:
+            found[run] = found.get(run, 0.0) + float(value)
+    return list(found.values())
 
 
 def _measure(
@@ -118,7 +147,7 @@ def _measure(
     what: str,
     unit: str | None,
     values: Sequence[Sequence[float]],
-    less_is_better: bool,
+    less_is_better: bool | None,
 ) -> Measure:
     first, *others = values
     return Measure(
@@ -134,25 +163,22 @@ def _measure(
     )
 
 
-def _figures(twin: Endpoint, runs: Sequence[Row]) -> Mapping[Series, Sequence[Row]]:
+def _figures(twin: Endpoint, runs: Sequence[str]) -> Mapping[Series, Sequence[Row]]:
+    """What was measured, by series; that of all processes of a run is one."""
     found: dict[Series, list[Row]] = {}
-    for run in runs:
-        for row in _rows(twin, "observations/statistics", {"id": run["run"]}):
-            found.setdefault((row["metric"], row["instance"]), []).append(row)
+    for row in _rows(twin, "observations/statistics", runs):
+        is_of_process = row["metric"].startswith(_OF_PROCESSES)
+        instance = None if is_of_process else row["instance"]
+        found.setdefault((row["metric"], instance), []).append(row)
     return found
 
 
-def _properties(twin: Endpoint, runs: Sequence[Row]) -> Mapping[str, frozenset[str]]:
+def _properties(twin: Endpoint, runs: Sequence[str]) -> Mapping[str, frozenset[str]]:
     """What all runs of a group ran in, by property."""
-    rows = [
-        (str(row["property"]), str(row["value"]))
-        for run in runs
-        for row in _rows(twin, "observations/properties", {"id": run["run"]})
-    ]
-    return {
-        name: frozenset(value for _, value in found)
-        for name, found in groupby(sorted(set(rows)), key=lambda row: row[0])
-    }
+    found: dict[str, set[str]] = {}
+    for row in _rows(twin, "observations/properties", runs):
+        found.setdefault(str(row["property"]), set()).add(str(row["value"]))
+    return {name: frozenset(values) for name, values in found.items()}
 
 
 def _differences(groups: Sequence[Group]) -> Mapping[str, Sequence[Sequence[str]]]:
@@ -166,6 +192,8 @@ def _differences(groups: Sequence[Group]) -> Mapping[str, Sequence[Sequence[str]
     return found
 
 
-def _rows(twin: Endpoint, name: str, values: Mapping[str, str]) -> list[Row]:
-    rows = twin.select(saved_query(name).bind(values))
-    return [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
+def _rows(twin: Endpoint, name: str, runs: Sequence[str]) -> list[Row]:
+    """What a saved query tells of several runs, asked at once."""
+    if not runs:
+        return []
+    return saved_rows_for_each(twin, name, [{"id": run} for run in runs])

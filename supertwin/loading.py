@@ -16,7 +16,7 @@ from ingest.load.register import Registration
 from ingest.pmu.store import publish_roles
 from ingest.probe import check_host, probe
 from ontology.iris import Iris, encode_id
-from queries.catalogue import saved_query
+from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.plan.monitor import load_monitor, plan_names
 from sampler_bridge.plan.nudge import nudge
@@ -181,8 +181,7 @@ def read_twin(settings: Settings, host: str) -> Twin | None:
 
 
 def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
-    answer = endpoint.select(saved_query(name).bind(params))
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
+    return saved_rows(endpoint, name, params)
 
 
 def _triples(iris: Iris, host: str, endpoint: Endpoint) -> dict[str, int]:

@@ -12,7 +12,7 @@ from ingest.past.changes import Change, changes, deltas_query
 from ingest.past.history import forget, keep_whole
 from ingest.past.states import State, pair, read_states, states_query
 from ontology.iris import IdError, Iris
-from queries.catalogue import saved_query
+from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from queries.errors import UnknownHostError
 from queries.names import Found, choose
@@ -39,10 +39,7 @@ def find_host(twin: Endpoint, text: str) -> Found:
 
     Raises UnknownHostError, which names the nearest, and AmbiguousHostError.
     """
-    rows = twin.select(saved_query("fleet/find").bind({}))
-    return choose(
-        (dict(zip(rows.columns, row, strict=True)) for row in rows.values()), text
-    )
+    return choose(saved_rows(twin, "fleet/find"), text)
 
 
 def compare(

@@ -85,9 +85,7 @@ async def open_host(
     text = saved_query("fleet/find").bind({})
     rows = await while_connected(request, _rows(services.graph.query, text))
     try:
-        found = choose(
-            (dict(zip(rows.columns, row, strict=True)) for row in rows.values()), name
-        )
+        found = choose(rows.records(), name)
     except UnknownHostError as error:
         raise NotFoundError("unknown-host", "Unknown host", str(error)) from None
     except AmbiguousHostError as error:

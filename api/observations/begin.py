@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 
 from api import formats
 from api.access.roles import ANSWERS, requires
-from api.body import read_body
+from api.body import read_model
 from api.connection import while_connected
+from api.failures import answered
 from api.observations.new import SCHEMA, NewObservation, parse_cpus
 from api.observations.shown import refused, shown
 from api.pin.placing import Wish as Place
@@ -21,12 +20,9 @@ from api.pin.placing import place
 from api.plans.routes import check_known
 from api.problems import ApiError
 from api.services import Services, Use
-from ingest.errors import IngestError, PlanRequestError
-from observations.errors import ObservationError, TakenError
-from queries.errors import EndpointError, EndpointUnreachableError
 from supertwin.access.command_list import read_command_list
 from supertwin.access.tokens import Role
-from supertwin.errors import MendableError, SuperTwinError
+from supertwin.errors import MendableError
 
 if TYPE_CHECKING:
     from supertwin.observing.session import Session
@@ -39,6 +35,7 @@ T = TypeVar("T")
 _MOST_BYTES = 4 * 1024 * 1024
 # Of requests that wait for CPUs; all others need their threads meanwhile.
 _MOST_WAITING = 200
+_FAILED = "The observation could not be begun"
 _BEGUN: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     201: {
@@ -62,7 +59,7 @@ _BEGUN: dict[int | str, dict[str, Any]] = {
 )
 async def begin(request: Request, services: Use) -> Response:
     """Pinned, sampled while it runs, and recorded however it ends. Role: operator."""
-    new = _read(await read_body(request, _MOST_BYTES, "observation"))
+    new = await read_model(request, _MOST_BYTES, "observation", NewObservation)
     host = new.host or services.settings.host
     # Who asks is on this machine, or cannot run it without a way of their own.
     new.attended &= new.own_way or host == services.settings.host
@@ -79,14 +76,6 @@ async def begin(request: Request, services: Use) -> Response:
         headers={"Location": f"/observations/{session.id}"},
         media_type=formats.JSON,
     )
-
-
-def _read(body: bytes) -> NewObservation:
-    try:
-        return NewObservation.model_validate_json(body)
-    except ValidationError as error:
-        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
-        raise RequestValidationError(found) from None
 
 
 def _check_allowed(services: Services, new: NewObservation) -> None:
@@ -146,16 +135,8 @@ async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> 
     What waits in a queue is told by other means that it need not any more.
     """
     gives_up = queue is not None
-    try:
+    with answered(refused, "observation-failed", _FAILED):
         return await to_thread.run_sync(work, limiter=queue, abandon_on_cancel=gives_up)
-    except TakenError as error:
-        raise refused(str(error), 409) from None
-    except (PlanRequestError, MendableError) as error:
-        raise refused(str(error)) from None
-    except (EndpointError, IngestError, ObservationError, SuperTwinError) as error:
-        status = 503 if isinstance(error, EndpointUnreachableError) else 502
-        title = "The observation could not be begun"
-        raise ApiError(status, "observation-failed", title, str(error)) from None
 
 
 def _program(session: "Session", new: NewObservation, reason: str) -> dict[str, Any]:

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from api import formats
 from api.access.roles import ANSWERS, requires
-from api.body import read_body
+from api.body import read_model
+from api.failures import answered
 from api.plans.routes import check_known, find_plans
 from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
-from ingest.errors import IngestError, PlanRequestError
 from ingest.plans.request import PlanRequest, check_plan_name, parse_period
-from queries.errors import EndpointError, EndpointUnreachableError, ParameterError
 from supertwin.access.tokens import Role
-from supertwin.errors import MendableError, SuperTwinError
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -112,7 +109,7 @@ _BODY = {
 )
 async def add(request: Request, services: Use) -> Response:
     """Takes effect within one period; other plans lose no tick. Role: operator."""
-    new = _read(await read_body(request, _MOST_BYTES, "plan"))
+    new = await read_model(request, _MOST_BYTES, "plan", NewPlan)
     await check_known(services, new.host)
     if new.plan and new.plan in await _names(services, new.host):
         detail = f"{new.host} has a plan {new.plan} already: give another name, or "
@@ -153,25 +150,11 @@ async def _names(services: Services, host: str) -> list[str]:
     return [str(found["plan"]) for found in await find_plans(services, host)]
 
 
-def _read(body: bytes) -> NewPlan:
-    try:
-        return NewPlan.model_validate_json(body)
-    except ValidationError as error:
-        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
-        raise RequestValidationError(found) from None
-
-
 async def _write(work: Callable[[], T]) -> T:
     """Do it in a thread to its end, whether or not the client waits for it."""
-    try:
+    with answered(_refused, "plan-failed", "The plan could not be changed"):
         async with _ONE_AT_A_TIME:
             return await to_thread.run_sync(work)
-    except (PlanRequestError, ParameterError, MendableError) as error:
-        raise _refused(str(error)) from None
-    except (EndpointError, IngestError, SuperTwinError) as error:
-        status = 503 if isinstance(error, EndpointUnreachableError) else 502
-        title = "The plan could not be changed"
-        raise ApiError(status, "plan-failed", title, str(error)) from None
 
 
 def _add(services: Services, new: NewPlan) -> "Added":

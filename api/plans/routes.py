@@ -60,10 +60,7 @@ async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:
         await check_known(services, host)
     text = saved_query("telemetry/plans").bind({"host": host or None})
     rows = read_rows(await services.graph.query(text, JSON_RESULTS))
-    return [
-        _plan(services, dict(zip(rows.columns, row, strict=True)))
-        for row in rows.values()
-    ]
+    return [_plan(services, row) for row in rows.records()]
 
 
 async def check_known(services: Services, host: str) -> None:

@@ -11,6 +11,7 @@ from rdflib import URIRef
 
 from ingest.errors import PlanRequestError
 from ingest.plans.request import PlanRequest, check_instance
+from queries.asking import saved_rows
 from queries.catalogue import SavedQuery, saved_query
 from queries.endpoint import Endpoint
 from queries.errors import ParameterError, UnknownQueryError
@@ -76,7 +77,7 @@ def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[_Metric]:
 
 def _metric(host: str, twin: Endpoint, name: str) -> _Metric:
     bound = {"host": host, "metric": name}
-    rows = _rows(twin, "telemetry/instances", bound)
+    rows = saved_rows(twin, "telemetry/instances", bound)
     if not rows:
         raise PlanRequestError(_unknown(host, name, twin))
     first = rows[0]
@@ -95,7 +96,7 @@ def _metric(host: str, twin: Endpoint, name: str) -> _Metric:
 
 
 def _unknown(host: str, name: str, twin: Endpoint) -> str:
-    rows = _rows(twin, "telemetry/names", {"host": host, "pattern": "*"})
+    rows = saved_rows(twin, "telemetry/names", {"host": host, "pattern": "*"})
     exposed = [row["metric"] for row in rows if row["exposed"]]
     if not exposed:
         return f"the twin knows no metric of {host}: probe it where PCP runs"
@@ -209,8 +210,3 @@ def components_in(
 def _some(names: Collection[str]) -> str:
     first = ", ".join(sorted(names)[:5])
     return f"{first} …" if len(names) > 5 else first or "none"
-
-
-def _rows(twin: Endpoint, name: str, values: Mapping[str, str]) -> list[dict[str, Any]]:
-    answer = twin.select(saved_query(name).bind(values))
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]

@@ -5,25 +5,22 @@ outlives the next probe of its host.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from rdflib import Graph, Literal, URIRef
-from rdflib.term import Node
+from rdflib import Literal, URIRef
 
 from ingest.describe.plan import MONITOR, describe_sampling
 from ingest.errors import PlanRequestError
 from ingest.plans.counters import Counts
 from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest, check_plan_name, check_request
+from ingest.shape_check import first_fault
 from ingest.triples import Triples, Value, insertion
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
-from queries.catalogue import saved_query
+from queries.asking import saved_rows
 from queries.endpoint import Endpoint
-from shapes.validate import Elsewhere, validate
-from shapes.wording import short
 
 
 def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
@@ -52,7 +49,10 @@ def add_plan(
     counts = counters or {}
     metrics = sampled(request, iris.host(request.host), twin, counts)
     triples = _described(request, metrics, iris, counts)
-    _check_shapes(request, triples, twin)
+    if fault := first_fault(triples, twin):
+        raise PlanRequestError(
+            f"plan {request.name} cannot be written as it is: {fault}"
+        )
     twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
     return metrics
 
@@ -76,8 +76,7 @@ def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
     except IdError as error:
         raise PlanRequestError(f"no host {host!r}: {error}") from None
     if not twin.ask(f"ASK {{ <{node}> a <{ST.ComputeNode}> }}"):
-        rows = twin.select(saved_query("inventory/hosts").bind({}))
-        known = [str(row[rows.columns.index("host")]) for row in rows.values()]
+        known = [str(row["host"]) for row in saved_rows(twin, "inventory/hosts")]
         near = get_close_matches(host[:100], known, n=3) or known[:5]
         hint = f"the twin has {', '.join(near)}" if near else "the twin has none"
         raise PlanRequestError(f"no host {host[:100]!r}: {hint}")
@@ -85,9 +84,8 @@ def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
 
 def plan_names(host: str, twin: Endpoint) -> list[str]:
     """The names of all plans of a host, sorted."""
-    rows = twin.select(saved_query("telemetry/plans").bind({"host": host}))
-    place = rows.columns.index("plan")
-    return sorted({str(row[place]) for row in rows.values()})
+    rows = saved_rows(twin, "telemetry/plans", {"host": host})
+    return sorted({str(row["plan"]) for row in rows})
 
 
 def free_name(names: Sequence[str]) -> str:
@@ -146,33 +144,6 @@ def _counting(
         ST.samplesEvent: counts.event or None,
         ST.sharesCounters: request.multiplex or None,
     }
-
-
-def _check_shapes(request: PlanRequest, triples: Triples, twin: Endpoint) -> None:
-    """Raise PlanRequestError for what the shapes refuse.
-
-    Host, metrics and components stand in the store, validated before: of them their
-    classes are read, and nothing is said.
-    """
-    own = {subject for subject, _, _ in triples}
-    classes = _classes({o for _, _, o in triples if isinstance(o, URIRef)} - own, twin)
-    held: dict[Node, set[Node]] = defaultdict(set)
-    for node, _, class_ in classes:
-        held[class_].add(node)
-    report = validate(triples, Elsewhere(held, lambda: classes))
-    named = tuple(f"{short(subject)} " for subject in own)
-    faults = [line for line in report.lines if line.startswith(named)]
-    if faults:
-        raise PlanRequestError(
-            f"plan {request.name} cannot be written as it is: {faults[0]}"
-        )
-
-
-def _classes(nodes: Iterable[URIRef], twin: Endpoint) -> Graph:
-    values = " ".join(f"<{node}>" for node in nodes)
-    return twin.construct(
-        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
-    )
 
 
 def _removal(host: str, name: str, iris: Iris) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from queries.catalogue import saved_query
+from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import PerfeventError
 
@@ -87,7 +87,9 @@ def read_host(endpoint: Endpoint, host: str) -> HostPmus:
 
     Raises PerfeventError where it has none, and QueriesError.
     """
-    return host_of(host, {name: _rows(endpoint, name, host) for name in HOST_QUERIES})
+    asked = {"host": host}
+    found = {name: saved_rows(endpoint, name, asked) for name in HOST_QUERIES}
+    return host_of(host, found)
 
 
 def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
@@ -121,17 +123,12 @@ def _devices(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 def read_role(endpoint: Endpoint, host: str, role: str) -> list[RoleTerm]:
     """The terms of a role on a host; none where there is no such role."""
-    return role_terms(_rows(endpoint, ROLE_QUERY, host, role=role))
+    return role_terms(saved_rows(endpoint, ROLE_QUERY, {"host": host, "role": role}))
 
 
 def role_terms(rows: Sequence[Row]) -> list[RoleTerm]:
     """The same from the rows of `ROLE_QUERY`."""
     return [_term(row) for row in rows]
-
-
-def _rows(endpoint: Endpoint, query: str, host: str, **params: str) -> list[Row]:
-    answer = endpoint.select(saved_query(query).bind({"host": host, **params}))
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
 
 
 def _pmu(row: Row) -> Pmu:

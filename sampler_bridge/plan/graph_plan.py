@@ -65,9 +65,7 @@ def read_plan(endpoint: Endpoint, host: str) -> Plan:
         answer = endpoint.select(saved_query(_PLANS).bind({"host": host}))
     except QueriesError as error:
         raise PlanError(f"the plan of {host} cannot be read: {error}") from error
-    return make_plan(
-        dict(zip(answer.columns, row, strict=True)) for row in answer.values()
-    )
+    return make_plan(answer.records())
 
 
 class Plans:

@@ -8,7 +8,14 @@ import click
 
 from observations.compare import TEST
 from ontology.iris import Iris
-from supertwin.baselines import Checked, baseline_rows, check_baseline, set_baseline
+from supertwin.baselines import (
+    Checked,
+    baseline_rows,
+    check_baseline,
+    remove_baseline,
+    set_baseline,
+)
+from supertwin.cli.verdict import verdict_text
 from supertwin.comparing import DURATION
 from supertwin.loading import dataset
 from supertwin.settings import Settings
@@ -29,7 +36,9 @@ def set_command(name: str, id_: str) -> None:
     settings = Settings()
     with dataset(settings, "twin") as twin:
         group = set_baseline(twin, Iris(settings.base), name, id_)
-    click.echo(f"{name}: {len(group.runs)} runs of {group.runs[0]['command']}")
+    number = len(group.runs)
+    runs = "1 run" if number == 1 else f"{number} runs"
+    click.echo(f"{name}: {runs} of {group.runs[0]['command']}")
 
 
 @baseline_group.command("list")
@@ -39,6 +48,15 @@ def list_command() -> None:
         rows = baseline_rows(twin)
     for row in rows:
         click.echo(f"{row['name']}  {row['host']}  {row['command']}  {row['run']}")
+
+
+@baseline_group.command("remove")
+@click.argument("name")
+def remove_command(name: str) -> None:
+    """Forget a baseline; its runs stay."""
+    settings = Settings()
+    with dataset(settings, "twin") as twin:
+        remove_baseline(twin, Iris(settings.base), name)
 
 
 @baseline_group.command("check")
@@ -61,7 +79,10 @@ def check_command(
     tolerance: float,
     as_json: bool,
 ) -> None:
-    """Exit 3 where runs are certainly worse than a baseline, 2 where nobody knows."""
+    """Exit 3 where runs are certainly worse than a baseline, 2 where nobody knows.
+
+    What else differs from the baseline is told on standard error.
+    """
     settings = Settings()
     with dataset(settings, "twin") as twin:
         found = check_baseline(
@@ -75,20 +96,23 @@ def check_command(
         )
     text = json.dumps({**asdict(found), "test": TEST}) if as_json else _line(found)
     click.echo(text)
+    for doubt in found.doubts:
+        click.echo(f"supertwin: {doubt}", err=True)
     if not found.is_certain:
-        click.echo(
-            "supertwin: one run proves nothing: repeat it (`--repeat 10`)", err=True
-        )
+        click.echo(f"supertwin: {_too_few(found)}: repeat it (`--repeat 10`)", err=True)
         sys.exit(_UNCERTAIN)
     sys.exit(_REGRESSION if found.has_regressed else 0)
 
 
+def _too_few(found: Checked) -> str:
+    if found.was.number > 1:
+        return "one run proves nothing"
+    return "a baseline of one run proves nothing"
+
+
 def _line(found: Checked) -> str:
-    verdict = found.verdict
-    change = "" if verdict.change is None else f" ({100 * verdict.change:+.1f} %)"
-    sure = "" if verdict.p is None else f", p = {verdict.p:.3g}"
     was, now = found.was, found.now
     return (
         f"{found.measure}: {was.mean:.6g} in {was.number} runs, now {now.mean:.6g} in "
-        f"{now.number}: {verdict.word}{change}{sure}"
+        f"{now.number}: {verdict_text(found.verdict)}"
     )

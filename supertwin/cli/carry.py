@@ -1,17 +1,29 @@
 """`supertwin export observation` and `import observation`: runs taken elsewhere."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from observations.crate import read_crate, write_crate
-from supertwin.carrying import Carried, bring, carried, crate_files, csv_of
+from queries.binding import Param, convert
+from queries.errors import ParameterError
+from supertwin.bringing import bring
+from supertwin.carrying import Carried, carried, crate_files, csv_of, parquet_of
 from supertwin.cli.ingest import write_whole
-from supertwin.errors import MendableError
 from supertwin.loading import dataset
 from supertwin.settings import Settings
 
 FORMATS = ("rocrate", "csv", "parquet", "jsonld")
+
+
+def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
+    if text:
+        try:
+            convert(Param("--license", "iri"), text)
+        except ParameterError as error:
+            raise click.BadParameter(str(error)) from None
+    return text
 
 
 @click.command("observation")
@@ -30,19 +42,28 @@ FORMATS = ("rocrate", "csv", "parquet", "jsonld")
     required=True,
     help="Where to; a crate is a folder, or a zip where the name ends so.",
 )
-def export_observation(id_: str, form: str, out: Path) -> None:
+@click.option(
+    "--license",
+    "license_",
+    metavar="IRI",
+    default="",
+    callback=_checked_iri,
+    help="Of a crate: how others may use it, such as "
+    "https://creativecommons.org/licenses/by/4.0/.",
+)
+def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
     """A run, with what was sampled meanwhile."""
     settings = Settings()
     with dataset(settings, "twin") as twin:
         found = carried(settings, twin, id_)
     if form == "rocrate":
-        write_crate(out, found.told, crate_files(found))
+        write_crate(out, replace(found.told, license=license_), crate_files(found))
     elif form == "csv":
-        write_whole(out, csv_of(found.points).decode())
+        write_whole(out, csv_of(found.points))
     elif form == "jsonld":
         write_whole(out, _json_ld(settings, found))
     else:
-        _write_parquet(out, found)
+        write_whole(out, parquet_of(found.points))
     click.echo(f"{found.told.node}: {len(found.points)} samples, {out}", err=True)
 
 
@@ -56,31 +77,10 @@ def import_observation(path: Path) -> None:
     click.echo(node)
 
 
-def _json_ld(settings: Settings, found: Carried) -> str:
+def _json_ld(settings: Settings, found: Carried) -> bytes:
     from rdflib import URIRef
 
     from api.rdf import json_ld
 
     context = f"{settings.base.rstrip('/')}/context.jsonld"
-    return json_ld(found.graph, context, URIRef(found.told.node)).decode()
-
-
-def _write_parquet(out: Path, found: Carried) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    if not out.absolute().parent.is_dir() or out.is_dir():
-        raise MendableError(f"--out {out}: give a file in a folder that exists")
-    columns = zip(*found.points, strict=True) if found.points else ((),) * 5
-    types = (pa.string(), pa.string(), pa.string(), pa.timestamp("ms", "UTC"))
-    names = ("series", "hostname", "instance", "time", "value")
-    arrays = [
-        pa.array(list(column), type_)
-        for column, type_ in zip(columns, (*types, pa.float64()), strict=True)
-    ]
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        parquet.write_table(pa.table(arrays, names=names), partial)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
+    return json_ld(found.graph, context, URIRef(found.told.node))

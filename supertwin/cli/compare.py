@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 import click
 
-from observations.compare import TEST, Estimate, Verdict
+from observations.compare import TEST, Estimate
 from ontology.iris import Iris
-from supertwin.comparing import Comparison, Measure, compare, find_group
+from supertwin.cli.verdict import verdict_text
+from supertwin.compared import document, plain
+from supertwin.comparing import Comparison, Group, Measure, compare, find_group
 from supertwin.loading import dataset
+from supertwin.overlaying import as_csv, as_documents, overlay
 from supertwin.settings import Settings
 
 _MOST_SHOWN = 60
@@ -18,50 +19,46 @@ _MOST_SHOWN = 60
 
 @click.command("compare")
 @click.argument("ids", nargs=-1, required=True, metavar="ID ID…")
+@click.option(
+    "--series",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="Print its samples by seconds since the start of each run, as CSV.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def compare_command(ids: tuple[str, ...], as_json: bool) -> None:
+def compare_command(
+    ids: tuple[str, ...], metrics: tuple[str, ...], as_json: bool
+) -> None:
     """Set runs, or groups of repetitions, beside the first one.
 
-    Faster is better. Of one repetition nothing can be said but the difference.
+    Faster is better. Of one repetition nothing can be said but the difference, and of
+    what did not end by itself nothing at all.
     """
     if len(ids) < 2:
         raise click.UsageError("one run cannot be compared: give two or more")
     settings = Settings()
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
-        found = compare([find_group(twin, iris, id_) for id_ in ids])
+        groups = [find_group(twin, iris, id_) for id_ in ids]
+        series = overlay(settings, twin, groups, metrics) if metrics else []
     if as_json:
-        click.echo(json.dumps(document(found), indent=1, default=_plain))
-        return
-    for line in lines(found):
-        click.echo(line)
-
-
-def document(found: Comparison) -> dict[str, Any]:
-    """A comparison as JSON."""
-    return {
-        "groups": [
-            {"name": group.name, "runs": [dict(run) for run in group.runs]}
-            for group in found.groups
-        ],
-        "test": TEST,
-        "measures": [asdict(measure) for measure in found.measures],
-        "differences": dict(found.differences),
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Times and decimals as JSON has them."""
-    return value.isoformat() if hasattr(value, "isoformat") else float(value)
+        told = document(compare(groups)) | {"series": as_documents(series)}
+        click.echo(json.dumps(told, indent=None if series else 1, default=plain))
+    elif metrics:
+        click.echo(as_csv(series), nl=False)
+    else:
+        for line in lines(compare(groups)):
+            click.echo(line)
 
 
 def lines(found: Comparison) -> Iterator[str]:
     """A comparison as text."""
     for place, group in enumerate(found.groups, 1):
-        runs = len(group.runs)
         one = group.runs[0]
         pinned = f", {one['policy']}" if one["policy"] else ""
-        yield f"{place}: {one['command']} on {one['host']}{pinned}, {runs} runs"
+        runs = _runs(group)
+        yield f"{place}: {one['command']} on {one['host']}{pinned}, {runs}"
     yield ""
     for measure in found.measures:
         yield from _measure(measure)
@@ -74,6 +71,13 @@ def lines(found: Comparison) -> Iterator[str]:
         yield from (f"    {place}: {_short(v)}" for place, v in enumerate(values, 1))
 
 
+def _runs(group: Group) -> str:
+    """How many, and how many of them are left out."""
+    number, others = len(group.runs), len(group.runs) - len(group.ended)
+    told = "1 run" if number == 1 else f"{number} runs"
+    return f"{told}, {others} broken off and left out" if others else told
+
+
 def _measure(measure: Measure) -> Iterator[str]:
     unit = f" {measure.unit.rpartition('/')[2]}" if measure.unit else ""
     instance = f"[{measure.instance}]" if measure.instance is not None else ""
@@ -83,7 +87,8 @@ def _measure(measure: Measure) -> Iterator[str]:
     for place, (value, verdict) in enumerate(
         zip(measure.estimates, verdicts, strict=True), 1
     ):
-        yield f"  {place}: {_estimate(value, unit)}{_verdict(verdict)}"
+        judged = f"  {verdict_text(verdict)}" if verdict else ""
+        yield f"  {place}: {_estimate(value, unit)}{judged}"
 
 
 def _estimate(value: Estimate | None, unit: str) -> str:
@@ -91,14 +96,6 @@ def _estimate(value: Estimate | None, unit: str) -> str:
         return "not measured"
     within = "" if value.high is None else f" ± {value.high - value.mean:.4g}"
     return f"{value.mean:.6g}{within}{unit}"
-
-
-def _verdict(verdict: Verdict | None) -> str:
-    if verdict is None:
-        return ""
-    change = "" if verdict.change is None else f" ({100 * verdict.change:+.1f} %)"
-    sure = "" if verdict.p is None else f", p = {verdict.p:.3g}"
-    return f"  {verdict.word}{change}{sure}"
 
 
 def _short(values: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from rdflib import Literal
 from ingest.load.register import Registration
 from ingest.past.changes import Change
 from ingest.probe import check_host, probe
+from queries.asking import saved_rows
 from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
@@ -157,8 +158,7 @@ def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
 def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
     """The hosts that have a name, and what it is to them."""
     with dataset(settings, "twin") as twin:
-        rows = twin.select(saved_query("fleet/find").bind({"name": name}))
-    return [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
+        return saved_rows(twin, "fleet/find", {"name": name})
 
 
 def _probed(

@@ -139,21 +139,22 @@ def ingest_command(
         click.echo(twin_line(twin))
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that it is there whole, or not at all.
 
     A device or a pipe is written to as it is, a link stays and its target is written.
     """
     path = path.resolve()
+    whole = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file() and not path.is_dir():
-        path.write_text(text, "utf-8")
+        path.write_bytes(whole)
         return
     if path.is_dir() or not path.parent.is_dir():
         raise click.UsageError(f"--out {path}: give a file in a folder that exists")
     # Short: the name that was given may be as long as a name can be.
     partial = path.with_name(f".{os.getpid()}.partial")
     try:
-        partial.write_text(text, "utf-8")
+        partial.write_bytes(whole)
         partial.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None

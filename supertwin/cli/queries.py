@@ -70,7 +70,7 @@ def _command(saved: SavedQuery) -> click.Command:
 
 
 def _option(param: Param) -> click.Option:
-    default = "this host" if param.name == "host" else param.default
+    default = "this host; '' for every host" if param.name == "host" else param.default
     about = param.description or ""
     if default is not None:
         about = f"{about}  [default: {default}]".strip()
@@ -83,9 +83,10 @@ def _option(param: Param) -> click.Option:
 
 def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     settings = Settings()
-    if "host" in saved.params and "host" not in given:
-        given["host"] = settings.host
-    text = saved.bind(given)
+    asked: dict[str, str | None] = {**given}
+    if "host" in saved.params:
+        asked["host"] = given.get("host", settings.host) or None
+    text = saved.bind(asked)
     url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
         rows = endpoint.select(text)
@@ -113,8 +114,7 @@ def as_csv(rows: Rows) -> str:
 
 def as_json(rows: Rows) -> str:
     """A list with one object a row; absent values are null."""
-    found = [dict(zip(rows.columns, row, strict=True)) for row in rows.values()]
-    return json.dumps(found, indent=2, ensure_ascii=False, default=str) + "\n"
+    return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def _text(cell: object) -> str:

@@ -1,4 +1,7 @@
-"""Placements through the API before a store of 1,000 hosts, beside the bare queries."""
+"""Placements through the API before a store of 1,000 hosts, beside the bare queries.
+
+The past of these hosts is asked on the way (`tests.bench.observations`).
+"""
 
 import statistics
 import tempfile
@@ -21,6 +24,7 @@ from queries.results import read_rows
 from supertwin.settings import Settings
 from tests.api.servers import Api
 from tests.bench.fleet import OwnFuseki, own_store
+from tests.bench.observations import observation_figures
 from tests.bench.table import Figure
 from tests.dashboards.synthetic_facts import topology
 
@@ -47,6 +51,7 @@ def pinning_figures() -> list[Figure]:
         }
         with Api(Path(folder), **settings) as api:
             figures = _measured(api.url, server)
+            figures += observation_figures(api.url, server.url)
     figures.append(_own_part())
     return figures
 

@@ -3,15 +3,19 @@
 import csv
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from pyarrow import parquet
+from rdflib import Graph
+from rdflib.compare import isomorphic
 from rocrate.rocrate import ROCrate
 
-from tests.servers import wait_until
+from tests.command_line import run
+from tests.servers import VictoriaMetrics, wait_until
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e
@@ -22,7 +26,7 @@ _SAMPLED = ("--metrics", "kernel.all.pswitch,kernel.percpu.cpu.user", "--every",
 
 def ran(stack: Stack, *words: str) -> list[str]:
     """The IRIs of runs, once they are recorded."""
-    done = stack.run("observe", *words)
+    done = stack.run("observe", *words, check=False)
     found = _RUN.findall(done.stderr)
     for iri in found:
         kept = stack.home / "observations" / iri.rsplit("/", 1)[1] / "recorded"
@@ -65,6 +69,25 @@ def test_what_takes_longer_is_worse(stack: Stack, quick: str, slow: str) -> None
     assert "Welch's t-test" in text
 
 
+def test_series_lie_over_one_another(stack: Stack, sampled: str, quick: str) -> None:
+    words = ("compare", quick, sampled, "--series", "kernel.all.pswitch")
+    rows = list(csv.DictReader(stack.run(*words).stdout.splitlines()))
+    assert {(row["group"], row["run"]) for row in rows} == {("2", sampled)}
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+    assert 0 < seconds[0] < seconds[-1] < 0.7
+    assert len(seconds) > 40
+    (line,) = json.loads(stack.run(*words, "--json").stdout)["series"]
+    assert line["per_second"]
+    assert line["seconds"] == seconds
+    assert line["values"] == [float(row["value"]) for row in rows]
+    (row,) = [r for r in statistics(stack, sampled) if r["metric"] == line["metric"]]
+    assert max(line["values"]) == pytest.approx(float(row["maximum"]))
+    none = stack.run("compare", quick, sampled, "--series", "no.such", check=False)
+    assert none.returncode == 2
+    assert "none of these runs measured no.such" in none.stderr
+
+
 def test_what_is_not_recorded_cannot_be_compared(stack: Stack, quick: str) -> None:
     done = stack.run("compare", quick, "nothing", check=False)
     assert done.returncode == 2
@@ -91,6 +114,29 @@ def test_a_regression_exits_with_3(
     assert "no baseline 'after'; there is before" in none.stderr
 
 
+def test_a_baseline_is_of_runs_that_ended_and_can_be_forgotten(
+    stack: Stack, quick: str, sampled: str
+) -> None:
+    (killed,) = ran(stack, "--timeout", "0.1", "--", "sleep", "9")
+    done = stack.run("baseline", "set", "none", killed, check=False)
+    assert done.returncode == 2
+    assert "1 of 1 runs timed out" in done.stderr
+    stack.run("baseline", "set", "one", sampled)
+    done = stack.run("baseline", "check", "one", killed, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "they cannot be judged" in done.stderr
+    done = stack.run("baseline", "check", "one", quick, check=False)
+    assert "command: sleep 0.5 in the baseline, sleep 0.05 in these" in done.stderr
+    assert "a baseline of one run proves nothing" in done.stderr
+    for name in ("", ".", "x" * 101):
+        done = stack.run("baseline", "set", name, quick, check=False)
+        assert done.returncode == 2
+        assert "cannot name a baseline" in done.stderr
+    stack.run("baseline", "remove", "one")
+    assert "one" not in stack.run("baseline", "list").stdout.split()
+    assert stack.run("baseline", "remove", "one", check=False).returncode == 2
+
+
 def statistics(stack: Stack, iri: str) -> Any:
     words = ("observations/statistics", "--id", iri, "--format", "json")
     return json.loads(stack.run("query", *words).stdout)
@@ -109,7 +155,8 @@ def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) 
     assert action.type == "CreateAction"
     assert action["description"] == "sleep 0.5"
     files = {one.id for one in action["result"]}
-    assert {"observation.ttl", "series.csv", "run.py", "events.jsonl"} <= files
+    assert {"observation.ttl", "series.csv", "events.jsonl"} <= files
+    assert "run.py" in {one.id for one in action["object"]}
     assert crate.root_dataset["mentions"] == [action] or (
         crate.root_dataset["mentions"] == action
     )
@@ -124,6 +171,47 @@ def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) 
     assert statistics(stack, sampled) == before
     again = stack.run("import", "observation", str(tmp_path / "crate"))
     assert again.stdout.strip() == sampled
+
+
+@pytest.fixture
+def elsewhere(stack: Stack, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An installation with other IRIs and another series store."""
+    base = "http://elsewhere.example"
+    with VictoriaMetrics(tmp_path / "store") as store:
+        yield stack.env | {
+            "SUPERTWIN_BASE": base,
+            "SUPERTWIN_HOME": str(tmp_path / "home"),
+            "SUPERTWIN_FUSEKI_USER": "supertwin",
+            "SUPERTWIN_FUSEKI_PASSWORD": stack.fuseki.split(":")[2].partition("@")[0],
+            "SUPERTWIN_STORE_READ_URL": store.url,
+            "SUPERTWIN_STORE_WRITE_URL": store.url,
+        }
+    # The graph store is the same.
+    quad, ours = "GRAPH ?g { ?s ?p ?o }", f"FILTER STRSTARTS(STR(?g), '{base}')"
+    update = f"DELETE {{ {quad} }} WHERE {{ {quad} {ours} }}"
+    httpx.post(
+        f"{stack.fuseki}/twin/update", data={"update": update}
+    ).raise_for_status()
+
+
+def test_a_run_is_the_same_elsewhere(
+    stack: Stack, sampled: str, elsewhere: dict[str, str], tmp_path: Path
+) -> None:
+    there, base = tmp_path / "there", elsewhere["SUPERTWIN_BASE"]
+    stack.run("export", "observation", sampled, "--out", str(tmp_path / "crate"))
+    done = run(elsewhere, "import", "observation", str(tmp_path / "crate"))
+    assert done.stderr == ""
+    node = sampled.replace(stack.base, base)
+    assert done.stdout.strip() == node
+    done = run(elsewhere, "export", "observation", node, "--out", str(there))
+    assert done.returncode == 0, done.stderr
+    for name in ("series.csv", "run.py", "events.jsonl"):
+        assert (there / name).read_bytes() == (tmp_path / "crate" / name).read_bytes()
+    assert len((there / "series.csv").read_text().splitlines()) > 100
+    told = (tmp_path / "crate/observation.ttl").read_text().replace(stack.base, base)
+    assert isomorphic(
+        Graph().parse(data=told), Graph().parse(there / "observation.ttl")
+    )
 
 
 def test_samples_as_tables(stack: Stack, sampled: str, tmp_path: Path) -> None:

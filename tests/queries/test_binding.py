@@ -171,3 +171,10 @@ def test_a_value_outside_the_enum_is_refused():
     assert serialise(param, "data") == '"data"'
     with pytest.raises(ParameterError, match="expected one of data, instruction"):
         serialise(param, "unified")
+
+
+def test_several_sets_of_values_are_several_rows():
+    rows = Graph().query(echo("integer").bind_each([{"it": 1}, {"it": 2}, {}]))
+    assert [row[0] for row in rows] == [Literal(1), Literal(2)]
+    with pytest.raises(ParameterError, match="has no parameter 'that'"):
+        echo("integer").bind_each([{"it": 1}, {"that": 2}])

@@ -1,0 +1,212 @@
+"""A crate's run taken up here, under this installation's IRIs."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
+
+from ingest.shape_check import first_fault
+from ingest.triples import Triples, insertion
+from observations.crate import base_of
+from observations.errors import CrateError
+from ontology.iris import IdError, Iris
+from ontology.terms import ST
+from queries.binding import Param, convert
+from queries.endpoint import Endpoint
+from queries.errors import ParameterError
+from supertwin.carrying import COLUMNS, GRAPH, SERIES, Point, own_graph
+from supertwin.observing.repetition import EVENTS, PROGRAM, RECORDED
+from supertwin.refill import refill
+from supertwin.settings import Settings
+
+_IRI = Param("iri", "iri")
+
+
+def bring(settings: Settings, twin: Endpoint, files: Mapping[str, bytes]) -> URIRef:
+    """Take a crate's run up here; its node.
+
+    What is known here of anything else stays as it is. Raises CrateError for what is
+    no run, or one that is here already and differs; nothing is written then.
+    """
+    iris = Iris(settings.base)
+    graph = _moved(_parsed(files), base_of(files), settings.base)
+    node = _run_of(graph)
+    points = _read_points(graph, node, files)
+    id_ = _id_of(iris, node)
+    target = iris.observation_graph(id_)
+    here = own_graph(twin, target)
+    if len(here) and _of(here, node) != _of(graph, node):
+        raise CrateError(f"{node} is recorded here already, and is another run")
+    triples = Triples() if len(here) else _checked(twin, graph, node)
+    refill(settings, points)
+    if triples:
+        twin.update(insertion({target: triples}))
+        _keep(settings.home / "observations" / id_, files)
+    return node
+
+
+def _parsed(files: Mapping[str, bytes]) -> Graph:
+    try:
+        graph = Graph().parse(data=files[GRAPH], format="turtle")
+    except KeyError:
+        raise CrateError(f"the crate has no {GRAPH}") from None
+    except Exception as error:  # rdflib's parser raises whatever it stumbles over
+        raise CrateError(f"the crate's {GRAPH} is no Turtle: {error}") from None
+    for term in {term for triple in graph for term in triple}:
+        _check_term(term)
+    return graph
+
+
+def _check_term(term: Any) -> None:
+    """Turtle can write IRIs that no SPARQL may hold; raises CrateError."""
+    iri = term.datatype if isinstance(term, Literal) else term
+    try:
+        if isinstance(iri, BNode) or (iri is not None and not convert(_IRI, str(iri))):
+            raise CrateError(f"the crate's {GRAPH} has a node without an IRI")
+    except ParameterError:
+        raise CrateError(f"the crate's {GRAPH} has a malformed IRI: {iri!r}") from None
+
+
+def _moved(graph: Graph, there: str, here: str) -> Graph:
+    """The same triples, with IRIs of another installation made ours."""
+    old, new = there.rstrip("/") + "/", here.rstrip("/") + "/"
+
+    def own(term: Any) -> Any:
+        if isinstance(term, URIRef) and term.startswith(old):
+            return URIRef(new + term[len(old) :])
+        return term
+
+    moved = Graph()
+    for triple in graph:
+        moved.add(tuple(map(own, triple)))
+    return moved
+
+
+def _run_of(graph: Graph) -> URIRef:
+    runs = list(graph.subjects(RDF.type, ST.ObservationInterface))
+    if len(runs) != 1 or not isinstance(runs[0], URIRef):
+        raise CrateError(f"the crate's {GRAPH} is of {len(runs)} runs: one is needed")
+    return runs[0]
+
+
+def _id_of(iris: Iris, node: URIRef) -> str:
+    id_ = str(node).rpartition("/")[2]
+    try:
+        if node == iris.observation(id_):
+            return id_
+    except IdError:
+        pass
+    raise CrateError(f"the crate's run {node} has no IRI of a run")
+
+
+def _is_of(term: Any, node: URIRef) -> bool:
+    """Whether something is the run, or a part of it."""
+    return term == node or str(term).startswith(f"{node}/")
+
+
+def _of(graph: Graph, node: URIRef) -> set[tuple[Any, ...]]:
+    """What is said of a run, whatever way its figures are written."""
+    return {
+        (s, p, o.toPython() if isinstance(o, Literal) else o)
+        for s, p, o in graph
+        if _is_of(s, node)
+    }
+
+
+def _checked(twin: Endpoint, graph: Graph, node: URIRef) -> Triples:
+    """The run's triples, and those of what nobody knows here; raises CrateError."""
+    others = {s for s in graph.subjects() if not _is_of(s, node)}
+    known = _described(twin, others)
+    found = sorted(triple for triple in graph if triple[0] not in known)
+    triples = Triples(found)  # type: ignore[arg-type]
+    if fault := first_fault(triples, twin, node):
+        raise CrateError(f"the crate's run cannot be recorded: {fault}")
+    return triples
+
+
+def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
+    """Those that have a class here already."""
+    values = " ".join(f"<{node}>" for node in nodes)
+    found = twin.construct(
+        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
+    )
+    return set(found.subjects())
+
+
+def _read_points(
+    graph: Graph, node: URIRef, files: Mapping[str, bytes]
+) -> Sequence[Point]:
+    """The samples of the run; raises CrateError where there are others."""
+    try:
+        points = _from_csv(files[SERIES])
+    except KeyError:
+        raise CrateError(f"the crate has no {SERIES}") from None
+    except CrateError as error:
+        raise CrateError(f"the crate's {SERIES} is not as it was: {error}") from None
+    host = str(graph.value(graph.value(node, ST.ofHost), ST.hostname))
+    known = {(*key, host) for key in _keys(graph, node)}
+    first, last = _span(graph, node)
+    for point in points:
+        key = (point.series, point.instance, point.hostname)
+        if key not in known or not first <= point.time_ms <= last:
+            raise CrateError(
+                f"the crate's {SERIES} tells of {point.series} of {point.hostname} at "
+                f"{point.time_ms}, which the run did not measure"
+            )
+    return points
+
+
+def _from_csv(content: bytes) -> list[Point]:
+    """What `csv_of` wrote; raises CrateError, which names the line."""
+    rows = csv.DictReader(io.StringIO(content.decode(errors="replace")))
+    if tuple(rows.fieldnames or ()) != COLUMNS:
+        raise CrateError(f"its first line is not {','.join(COLUMNS)}")
+    points = []
+    for row in rows:
+        try:
+            points.append(_point(row))
+        except (ValueError, TypeError, OverflowError):
+            raise CrateError(f"line {rows.line_num} is no sample") from None
+    return points
+
+
+def _point(row: dict[str, str]) -> Point:
+    value = float(row["value"])
+    if not row["series"] or not row["hostname"] or not math.isfinite(value):
+        raise ValueError
+    instance = row["instance"] or None
+    return Point(row["series"], row["hostname"], instance, int(row["time_ms"]), value)
+
+
+def _keys(graph: Graph, node: URIRef) -> set[tuple[str, str | None]]:
+    """The series that the run has summaries of."""
+    found = set()
+    for summary in graph.objects(node, ST.hasSummary):
+        name = graph.value(graph.value(summary, ST.ofMetric), ST.dbName)
+        instance = graph.value(summary, ST.instname)
+        found.add((str(name), None if instance is None else str(instance)))
+    return found
+
+
+def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
+    """From when to when (Unix ms) the run went; raises CrateError."""
+    times = [graph.value(node, term) for term in (PROV.startedAtTime, PROV.endedAtTime)]
+    try:
+        first, last = (time.toPython().timestamp() for time in times)  # type: ignore[union-attr]
+    except AttributeError:
+        raise CrateError(f"the crate's {GRAPH} has no times of its run") from None
+    return int(first * 1000), int(last * 1000) + 1
+
+
+def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
+    """The program and what it said, unless the run is one of ours."""
+    if folder.exists() or not {PROGRAM, EVENTS} <= files.keys():
+        return
+    folder.mkdir(parents=True, mode=0o700)
+    for name in (PROGRAM, EVENTS):
+        (folder / name).write_bytes(files[name])
+    (folder / RECORDED).touch()

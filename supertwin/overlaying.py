@@ -1,0 +1,104 @@
+"""Samples of several runs over one axis: the seconds since each began."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from observations.statistics import Points
+from queries.endpoint import Endpoint
+from supertwin.comparing import Group
+from supertwin.errors import MendableError
+from supertwin.run_series import RunSeries, samples_of, series_of
+from supertwin.settings import Settings
+
+_COLUMNS = ("group", "run", "metric", "instance", "seconds", "value")
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a series did during a run, ``seconds`` from its start on.
+
+    ``group`` is the place of its group, from 1. Values of counters are their rates up
+    to each time, and then ``per_second``; all others are in ``unit`` as they are.
+    """
+
+    group: int
+    run: str
+    metric: str
+    instance: str | None
+    unit: str | None
+    per_second: bool
+    seconds: Sequence[float]
+    values: Sequence[float]
+
+
+def overlay(
+    settings: Settings,
+    twin: Endpoint,
+    groups: Sequence[Group],
+    metrics: Sequence[str],
+) -> list[Line]:
+    """The lines of some metrics in all runs of groups, in their order.
+
+    Raises MendableError for a metric that none of them measured, and SeriesError.
+    """
+    places = {
+        run["run"]: (place, number)
+        for place, group in enumerate(groups, 1)
+        for number, run in enumerate(group.runs)
+    }
+    series = series_of(twin, list(places), metrics)
+    if missing := set(metrics) - {one.metric for one in series}:
+        raise MendableError(
+            f"none of these runs measured {sorted(missing)[0]}: `supertwin query "
+            "observations/statistics` tells what was measured"
+        )
+    lines = [
+        _line(places[one.run][0], one, points)
+        for one, points in samples_of(settings, series)
+    ]
+    return sorted(lines, key=lambda line: places[line.run])
+
+
+def as_documents(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Lines as JSON."""
+    return [asdict(line) for line in lines]
+
+
+def as_csv(lines: Sequence[Line]) -> str:
+    """Lines as a table with a row for each value, RFC 4180 with a header."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_COLUMNS)
+    writer.writerows(_rows(lines))
+    return out.getvalue()
+
+
+def _rows(lines: Sequence[Line]) -> Iterator[tuple[Any, ...]]:
+    for line in lines:
+        for second, value in zip(line.seconds, line.values, strict=True):
+            yield line.group, line.run, line.metric, line.instance, second, value
+
+
+def _line(place: int, series: RunSeries, points: Points) -> Line:
+    seconds = (points.stamps - series.start_ms) / 1000
+    values = points.values
+    if series.is_counter:
+        steps = np.diff(values)
+        # One that starts anew counts from zero again.
+        grown = np.where(steps < 0, values[1:], steps)
+        values, seconds = grown / np.diff(seconds), seconds[1:]
+    return Line(
+        place,
+        series.run,
+        series.metric,
+        series.key.instance,
+        series.unit,
+        series.is_counter,
+        np.round(seconds, 6).tolist(),
+        values.tolist(),
+    )

@@ -1,0 +1,114 @@
+"""What a crate says of a run, by the Process Run Crate profile 0.5."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocrate.rocrate import ROCrate
+
+from observations.crate import Told, base_of, metadata, read_crate, write_crate
+from observations.errors import CrateError
+
+TOLD = Told(
+    "http://localhost:8000/observation/a",
+    "http://localhost:8000",
+    "./solver -n 4",
+    "n1",
+    "2026-11-01T09:00:00.123456+00:00",
+    "2026-11-01T09:00:03.500000+00:00",
+    "completed",
+    argv='["./solver", "-n", "4"]',
+    program="/opt/my solver",
+    digest="ab" * 32,
+    build="c0ffee",
+    user="ada",
+    environment=["OMP_NUM_THREADS=4", "PATH=/bin=x"],
+)
+FILES = {"observation.ttl": b"", "series.csv": b"", "run.py": b"", "stdout.txt": b"hi"}
+
+
+def entities(told: Told = TOLD) -> dict[str, Any]:
+    return {one["@id"]: one for one in metadata(told, FILES)["@graph"]}
+
+
+def test_the_root_names_the_profile_and_the_run() -> None:
+    found = entities()
+    root, profile = found["./"], "https://w3id.org/ro/wfrun/process/0.5"
+    assert root["conformsTo"] == {"@id": profile}
+    assert found[profile]["@type"] == "CreativeWork"
+    assert found[profile]["version"] == "0.5"
+    assert root["mentions"] == {"@id": TOLD.node}
+    assert {part["@id"] for part in root["hasPart"]} == FILES.keys()
+    descriptor = found["ro-crate-metadata.json"]
+    assert descriptor["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
+    assert descriptor["about"] == {"@id": "./"}
+
+
+def test_a_run_is_an_action_with_all_that_belongs_to_it() -> None:
+    found = entities()
+    action = found[TOLD.node]
+    assert action["@type"] == "CreateAction"
+    assert action["description"] == TOLD.command
+    assert action["startTime"] == "2026-11-01T09:00:00.123+00:00"
+    assert action["endTime"] == "2026-11-01T09:00:03.500+00:00"
+    assert action["actionStatus"] == "http://schema.org/CompletedActionStatus"
+    assert "error" not in action
+    program = found[action["instrument"]["@id"]]
+    assert program["@type"] == "SoftwareApplication"
+    assert program["name"] == "/opt/my solver"
+    assert program["url"] == "file://n1/opt/my%20solver"
+    assert program["softwareVersion"] == "c0ffee"
+    (agent,) = action["agent"]
+    assert found[agent["@id"]] == {"@id": "#user-ada", "@type": "Person", "name": "ada"}
+    given = [found[one["@id"]] for one in action["object"]]
+    assert [one["name"] for one in given] == ["argument vector", "run.py"]
+    assert json.loads(given[0]["value"]) == ["./solver", "-n", "4"]
+    results = {one["@id"] for one in action["result"]}
+    assert results == {"observation.ttl", "series.csv", "stdout.txt"}
+    variables = [found[one["@id"]] for one in action["environment"]]
+    assert [(one["name"], one["value"]) for one in variables] == [
+        ("OMP_NUM_THREADS", "4"),
+        ("PATH", "/bin=x"),
+    ]
+    assert {one["@type"] for one in variables} == {"PropertyValue"}
+
+
+def test_a_licence_is_what_the_owner_gives() -> None:
+    none, found = entities(), entities(replace(TOLD, license="https://x.org/by"))
+    assert none["./"]["license"] == {"@id": "#license"}
+    assert "None was given" in none["#license"]["description"]
+    assert found["./"]["license"] == {"@id": "https://x.org/by"}
+    assert found["https://x.org/by"]["@type"] == "CreativeWork"
+
+
+def test_each_file_says_its_format() -> None:
+    found = entities()
+    formats = {name: found[name]["encodingFormat"] for name in FILES}
+    assert formats == {
+        "observation.ttl": "text/turtle",
+        "series.csv": "text/csv",
+        "run.py": "text/x-python",
+        "stdout.txt": "text/plain",
+    }
+    assert found["stdout.txt"]["contentSize"] == "2"
+
+
+def test_a_run_that_did_not_complete_says_how_it_ended() -> None:
+    told = replace(TOLD, outcome="killed", user="", environment=[], program="")
+    action = entities(told)[TOLD.node]
+    assert action["actionStatus"] == "http://schema.org/FailedActionStatus"
+    assert action["error"] == "killed"
+    assert not {"agent", "environment"} & action.keys()
+
+
+@pytest.mark.parametrize("name", ["crate", "crate.zip"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    write_crate(tmp_path / name, TOLD, FILES)
+    files = read_crate(tmp_path / name)
+    assert {n: files[n] for n in FILES} == FILES
+    assert base_of(files) == TOLD.base
+    assert ROCrate(tmp_path / name).get(TOLD.node).type == "CreateAction"
+    with pytest.raises(CrateError, match="is there already"):
+        write_crate(tmp_path / name, TOLD, FILES)

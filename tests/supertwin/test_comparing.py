@@ -1,0 +1,60 @@
+"""Groups side by side, from rows as the saved queries give them."""
+
+from typing import Any
+
+from observations.compare import BETTER, MORE, SAME, WORSE
+from supertwin.comparing import Group, compare
+
+
+def run(number: int, seconds: float, outcome: str = "completed") -> dict[str, Any]:
+    return {"run": f"r{number}", "seconds": seconds, "outcome": outcome}
+
+
+def figure(number: int, total: float | None, mean: float = 1.0) -> dict[str, Any]:
+    return {"run": f"r{number}", "total": total, "mean": mean, "unit": None}
+
+
+def group(seconds: list[float], figures: dict[Any, Any] | None = None) -> Group:
+    return Group("g", [run(*each) for each in enumerate(seconds)], figures or {}, {})
+
+
+def test_the_first_is_what_others_are_judged_by() -> None:
+    found = compare([group([2, 2.1, 1.9]), group([1, 1.1, 0.9]), group([3, 3.1, 2.9])])
+    (duration,) = found.measures
+    assert [v.word for v in duration.verdicts if v] == [BETTER, WORSE]
+
+
+def test_what_was_broken_off_proves_nothing() -> None:
+    quick = Group("g", [run(0, 2.0), run(1, 2.1), run(2, 0.1, "killed")], {}, {})
+    assert quick.durations == [2.0, 2.1]
+    (duration,) = compare([group([2, 2.1, 1.9]), quick]).measures
+    assert [v.word for v in duration.verdicts if v] == [SAME]
+    nothing = Group("g", [run(0, 0.1, "timed out")], {}, {})
+    (duration,) = compare([group([2, 2.1]), nothing]).measures
+    assert (duration.estimates[1], duration.verdicts) == (None, [None])
+
+
+def test_of_a_metric_nobody_knows_whether_more_is_better() -> None:
+    def counted(by: float) -> Group:
+        series = {("disk.read", "sda"): [figure(n, by * (100 + n)) for n in range(3)]}
+        return group([1, 1.1, 0.9], series)
+
+    _, read = compare([counted(1), counted(2)]).measures
+    assert (read.metric, read.instance, read.what) == ("disk.read", "sda", "total")
+    assert [v.word for v in read.verdicts if v] == [MORE]
+
+
+def test_all_processes_of_a_run_are_one_figure() -> None:
+    def faults(of: list[dict[str, Any]]) -> Group:
+        return group([1, 1.1], {("proc.psinfo.minflt", None): of})
+
+    before = faults([figure(0, 10.0), figure(0, 5.0), figure(1, 16.0)])
+    after = faults([figure(0, 30.0), figure(1, 32.0), figure(1, 1.0)])
+    _, found = compare([before, after]).measures
+    assert [e.mean for e in found.estimates if e] == [15.5, 31.5]
+    assert before.totals("proc.psinfo.minflt") == [15.0, 16.0]
+
+
+def test_what_one_group_alone_has_is_no_measure() -> None:
+    figures = {("m", None): [figure(0, 1.0)]}
+    assert len(compare([group([1, 2], figures), group([1, 2])]).measures) == 1
