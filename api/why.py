@@ -14,6 +14,7 @@ from api.problems import ApiError
 from api.services import Services, Use
 from api.store import Sample, StoreError
 from api.verdict import Evidence, judge
+from api.why_accuracy import accuracy_of
 from api.why_counters import choice_of, judge_counters, may_be_counted
 from ontology.iris import series_name
 from ontology.selectors import escaped, pattern, selector, series_labels
@@ -23,6 +24,7 @@ from queries.errors import ParameterError
 from queries.findings import Finding, Known, read_known
 from queries.results import read_rows
 from sampler_bridge.perfevent.choice import Choice
+from sampler_bridge.perfevent.event import is_counter
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -58,6 +60,9 @@ class Why(BaseModel):
     duty_cycle: float | None = Field(
         description="Share of the time in which a counter of perfevent counted"
     )
+    accuracy: str | None = Field(
+        default=None, description="How true its events were, where that was measured"
+    )
 
 
 @router.get("/why", summary="Why a series has no data")
@@ -89,9 +94,17 @@ async def explain(
     if found.known.host and may_be_counted(metric):
         choice = await choice_of(services, host, metric)
         if choice:
-            return await _counters(services, found, choice)
+            counted = {one.event.value for one in choice.counted}
+            answer = await _counters(services, found, choice)
+            return await _with_accuracy(services, answer, counted)
     found = await in_depth(services, found)
-    return _answer(found, judge(found))
+    return await _with_accuracy(services, _answer(found, judge(found)), {metric})
+
+
+async def _with_accuracy(services: Services, answer: Why, metrics: set[str]) -> Why:
+    if any(map(is_counter, metrics)):
+        answer.accuracy = await accuracy_of(services, answer.host, metrics)
+    return answer
 
 
 async def _counters(services: Services, asked: Evidence, choice: Choice) -> Why:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from rdflib import PROV, XSD, Literal, URIRef
+from rdflib import PROV, Literal, URIRef
 
 from ingest.triples import Triples, Value
-from observations.record import Observation, Run, Summary, at
+from observations.origin import describe_origin
+from observations.record import Derived, Observation, Run, Summary, time_literal
 from ontology.iris import Iris
-from ontology.terms import ST
+from ontology.terms import QUDT, ST
 
 _USED = {
     ST.minorFaults: "minor_faults",
@@ -42,7 +43,7 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
         ST.ObservationInterface,
         {
             **_asked(observation, iris),
-            **_ran(observation.run, observation.asked.host, iris),
+            **_ran(observation.run),
             **_observed(observation.metrics),
         },
         label=observation.asked.command[:200],
@@ -51,8 +52,11 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
         surroundings = iris.observation_part(observation.id, "surroundings")
         triples.link(node, {ST.ranIn: surroundings})
         triples.node(surroundings, ST.Surroundings, _about(observation.run.about))
+    describe_origin(triples, iris, observation)
     for summary in observation.summaries:
         _summarise(triples, iris, observation, node, summary)
+    for figure in observation.derived:
+        _derive(triples, iris, observation.id, node, figure)
     return triples
 
 
@@ -85,14 +89,11 @@ def _observed(metrics: Mapping[str, str]) -> Properties:
     }
 
 
-def _ran(run: Run, host: str, iris: Iris) -> Properties:
-    started = run.started
-    process = f"{started['pid']}.{started['start_ticks']}.{started['boot']}"
+def _ran(run: Run) -> Properties:
     ended = run.ended or {}
     return {
-        ST.ranProcess: iris.component(host, "process", process),
-        PROV.startedAtTime: _time(run.span.start_ms),
-        PROV.endedAtTime: _time(run.span.end_ms),
+        PROV.startedAtTime: time_literal(run.span.start_ms),
+        PROV.endedAtTime: time_literal(run.span.end_ms),
         ST.duration: _decimal(run.span.seconds, 6),
         ST.outcome: run.outcome,
         ST.exitStatus: ended.get("exit"),
@@ -162,8 +163,22 @@ def _summarise(
     )
 
 
-def _time(ms: float) -> Literal:
-    return Literal(at(ms).isoformat(timespec="microseconds"), datatype=XSD.dateTime)
+def _derive(
+    triples: Triples, iris: Iris, id_: str, node: URIRef, figure: Derived
+) -> None:
+    part = iris.observation_part(id_, "figure", figure.name)
+    triples.link(node, {ST.hasFigure: part})
+    about: Properties = {
+        ST.figureName: figure.name,
+        ST.fromRole: map(iris.role, figure.roles),
+        QUDT.hasUnit: URIRef(figure.unit) if figure.unit else None,
+        ST.absentReason: figure.reason,
+    }
+    if not figure.reason:
+        about[ST.figureValue] = _decimal(figure.value)
+        about[ST.coveredTime] = _decimal(figure.covered, 6)
+        about[ST.dutyCycle] = _decimal(figure.dutycycle, 6)
+    triples.node(part, ST.DerivedFigure, about)
 
 
 def _decimal(value: float | None, digits: int = 9) -> Literal | None:

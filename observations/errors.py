@@ -17,5 +17,13 @@ class SeriesError(ObservationError):
     """Series of a run that cannot be read."""
 
 
+class NotCountedError(ObservationError):
+    """An event of a run that does not tell what a figure needs."""
+
+
+class BenchmarkError(ObservationError):
+    """A benchmark that does not say what it did."""
+
+
 class CrateError(ObservationError):
     """A crate that cannot be written, or read, as it is."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from rdflib import XSD, Literal
+
 from observations.launch import Event
 from observations.statistics import Span, Statistics
 
@@ -17,7 +19,11 @@ OUTCOMES = (COMPLETED, FAILED, KILLED, TIMED_OUT, CANCELLED, BROKE_OFF)
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user asked to be run and observed."""
+    """What a user asked to be run and observed.
+
+    ``pinning_queries`` are the addresses of the saved queries that the CPUs were chosen
+    from; ``by`` is who asked.
+    """
 
     host: str
     argv: tuple[str, ...]
@@ -28,6 +34,8 @@ class Asked:
     period_ms: int = 1000
     group: str = ""
     repetition: int = 1
+    pinning_queries: tuple[str, ...] = ()
+    by: str = ""
 
     @property
     def command(self) -> str:
@@ -48,6 +56,23 @@ class Summary:
     metric_iri: str
     instance: str | None
     figures: Statistics
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A figure that follows from totals of ``roles``, or why there is none.
+
+    ``covered``: seconds that the totals are of. ``dutycycle``: the least share of these
+    in which an event had a counter; below 1 the value is an estimate.
+    """
+
+    name: str
+    roles: tuple[str, ...]
+    unit: str = ""
+    value: float | None = None
+    covered: float = 0.0
+    dutycycle: float = 1.0
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +112,7 @@ class Observation:
     run: Run
     metrics: Mapping[str, str]
     summaries: Sequence[Summary]
+    derived: Sequence[Derived] = ()
 
 
 def run_of(events: Sequence[Event], broken: str = "") -> Run:
@@ -103,3 +129,8 @@ def run_of(events: Sequence[Event], broken: str = "") -> Run:
 def at(ms: float) -> datetime:
     """A time in Unix milliseconds, to the microsecond."""
     return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def time_literal(ms: float) -> Literal:
+    """The same as the graph holds it."""
+    return Literal(at(ms).isoformat(timespec="microseconds"), datatype=XSD.dateTime)

@@ -17,6 +17,7 @@ import errno
 import fcntl
 import json
 import os
+import pwd
 import resource
 import select
 import signal
@@ -186,7 +187,8 @@ class Run:
         # Between asking for it and being it lies some time of ours.
         exec_ns = time.time_ns()
         identity = _identity(process.pid)
-        _tell("started", start_ns=start_ns, exec_ns=exec_ns, **identity)
+        whose = {"user": _user()}
+        _tell("started", start_ns=start_ns, exec_ns=exec_ns, **identity, **whose)
         return process
 
     def _become(self) -> None:
@@ -387,10 +389,17 @@ def _list(numbers: Iterable[int]) -> str:
 
 
 def _identity(pid: int) -> dict[str, Any]:
-    """What tells this process from all others: boot, pid, start in clock ticks."""
+    """What tells a process of ours from all others: boot, pid, start in clock ticks."""
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return {"pid": pid, "start_ticks": int(fields[19]), "boot": boot}
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a container may have numbers only
+        return str(os.geteuid())
 
 
 def _name(pid: int) -> str:

@@ -1,7 +1,7 @@
 """Observations in the graph store, each in a graph of its own."""
 
 from ingest.shape_check import first_fault
-from ingest.triples import insertion
+from ingest.triples import Triples, insertion
 from observations.describe import describe_observation
 from observations.errors import ObservationError
 from observations.record import Observation
@@ -12,6 +12,11 @@ from queries.endpoint import Endpoint
 def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> None:
     """Write an observation; raises ObservationError for what the shapes refuse."""
     triples = describe_observation(observation, iris)
-    if fault := first_fault(triples, twin):
-        raise ObservationError(f"the run cannot be recorded as it is: {fault}")
+    check_shapes(triples, twin)
     twin.update(insertion({iris.observation_graph(observation.id): triples}))
+
+
+def check_shapes(triples: Triples, twin: Endpoint) -> None:
+    """Raise ObservationError for what the shapes refuse."""
+    if fault := first_fault(triples, twin):
+        raise ObservationError(f"it cannot be recorded as it is: {fault}")

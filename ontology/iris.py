@@ -155,6 +155,18 @@ class Iris:
     def observation_graph(self, id_: str) -> URIRef:
         return self._iri("graph", "observation", id_)
 
+    def accuracy(self, host: str, pmu: str, event: str, kernel: str) -> URIRef:
+        """How true an event was on a host, of a benchmark's kernel."""
+        return self._iri("accuracy", host, pmu, event, kernel)
+
+    def accuracy_graph(self, host: str) -> URIRef:
+        """How true the events of a host's PMUs are."""
+        return self._iri("graph", "accuracy", host)
+
+    def agent(self, name: str) -> URIRef:
+        """Who asks for something, or a program that does it."""
+        return self._iri("agent", name)
+
     def baseline(self, name: str) -> URIRef:
         """Runs that others are judged by."""
         return self._iri("baseline", name)

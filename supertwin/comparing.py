@@ -7,6 +7,7 @@ from typing import Any
 from rdflib import URIRef
 
 from observations.compare import Estimate, Verdict, estimate, judge
+from observations.derived import less_is_better
 from observations.record import COMPLETED, FAILED
 from ontology.iris import IdError, Iris
 from queries.asking import Row, saved_rows, saved_rows_for_each
@@ -129,7 +130,8 @@ def _measures(series: Series, groups: Sequence[Group]) -> Iterator[Measure]:
     what = "total" if any(row["total"] is not None for row in every) else "mean"
     values = [_per_run((row["run"], row[what]) for row in found) for found in rows]
     if sum(map(bool, values)) > 1:
-        yield _measure(*series, what, every[0]["unit"], values, None)
+        less = less_is_better(series[0])
+        yield _measure(*series, what, every[0]["unit"], values, less)
 
 
 def _per_run(values: Iterable[tuple[str, Any]]) -> list[float]:
@@ -170,6 +172,9 @@ def _figures(twin: Endpoint, runs: Sequence[str]) -> Mapping[Series, Sequence[Ro
         is_of_process = row["metric"].startswith(_OF_PROCESSES)
         instance = None if is_of_process else row["instance"]
         found.setdefault((row["metric"], instance), []).append(row)
+    for row in _rows(twin, "observations/derived", runs):
+        what = {"mean": row["value"], "total": None}
+        found.setdefault((row["figure"], None), []).append({**row, **what})
     return found
 
 

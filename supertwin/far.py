@@ -1,6 +1,7 @@
 """Other machines: the way to one, and probing it, which may be ended at any time."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,7 +42,13 @@ def probe_far(
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Whatever ends us lets the login be closed, and what was begun undone."""
+    """Whatever ends us lets the login be closed, and what was begun undone.
+
+    Signals are the main thread's: any other, as the API's, is let to finish by it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
     try:
         yield

@@ -9,11 +9,12 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.access.gate import Caller
 from api.access.roles import ANSWERS, requires
 from api.body import read_model
 from api.connection import while_connected
 from api.failures import answered
-from api.observations.new import SCHEMA, NewObservation, parse_cpus
+from api.observations.new import SCHEMA, Chosen, NewObservation, parse_cpus
 from api.observations.shown import refused, shown
 from api.pin.placing import Wish as Place
 from api.pin.placing import place
@@ -32,6 +33,7 @@ router = APIRouter(tags=["Observations"])
 
 T = TypeVar("T")
 
+_OPERATOR = requires(Role.OPERATOR)
 _MOST_BYTES = 4 * 1024 * 1024
 # Of requests that wait for CPUs; all others need their threads meanwhile.
 _MOST_WAITING = 200
@@ -54,10 +56,11 @@ _BEGUN: dict[int | str, dict[str, Any]] = {
     status_code=201,
     response_class=Response,
     responses=_BEGUN,
-    dependencies=[requires(Role.OPERATOR)],
     openapi_extra={"requestBody": SCHEMA},
 )
-async def begin(request: Request, services: Use) -> Response:
+async def begin(
+    request: Request, services: Use, caller: Caller = _OPERATOR
+) -> Response:
     """Pinned, sampled while it runs, and recorded however it ends. Role: operator."""
     new = await read_model(request, _MOST_BYTES, "observation", NewObservation)
     host = new.host or services.settings.host
@@ -65,12 +68,12 @@ async def begin(request: Request, services: Use) -> Response:
     new.attended &= new.own_way or host == services.settings.host
     _check_allowed(services, new)
     await check_known(services, host)
-    cpus, policy, reason = await _placed(services, new, host)
-    wish = await _done(lambda: new.wish(host, cpus, policy))
+    chosen = await _placed(services, new, host)
+    wish = await _done(lambda: new.wish(host, chosen, caller.name))
     session = await _begun(request, services, wish, new)
     return Response(
         orjson.dumps(
-            {**shown(services.iris, session), **_program(session, new, reason)}
+            {**shown(services.iris, session), **_program(session, new, chosen.reason)}
         ),
         201,
         headers={"Location": f"/observations/{session.id}"},
@@ -91,17 +94,16 @@ def _check_allowed(services: Services, new: NewObservation) -> None:
         raise ApiError(403, "command-not-allowed", "Not allowed", refusal)
 
 
-async def _placed(
-    services: Services, new: NewObservation, host: str
-) -> tuple[tuple[int, ...], str, str]:
-    """The CPUs, the policy that chose them and why; raises ApiError."""
+async def _placed(services: Services, new: NewObservation, host: str) -> Chosen:
+    """The CPUs and how they were chosen; raises ApiError."""
     if not (new.pin or new.threads):
-        return await _done(lambda: parse_cpus(new.cpus)), "", ""
+        return Chosen(await _done(lambda: parse_cpus(new.cpus)))
     if new.cpus:
         detail = "cpus names CPUs, pin chooses them: give one"
         raise ApiError(400, "bad-observation", "Cannot be run", detail)
     found, _ = await place(services, Place(host, new.threads, new.pin))
-    return tuple(found["cpus"]), found["policy"], found["reason"]
+    queries = tuple(one["answer"] for one in found["queries"])
+    return Chosen(tuple(found["cpus"]), found["policy"], found["reason"], queries)
 
 
 async def _begun(

@@ -1,7 +1,7 @@
 """What a request for an observation says, and the wish that it is."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -18,6 +18,15 @@ Text = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
 Word = Annotated[str, StringConstraints(max_length=131_071, pattern=r"^[^\x00]*$")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^=\x00]{1,300}$")]
+
+
+class Chosen(NamedTuple):
+    """CPUs, the policy that chose them and why, and the saved queries it chose from."""
+
+    cpus: tuple[int, ...]
+    policy: str = ""
+    reason: str = ""
+    queries: tuple[str, ...] = ()
 
 
 class NewObservation(BaseModel):
@@ -76,13 +85,15 @@ class NewObservation(BaseModel):
         description="Who attends has a way to run it on another host, such as srun",
     )
 
-    def wish(self, host: str, cpus: tuple[int, ...], policy: str) -> Wish:
-        """The wish, with the CPUs that were chosen; raises PlanRequestError."""
+    def wish(self, host: str, chosen: Chosen, by: str) -> Wish:
+        """The wish of somebody, with its CPUs; raises PlanRequestError."""
         asked = Asked(
             host,
             tuple(self.argv),
-            cpus,
-            policy=policy,
+            chosen.cpus,
+            policy=chosen.policy,
+            pinning_queries=chosen.queries,
+            by=by,
             tags=tuple(dict.fromkeys(self.tags)),
             cwd=self.cwd,
             period_ms=parse_period(self.every),

@@ -1,7 +1,8 @@
 """``/twin/{host}/process/{id}``: a process, described when it is asked for.
 
 ``id`` is its number, its full identity (number, start, boot), or a name that it was
-given. What has ended answers 410, with when it was last seen.
+given. What has ended answers 410, with when it was last seen, unless it ran under
+observation: then its record answers.
 """
 
 from datetime import UTC, datetime
@@ -60,12 +61,28 @@ async def process(
 
 
 async def _described(services: Services, host: str, id_: str) -> Node:
-    await _check_host(services, host)
     identity = parse_identity(id_)
-    if identity is None and not _is_number(id_):
-        return await _named(services, host, id_)
-    pid = identity.pid if identity else int(id_)
-    return await _running(services, host, pid, identity)
+    try:
+        await _check_host(services, host)
+        if identity is None and not _is_number(id_):
+            return await _named(services, host, id_)
+        pid = identity.pid if identity else int(id_)
+        return await _running(services, host, pid, identity)
+    except ApiError as error:
+        if identity is None or error.status not in (404, 410):
+            raise
+        return await _observed(services, host, identity, error)
+
+
+async def _observed(
+    services: Services, host: str, identity: Identity, error: ApiError
+) -> Node:
+    """What is recorded of a process that ran under observation; else the error."""
+    iri = process_iri(services.iris, host, identity)
+    node = await nodes.describe(services.graph, iri)
+    if not node.known:
+        raise error
+    return node
 
 
 def _is_number(text: str) -> bool:

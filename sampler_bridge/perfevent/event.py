@@ -63,6 +63,11 @@ def is_counter(metric: str) -> bool:
     return metric.startswith("perfevent.")
 
 
+def is_dutycycle(metric: str) -> bool:
+    """Whether a metric tells the share of time that an event had a counter."""
+    return is_counter(metric) and metric.endswith(".dutycycle")
+
+
 def split_event(text: str) -> tuple[str | None, str]:
     """The PMU, if one is named, and the event of ``PMU::EVENT:UMASK``.
 

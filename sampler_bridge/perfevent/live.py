@@ -5,6 +5,9 @@ from collections.abc import Iterable
 import pmapi
 from sampler_bridge.errors import PerfeventError
 
+# Named by the agent itself, while there is one.
+_COUNTERS = "perfevent.hwcounters."
+
 
 def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
     """Those of the metrics of which PMCD gives no instance; raises PerfeventError.
@@ -18,6 +21,15 @@ def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
         raise PerfeventError(
             f"PMCD at {address} does not answer ({error}): is it running?"
         ) from error
+
+
+def has_agent(address: str) -> bool:
+    """Whether the agent runs; raises PerfeventError."""
+    try:
+        with pmapi.Context(address) as context:
+            return any(name.startswith(_COUNTERS) for name in context.names())
+    except pmapi.PmapiError as error:
+        raise PerfeventError(f"PMCD at {address} does not answer ({error})") from error
 
 
 def _has_instances(context: pmapi.Context, name: str) -> bool:

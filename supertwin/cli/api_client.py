@@ -51,6 +51,10 @@ class ApiClient:
             raise _refusal(status, text)
         return json.loads(text) if text else None
 
+    def close(self) -> None:
+        """Leave the connection, which a next request opens again."""
+        self._connection.close()
+
     def events(self, path: str) -> Iterator[Any]:
         """What a stream of events says, until it ends."""
         connection = self._new_connection(None)

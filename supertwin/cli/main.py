@@ -13,6 +13,7 @@ _INTERRUPTED = 130
 
 # Imported when they are called: `observe` must not wait for pySHACL, nor for settings.
 _COMMANDS = {
+    "accuracy": "supertwin.cli.accuracy:accuracy_command",
     "catalogue": "supertwin.cli.catalogue:catalogue_command",
     "dashboards": "supertwin.cli.dashboards:dashboards_command",
     "export": "supertwin.cli.export:export_group",

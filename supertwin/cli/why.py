@@ -57,6 +57,8 @@ def _lines(found: Why) -> list[str]:
         lines.append(f"  plan        {', '.join(found.plan)}, every {found.period:g} s")
     if found.last_timestamp_ms is not None:
         lines.append(f"  last value  {_value(found)}{_ago(found)}")
+    if found.accuracy:
+        lines.append(f"  accuracy    {found.accuracy}")
     return [*lines, f"  series      {found.selector}"]
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sampler_bridge.errors import PerfeventError
-from sampler_bridge.perfevent.live import absent_metrics
+from sampler_bridge.perfevent.live import absent_metrics, has_agent
 from supertwin.counting import private_pmcd
 from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
@@ -50,6 +50,8 @@ def counting_here(
             if changes and prepared is not None:
                 log = private_pmcd.log_of_agent(home)
                 wait_until_counted(prepared, socket, lambda: _read(log))
+            elif changes:
+                _wait_until_gone(socket)
             yield socket
         except BaseException:
             if changes:
@@ -80,6 +82,14 @@ def _reload(home: Path, text: str | None, pid: int) -> None:
     # One that died meanwhile is started again, and reads it then.
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGHUP)
+
+
+def _wait_until_gone(socket: Path) -> None:
+    """Let PMCD end its agent: told to start it again meanwhile, it would do neither."""
+    deadline = time.monotonic() + _WITHIN
+    with contextlib.suppress(PerfeventError):
+        while has_agent(f"unix://{socket}") and time.monotonic() < deadline:
+            time.sleep(_LOOK)
 
 
 def wait_until_counted(

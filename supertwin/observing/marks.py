@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.perfevent.event import is_counter
@@ -17,6 +18,8 @@ from sampler_bridge.sources.pcp_source import PcpSource
 from supertwin.stack.state import read_json
 
 Key = tuple[str, str | None]
+
+_LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 5.0
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,15 @@ class Marker:
 
 
 @contextmanager
-def marking(bridge: Path, host: str, metrics: Iterable[str]) -> Iterator[Marker]:
-    """Ask where the bridge of a state folder asks for metrics of a host."""
-    marker = Marker(_by_address(bridge, host, metrics))
+def marking(
+    bridge: Path, host: str, metrics: Iterable[str], counters: str = ""
+) -> Iterator[Marker]:
+    """Ask where the bridge of a state folder asks for metrics of a host.
+
+    ``counters`` is where its PMU events are to be had; without it the bridge is waited
+    for, which needs a moment to get there.
+    """
+    marker = Marker(_by_address(bridge, host, [*metrics], counters))
     try:
         yield marker
     finally:
@@ -75,15 +84,32 @@ def marking(bridge: Path, host: str, metrics: Iterable[str]) -> Iterator[Marker]
 
 
 def _by_address(
-    bridge: Path, host: str, metrics: Iterable[str]
+    bridge: Path, host: str, metrics: Sequence[str], counters: str
 ) -> Mapping[str, Sequence[str]]:
-    said = ((read_json(bridge / "status.json") or {}).get("hosts") or {}).get(host, {})
+    if not counters and any(map(is_counter, metrics)):
+        counters = _counters(bridge, host)
+    pcp = _said(bridge, host).get("pcp")
     found: dict[str, list[str]] = {}
     for name in metrics:
-        counters = is_counter(name) and said.get("counters")
-        address = counters or said.get("pcp")
+        address = counters if is_counter(name) else pcp
         if address and not is_local(name):
             found.setdefault(address, []).append(name)
+    return found
+
+
+def _counters(bridge: Path, host: str) -> str:
+    """Where the bridge has PMU events from; empty where it does not get there."""
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while not (found := _said(bridge, host).get("counters")):
+        if time.monotonic() > until:
+            return ""
+        time.sleep(_LOOK_SECONDS)
+    return str(found)
+
+
+def _said(bridge: Path, host: str) -> Mapping[str, Any]:
+    hosts = (read_json(bridge / "status.json") or {}).get("hosts") or {}
+    found: Mapping[str, Any] = hosts.get(host, {})
     return found
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,17 +11,29 @@ import httpx
 
 from ingest.errors import PlanRequestError
 from ingest.plans.request import PlanRequest
-from observations.record import Asked, Run, Summary
+from observations.derived import Role, derive
+from observations.record import Asked, Derived, Run, Summary
 from observations.series import SeriesKey, read_points
-from observations.statistics import NO_POINTS, Growth, Points, of_counter, of_gauge
+from observations.statistics import (
+    NO_POINTS,
+    Growth,
+    Points,
+    Statistics,
+    of_counter,
+    of_gauge,
+)
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
+from sampler_bridge.perfevent.event import is_dutycycle
 from supertwin import sampling
 from supertwin.access.accounts import store_account
+from supertwin.counting.private_pmcd import socket_of
 from supertwin.loading import dataset
 from supertwin.observing.marks import Key, Mark, Marker, marking
+from supertwin.observing.roles import read_roles
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
+from supertwin.stack.children import counting_home
 
 _LOOK_SECONDS = 0.05
 # The bridge gathers for half a second before it sends.
@@ -57,8 +69,7 @@ class Meanwhile:
         marker: Marker | None = None,
     ) -> None:
         self._settings = settings
-        self._asked = asked
-        self._plan = plan
+        self._asked, self._plan = asked, plan
         self._marker = marker or Marker({})
 
     @cached_property
@@ -83,11 +94,21 @@ class Meanwhile:
             self._wait_for_ticks(client, run)
             series = self._read(client, start_ms)
         found = [
-            self._summary(metric, key, series, run, _growth(key, marks))
+            self._summary(metric, key, series, run, marks)
             for metric in self.metrics
             for key in _keys(metric, series, marks, pids)
         ]
-        return [one for one in found if one.figures.samples or _has_total(one)]
+        return [one for one in found if _tells(one.figures)]
+
+    def derived(self, run: Run, summaries: Sequence[Summary]) -> list[Derived]:
+        """What the counters of a run come to."""
+        return derive(self._roles, summaries, run.span.seconds)
+
+    @cached_property
+    def _roles(self) -> list[Role]:
+        names = [metric.name for metric in self.metrics]
+        with dataset(self._settings, "twin") as twin:
+            return read_roles(twin, self._asked, self._plan, names)
 
     def _summary(
         self,
@@ -95,13 +116,15 @@ class Meanwhile:
         key: Key,
         series: Mapping[SeriesKey, Points],
         run: Run,
-        growth: Growth | None,
+        marks: Marks,
     ) -> Summary:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
-            figures = of_counter(points, run.span, growth)
+            figures = of_counter(points, run.span, _growth(key, marks))
         else:
             figures = of_gauge(points, run.span)
+        if is_dutycycle(metric.name):
+            figures = _with_last(figures, marks.after.values.get(key))
         return Summary(metric.name, metric.iri, key[1], figures)
 
     def _wait_for_ticks(self, client: httpx.Client, run: Run) -> None:
@@ -154,8 +177,11 @@ def still_sampled(
     if not wish.samples:
         yield Meanwhile(settings, asked)
         return
+    bridge, counters = settings.home / "bridge", ""
+    if asked.host == settings.host:
+        counters = f"unix://{socket_of(counting_home(settings))}"
     try:
-        with marking(settings.home / "bridge", asked.host, names) as marker:
+        with marking(bridge, asked.host, names, counters) as marker:
             yield Meanwhile(settings, asked, plan, marker)
     finally:
         with suppress(PlanRequestError):  # somebody took it out already
@@ -176,11 +202,6 @@ def _added(
     )
     added = sampling.add(settings, request, told)
     return [metric.name for metric in added.metrics]
-
-
-def plan_of(id_: str) -> str:
-    """The name of the plan of an observation."""
-    return f"run-{id_}"
 
 
 def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
@@ -231,5 +252,13 @@ def _growth(key: Key, marks: Marks) -> Growth | None:
     return Growth(after - before if after >= before else after, seconds)
 
 
-def _has_total(summary: Summary) -> bool:
-    return summary.figures.total is not None
+def _with_last(figures: Statistics, last: float | None) -> Statistics:
+    """A share of all time so far, of which the end of a run knows most: its median."""
+    if last is None:
+        return figures
+    mean = last if figures.mean is None else figures.mean
+    return replace(figures, median=last, mean=mean)
+
+
+def _tells(figures: Statistics) -> bool:
+    return bool(figures.samples) or (figures.total, figures.mean) != (None, None)

@@ -67,12 +67,14 @@ class Repetition:
         """
         run = run_of(self.events, broken)
         marks = Marks(self.before, self.after or Mark())
+        summaries = meanwhile.summaries(run, marks, _pids(self.events))
         observation = Observation(
             self.id,
             self.wish.asked,
             run,
             {metric.name: metric.iri for metric in meanwhile.metrics},
-            meanwhile.summaries(run, marks, _pids(self.events)),
+            summaries,
+            meanwhile.derived(run, summaries),
         )
         with dataset(settings, "twin") as twin:
             keep_observation(observation, twin, Iris(settings.base))

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from threading import RLock
 
 from observations.launch import Event
+from observations.origin import plan_of
 from observations.record import CANCELLED, Run, run_of
-from supertwin.observing.meanwhile import Meanwhile, plan_of, sampled, still_sampled
+from supertwin.observing.meanwhile import Meanwhile, sampled, still_sampled
 from supertwin.observing.open_sessions import forget_open, keep_open
 from supertwin.observing.repetition import PROGRAM, Repetition, begun
 from supertwin.observing.wish import Wish

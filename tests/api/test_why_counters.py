@@ -124,3 +124,35 @@ def test_how_exact_a_role_is(api: httpx.Client, store: str) -> None:
         assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))
         assert said in found["reason"]
         assert found["plan"] == ["pmu"]
+
+
+def test_how_true_a_role_is(api: httpx.Client, fuseki: str) -> None:
+    """Measured on a host that is known no more, with the same PMU."""
+    base, pmu = graph.BASE, f"{graph.BASE}/pmu/{ZEN}"
+    event = EVENTS[0].partition("::")[2]
+    kernels = "".join(
+        f"""<{base}/accuracy/other/{kernel}> a st:EventAccuracy ;
+          st:ofEvent <{pmu}/{event}> ; st:ofHost <{base}/twin/other> ;
+          st:benchmarkKernel "{kernel}" ; st:relativeError {error} ;
+          st:expectedValue 1.0 ; st:measuredValue 1.0 ;
+          prov:wasGeneratedBy <{base}/observation/x> ;
+          prov:generatedAtTime "2026-11-22T00:00:00Z"^^xsd:dateTime ."""
+        for kernel, error in (("triad", "0.001"), ("sum", "0.003"))
+    )
+    mine = f"{base}/graph/accuracy/other"
+    with Endpoint(f"{fuseki}/twin") as twin:
+        twin.update(
+            "PREFIX st: <https://w3id.org/supertwin/ns#> "
+            "PREFIX prov: <http://www.w3.org/ns/prov#> "
+            "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> INSERT DATA { "
+            f"GRAPH <{mine}> {{ {kernels} <{pmu}/{event}> a st:PmuEvent ; "
+            f'st:pmuName "{event}" ; st:ofPmu <{pmu}> . }} }}'
+        )
+        expected = (
+            f"{EVENTS[0]} was 0.20% off in 2 kernels of likwid-bench, 0.30% at most "
+            "(sum), measured on another host"
+        )
+        for name in ("Instructions", EVENTS[0], f"{_metric(EVENTS[0])}.value"):
+            assert why(api, "zen", name)["accuracy"] == expected, name
+        assert why(api, "zen", "msr::tsc")["accuracy"] is None
+        twin.update(f"DROP GRAPH <{mine}>")

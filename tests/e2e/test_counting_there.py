@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 import pmapi
 from ingest.remote.ssh import connected
 from remote_login.address import parse_address
 from sampler_bridge.perfevent.live import absent_metrics
+from supertwin.access.tokens import Role, add_token
 from tests.servers import wait_until
 from tests.sshd import USER, Sshd
 from tests.stack import Stack
@@ -129,6 +131,27 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     add(near, "last", "--event", "msr::tsc")
     near.run("remove", "node9", "--yes")
     assert not folder.parent.exists() and not running(there, folder)
+
+
+def test_who_asks_over_http_has_them_counted_there(near: Stack, there: Sshd) -> None:
+    """The API works in threads, where no signal can be waited for."""
+    near.run("add", there.url(), "--host", "node9")
+    token = add_token(near.home, "far", Role.OPERATOR, None)
+    headers = {"Authorization": f"Bearer {token}"}
+    plan = {"host": "node9", "plan": "asked", "events": ["msr::tsc"], "period": "1s"}
+    with httpx.Client(base_url=near.api, headers=headers, timeout=60) as client:
+        answer = client.post("/plans", json=plan)
+        assert answer.status_code == 201, answer.text
+        assert counted(there, socket_of(near), TSC)
+        assert client.delete("/plans/node9/asked").is_success
+    assert socket_of(near) == ""
+    events = ("--event", "msr::tsc", "--every", "100ms")
+    done = near.run("observe", "--host", "node9", *events, "--", "sleep", "0.2")
+    (iri,) = re.findall(r"completed after \S+ s: (\S+)", done.stderr)
+    total = f"""PREFIX st: <https://w3id.org/supertwin/ns#>
+    SELECT ?total {{ <{iri}> st:hasSummary/st:totalValue ?total }}"""
+    wait_until(lambda: near.sparql(total), seconds=20, what="what was counted")
+    assert all(float(ticks) > 0 for (ticks,) in near.sparql(total))
 
 
 def test_who_may_not_count_over_there(near: Stack, there: Sshd) -> None:

@@ -1,11 +1,19 @@
 """HermiT over the ontology as it stands, and over faults planted in it."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import jpype
 import pytest
 from rdflib import Graph
 
+from observations.accuracy import Accuracy, describe_accuracy
+from observations.describe import describe_observation
+from observations.record import Asked, Derived, Observation, Run, Summary
+from observations.statistics import Span, Statistics
 from ontology.consistency import check
 from ontology.errors import InconsistentOntologyError, ReasonerError
+from ontology.iris import Iris
 from ontology.load import alignment_graph, ontology_graph
 
 PREFIXES = """
@@ -44,6 +52,42 @@ def test_a_host_as_the_twin_describes_it_is_consistent() -> None:
             """
         )
     )
+
+
+def test_a_run_as_it_is_recorded_is_consistent() -> None:
+    iris, metric = Iris("http://n.example"), "perfevent.hwcounters.skx__X.value"
+    asked = Asked("n1", ("solve", "-n"), (0,), "compact", ("night",), "/tmp", by="ana")  # noqa: S108
+    asked = replace(
+        asked, pinning_queries=("http://n.example/queries/pinning/threads",)
+    )
+    usage = {"user_seconds": 0.5, "system_seconds": 0.1, "max_rss_kib": 1024}
+    usage |= dict.fromkeys(("minor_faults", "major_faults"), 1)
+    usage |= dict.fromkeys(("voluntary_switches", "involuntary_switches"), 1)
+    ended = {"exit": 0, "signal": None, "timed_out": False, "cancelled": ""}
+    started = {"pid": 7, "start_ticks": 8, "boot": "b", "user": "ana"}
+    about = {"program": {"path": "/x"}, "system": {"kernel": "6.1"}, "governors": ["x"]}
+    run = Run(
+        started,
+        Span(1000.0, 2000.0),
+        {**ended, "rusage": usage, "left_behind": [{"name": "x"}]},
+        {**about, "kernel_arguments": [], "environment": {"OMP_X": "1"}},
+    )
+    figures = Statistics(2, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.1)
+    summary = Summary(metric, str(iris.metric(metric)), "cpu0", figures)
+    unit = "http://qudt.org/vocab/unit/UNITLESS"
+    ipc = Derived("IPC", ("Instructions", "Cycles"), unit, 1.5, 1.1)
+    none = Derived("FLOPs", ("FLOPs",), unit, reason="not counted")
+    names = {metric: summary.metric_iri}
+    recorded = Observation("o1", asked, run, names, [summary], [ipc, none])
+    one = Accuracy("skx", "X", "Loads", "sum", 1.0, 1.0, 0.1, (iris.observation("o1"),))
+    now = datetime(2026, 11, 22, tzinfo=UTC)
+    told = describe_observation(recorded, iris).graph()
+    told += describe_accuracy("n1", [one], now, iris).graph()
+    check(ontology_graph() + alignment_graph() + told)
+    wrong = f"<{iris.observation('o1')}> st:hasFigure <{iris.host('n1')}> ."
+    wrong += f"<{iris.host('n1')}> a st:ComputeNode ."
+    with pytest.raises(InconsistentOntologyError):
+        check(_with(wrong) + alignment_graph() + told)
 
 
 @pytest.mark.parametrize(

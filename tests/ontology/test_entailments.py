@@ -17,6 +17,8 @@ st:ComputeNode sosa:Platform ; st:Metric sosa:ObservableProperty ;
 st:PmuEvent sosa:ObservableProperty ; st:Pmu sosa:Sensor ; st:Pmda sosa:Sensor ;
 st:BenchmarkInterface sosa:Procedure ; st:BenchmarkResult sosa:Observation ;
 st:BenchmarkResult qudt:Quantifiable ; st:Probe prov:Activity ;
+st:DerivedFigure qudt:Quantifiable ; st:DerivedFigure prov:Entity ;
+st:EventAccuracy prov:Entity ;
 st:ObservationInterface prov:Activity ; st:ProbeSource prov:Entity ;
 st:Claim prov:Entity ; st:SamplingPlan prov:Plan ; st:SamplingPlan prov:Entity ;
 st:BenchmarkInterface prov:Plan ; st:Pmda prov:Agent ;

@@ -8,16 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from ingest.description import describe
 from ingest.errors import PlanRequestError
-from ingest.hwloc.read import parse_hwloc
 from ingest.plans.counters import publish_counters
 from ingest.plans.request import PlanRequest
-from ingest.plans.store import add_plan, plan_names, remove_plan
-from ingest.pmu.pfm import list_models, read_events
+from ingest.plans.store import plan_names, remove_plan
+from ingest.pmu.pfm import read_events
 from ingest.pmu.roles import known_codes, roles
 from ingest.pmu.store import publish_roles
-from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import split_event
@@ -26,17 +23,9 @@ from sampler_bridge.plan.graph_plan import read_plan
 from supertwin.counting import counters
 from supertwin.counting.perfevent import prepare
 from supertwin.errors import MendableError
-from tests.ingest.documents import document, synthetic
+from tests.counting_hosts import IRIS, MODELS, add, publish_host, request
 from tests.servers import Fuseki
 
-IRIS = Iris("http://localhost:8000")
-MODELS = {
-    "sky": {"vendor": "GenuineIntel", "family": "6", "model": "85", "stepping": "4"},
-    "ice": {"vendor": "GenuineIntel", "family": "6", "model": "106", "stepping": "6"},
-    "zen2": {"vendor": "AuthenticAMD", "family": "23", "model": "49", "stepping": "0"},
-    "zen3": {"vendor": "AuthenticAMD", "family": "25", "model": "1", "stepping": "1"},
-    "zen4": {"vendor": "AuthenticAMD", "family": "25", "model": "17", "stepping": "1"},
-}
 EVENTS = {"msr": ["tsc"], "software": [], "cpu": []}
 
 
@@ -45,47 +34,9 @@ def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
     """A store with the roles and five hosts of one socket with four threads."""
     with Endpoint(f"{emptied_fuseki.url}/twin") as endpoint:
         publish_roles(endpoint, IRIS)
-        for host, cpu in MODELS.items():
-            facts = {
-                "hwloc": parse_hwloc(synthetic("pack:1 numa:1 core:2 pu:2")),
-                "cpu": {"sockets": {"0": {**cpu, "name": "x", "flags": []}}},
-                "event_sources": [*EVENTS],
-                "perf": {"events": EVENTS, "paranoid": 0, "watchdog": False},
-            }
-            known = [model["name"] for model in list_models()]
-            asked = {**document(facts), "host": host}
-            found = describe(asked, IRIS, known_pmus=known)
-            endpoint.put_graph(str(IRIS.twin_graph(host)), found.twin.graph())
-            for graph, triples in found.pmus.items():
-                endpoint.put_graph(str(graph), triples.graph())
+        for host in MODELS:
+            publish_host(endpoint, host, EVENTS)
         yield endpoint
-
-
-def request(host: str, plan: str, *names: str, **more: object) -> PlanRequest:
-    given = {"metrics": (), "period_ms": 1000, "roles": names} | more
-    return PlanRequest(host, plan, **given)  # type: ignore[arg-type]
-
-
-def add(twin: Endpoint, asked: PlanRequest) -> None:
-    """Write a plan as if an agent counted what it asks for."""
-    wanted = counters.planned(asked, twin)
-    metrics = wanted.together.metrics
-    domains = {name: f"127.{number // 2}" for number, name in enumerate(metrics)}
-    shape = {"type": "double", "semantics": "counter", "units": "", "help": None}
-    cpus = [[f"cpu{number}", number] for number in range(4)]
-    pcp = {
-        "metrics": [
-            {"name": name, "pmid": f"{indom}.0", "indom": indom, **shape}
-            for name, indom in domains.items()
-        ],
-        "indoms": {
-            indom: {"stored": True, "count": 4, "instances": cpus}
-            for indom in domains.values()
-        },
-        "pmdas": {"127": "perfevent"},
-    }
-    publish_counters(asked.host, pcp, "/x/pmcd.socket", twin, IRIS)
-    add_plan(asked, twin, IRIS, wanted.counts)
 
 
 @pytest.fixture(autouse=True)

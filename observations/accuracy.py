@@ -1,0 +1,91 @@
+"""How true the events of a PMU are: what they counted beside what is known."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rdflib import PROV, XSD, Literal, URIRef
+
+from ingest.triples import Triples, insertion
+from observations.store import check_shapes
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.endpoint import Endpoint
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a run did and what an event counted of it; ``run`` is its IRI."""
+
+    run: str
+    expected: float
+    measured: float
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """An event of a PMU model, counted while a kernel ran, over all of its runs.
+
+    ``error`` is the mean of the runs' relative errors, whichever way they are off.
+    """
+
+    pmu: str
+    event: str
+    role: str
+    kernel: str
+    expected: float
+    measured: float
+    error: float
+    runs: tuple[str, ...]
+
+
+def accuracy_of(
+    pmu: str, event: str, role: str, kernel: str, pairs: Sequence[Pair]
+) -> Accuracy | None:
+    """How true an event is; None where there is nothing to count."""
+    known = [pair for pair in pairs if pair.expected]
+    if not known:
+        return None
+    errors = [abs(one.measured - one.expected) / one.expected for one in known]
+    return Accuracy(
+        *(pmu, event, role, kernel),
+        expected=sum(one.expected for one in known) / len(known),
+        measured=sum(one.measured for one in known) / len(known),
+        error=sum(errors) / len(errors),
+        runs=tuple(one.run for one in known),
+    )
+
+
+def keep_accuracy(
+    host: str, found: Iterable[Accuracy], at: datetime, twin: Endpoint, iris: Iris
+) -> None:
+    """Replace what is known of a host's events; raises ObservationError."""
+    triples = describe_accuracy(host, found, at, iris)
+    check_shapes(triples, twin)
+    graph = iris.accuracy_graph(host)
+    twin.update(f"DROP SILENT GRAPH <{graph}> ;\n{insertion({graph: triples})}")
+
+
+def describe_accuracy(
+    host: str, found: Iterable[Accuracy], at: datetime, iris: Iris
+) -> Triples:
+    """The triples of a host's own graph of accuracies."""
+    triples = Triples()
+    time = Literal(at.isoformat(timespec="seconds"), datatype=XSD.dateTime)
+    for one in found:
+        triples.node(
+            iris.accuracy(host, one.pmu, one.event, one.kernel),
+            ST.EventAccuracy,
+            {
+                ST.ofEvent: iris.pmu_event(one.pmu, one.event),
+                ST.ofHost: iris.host(host),
+                ST.fromRole: iris.role(one.role),
+                ST.benchmarkKernel: one.kernel,
+                ST.expectedValue: round(one.expected, 3),
+                ST.measuredValue: round(one.measured, 3),
+                ST.relativeError: float(f"{one.error:.6g}"),
+                PROV.generatedAtTime: time,
+                PROV.wasGeneratedBy: map(URIRef, one.runs),
+            },
+        )
+    return triples

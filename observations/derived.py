@@ -1,0 +1,181 @@
+"""What the counters of a run come to: totals of roles, and what follows from them.
+
+A total is of events that were counted for the whole run, and for not much longer; else
+the reason stands in its place. Where events shared counters it is an estimate, and its
+duty cycle says so.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from observations.errors import NotCountedError
+from observations.record import Derived, Summary
+
+_UNIT = "http://qudt.org/vocab/unit/"
+# Much of what is counted for longer than this is not the run's.
+_MOST_TIMES, _MOST_MORE = 2.0, 0.5
+
+Series = Mapping[tuple[str, str | None], Summary]
+
+
+@dataclass(frozen=True)
+class Term:
+    """An event of a role: its factor, and PCP's metrics of its value and dutycycle."""
+
+    event: str
+    weight: Decimal
+    value: str
+    dutycycle: str
+
+
+@dataclass(frozen=True)
+class Role:
+    """A role on the host of a run: a sum over events and instances, None: all of them.
+
+    ``reason`` says why the host has none.
+    """
+
+    name: str
+    unit: str = ""
+    terms: tuple[Term, ...] = ()
+    instances: frozenset[str] | None = None
+    reason: str = ""
+
+    @property
+    def metrics(self) -> set[str]:
+        """All that has to be sampled for it."""
+        return {
+            metric for term in self.terms for metric in (term.value, term.dutycycle)
+        }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The total of a role over that of another, or over seconds."""
+
+    name: str
+    over: str
+    under: str
+    unit: str = ""
+    less_is_better: bool = False
+
+    @property
+    def roles(self) -> list[str]:
+        """The roles that it takes."""
+        return [self.over, *({self.under} - {RUN_SECONDS, COVERED_SECONDS})]
+
+
+# Those of the run; of what is spent all the time, those that the total is of.
+RUN_SECONDS, COVERED_SECONDS = "run", "covered"
+FIGURES = (
+    Figure("IPC", "Instructions", "Cycles", "UNITLESS"),
+    Figure("FLOP rate", "FLOPs", RUN_SECONDS, "FLOPS"),
+    Figure("double FLOP rate", "FLOPsDouble", RUN_SECONDS, "FLOPS"),
+    Figure("single FLOP rate", "FLOPsSingle", RUN_SECONDS, "FLOPS"),
+    Figure("memory bandwidth", "DramTraffic", RUN_SECONDS, "BYTE-PER-SEC"),
+    # QUDT has no unit for what is done for each byte.
+    Figure("arithmetic intensity", "FLOPs", "DramTraffic"),
+    Figure("double arithmetic intensity", "FLOPsDouble", "DramTraffic"),
+    Figure("package power", "EnergyPackage", COVERED_SECONDS, "W", True),
+    Figure("DRAM power", "EnergyDram", COVERED_SECONDS, "W", True),
+)
+ROLES = tuple(dict.fromkeys(role for figure in FIGURES for role in figure.roles))
+
+
+def less_is_better(name: str) -> bool | None:
+    """Whether a figure is better when it is less; None: nobody knows, as of a metric."""
+    return next((one.less_is_better for one in FIGURES if one.name == name), None)
+
+
+def derive(
+    roles: Iterable[Role], summaries: Iterable[Summary], seconds: float
+) -> list[Derived]:
+    """The total of each role in a run of so many seconds, and all that follows."""
+    series = {(one.metric, one.instance): one for one in summaries}
+    totals = {role.name: _total(role, series, seconds) for role in roles}
+    follows = (
+        _figure(figure, totals, seconds)
+        for figure in FIGURES
+        if totals.keys() >= {*figure.roles}
+    )
+    return [*totals.values(), *follows]
+
+
+def _figure(figure: Figure, totals: Mapping[str, Derived], seconds: float) -> Derived:
+    parts = [totals[name] for name in figure.roles]
+    unit = f"{_UNIT}{figure.unit}" if figure.unit else ""
+    found = Derived(figure.name, tuple(figure.roles), unit)
+    if reason := next((part.reason for part in parts if part.reason), ""):
+        return replace(found, reason=reason)
+    whole = parts[0]
+    divisors = {RUN_SECONDS: seconds, COVERED_SECONDS: whole.covered}
+    under = parts[-1].value if len(parts) > 1 else divisors[figure.under]
+    if not under:
+        return replace(found, reason=f"{figure.under} is 0")
+    return replace(
+        found,
+        value=(whole.value or 0.0) / under,
+        covered=min(part.covered for part in parts),
+        dutycycle=min(part.dutycycle for part in parts),
+    )
+
+
+def _total(role: Role, series: Series, seconds: float) -> Derived:
+    found = Derived(role.name, (role.name,), role.unit, reason=role.reason)
+    if role.reason:
+        return found
+    try:
+        parts = [
+            (float(term.weight), one, _dutycycle(term, one, series))
+            for term in role.terms
+            for one in _counted(term, role, series, seconds)
+        ]
+    except NotCountedError as error:
+        return replace(found, reason=str(error))
+    return replace(
+        found,
+        value=sum(weight * (one.figures.total or 0.0) for weight, one, _ in parts),
+        covered=min(one.figures.covered or 0.0 for _, one, _ in parts),
+        dutycycle=min(duty for *_, duty in parts),
+    )
+
+
+def _counted(
+    term: Term, role: Role, series: Series, seconds: float
+) -> Iterator[Summary]:
+    """What an event came to on each instance; raises NotCountedError."""
+    names = role.instances
+    if names is None:
+        names = frozenset(i for metric, i in series if metric in role.metrics and i)
+    for name in sorted(names) or [""]:
+        one = series.get((term.value, name))
+        if one is None or one.figures.total is None or one.figures.covered is None:
+            where = f" on {name}" if name else ""
+            raise NotCountedError(f"{term.event} was not counted{where} in this run")
+        _check_time(term, one.figures.covered, seconds)
+        yield one
+
+
+def _check_time(term: Term, covered: float, seconds: float) -> None:
+    if covered < seconds - 0.001:
+        raise NotCountedError(
+            f"{term.event} was counted for {covered:.3g} s of {seconds:.3g} s"
+        )
+    if covered > _MOST_TIMES * seconds + _MOST_MORE:
+        raise NotCountedError(
+            f"{term.event} is known for {covered:.3g} s together, of which the run "
+            f"took {seconds:.3g} s"
+        )
+
+
+def _dutycycle(term: Term, counted: Summary, series: Series) -> float:
+    """The share of the time in which it had a counter; NotCountedError for none."""
+    one = series.get((term.dutycycle, counted.instance))
+    figures = one.figures if one else None
+    share = figures.median if figures else None
+    if share is None:
+        raise NotCountedError(f"nobody knows whether {term.event} had a counter")
+    if share == 0:
+        raise NotCountedError(f"{term.event} never had a counter: too many were asked")
+    return share

@@ -1,0 +1,88 @@
+"""Where a run comes from, in PROV: what it used, who asked for it, by which plan."""
+
+from rdflib import PROV, RDFS, URIRef
+
+from ingest.describe.process import process_iri
+from ingest.sources.processes import Identity
+from ingest.triples import Triples
+from observations.record import Observation, Run, time_literal
+from ontology.iris import Iris
+from ontology.terms import ST, VERSION
+
+_SOFTWARE = f"SuperTwin {VERSION}"
+
+
+def describe_origin(triples: Triples, iris: Iris, run: Observation) -> None:
+    """Link a run with all that it comes from, and describe what only it knows."""
+    asked, node = run.asked, iris.observation(run.id)
+    chosen_by = [URIRef(address) for address in asked.pinning_queries]
+    process = process_of(iris, asked.host, run.run)
+    surroundings = iris.observation_part(run.id, "surroundings")
+    triples.link(
+        node,
+        {
+            PROV.used: [iris.host(asked.host), *chosen_by],
+            ST.pinningQuery: chosen_by,
+            ST.ranProcess: process,
+        },
+    )
+    if run.run.about:
+        triples.link(node, {PROV.used: surroundings})
+    _describe_process(triples, process, run)
+    _describe_agents(triples, iris, node, run)
+
+
+def process_of(iris: Iris, host: str, run: Run) -> URIRef:
+    """The twin of the process that a command was."""
+    return process_iri(iris, host, _identity(run))
+
+
+def _identity(run: Run) -> Identity:
+    started = run.started
+    return Identity(started["pid"], started["start_ticks"], started["boot"])
+
+
+def _describe_process(triples: Triples, process: URIRef, run: Observation) -> None:
+    """What is left of it: it has ended, so that it is a part of nothing."""
+    identity, program = _identity(run.run), run.run.about.get("program") or {}
+    triples.node(
+        process,
+        ST.Process,
+        {
+            ST.processId: identity.pid,
+            ST.startTicks: identity.start,
+            ST.bootId: identity.boot,
+            ST.processStart: time_literal(run.run.span.start_ms),
+            ST.commandLine: run.asked.command,
+            ST.executable: program.get("path"),
+            ST.userName: run.run.started.get("user"),
+        },
+        label=f"{run.asked.argv[0].rpartition('/')[2]} ({identity.pid})",
+    )
+
+
+def _describe_agents(
+    triples: Triples, iris: Iris, node: URIRef, run: Observation
+) -> None:
+    """Who asked for it, and the software that sampled it by a plan."""
+    software, asked = iris.agent(_SOFTWARE), run.asked
+    triples.node(software, PROV.SoftwareAgent, {}, label=_SOFTWARE)
+    triples.link(node, {PROV.wasAssociatedWith: software})
+    if asked.by:
+        who = iris.agent(asked.by)
+        triples.node(who, PROV.Agent, {}, label=asked.by)
+        triples.link(node, {PROV.wasAssociatedWith: who})
+    if not run.metrics:
+        return
+    association = iris.observation_part(run.id, "association")
+    plan = iris.observation_part(run.id, "plan")
+    triples.link(node, {PROV.qualifiedAssociation: association})
+    triples.node(
+        association, PROV.Association, {PROV.agent: software, PROV.hadPlan: plan}
+    )
+    triples.node(plan, PROV.Plan, {RDFS.label: plan_of(asked.group or run.id)})
+
+
+def plan_of(id_: str) -> str:
+    """The name of the plan of an observation, or of a group of them."""
+    return f"run-{id_}"

@@ -1,0 +1,49 @@
+"""`supertwin accuracy`: how true the counters of a host are."""
+
+from contextlib import closing
+
+import click
+
+from observations.likwid import KERNELS
+from supertwin.accuracy import lines, measure
+from supertwin.cli.api_client import ApiClient
+from supertwin.loading import dataset
+from supertwin.settings import Settings
+
+
+@click.command("accuracy")
+@click.option("--host", default="", help="Host whose counters are judged.")
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    type=click.Choice([*KERNELS]),
+    help="Kernel that is run; all six without it.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    help="Runs of each.",
+)
+def accuracy_command(host: str, kernels: tuple[str, ...], repeat: int) -> None:
+    """Judge PMU events by likwid-bench, which knows what its kernels execute.
+
+    Each kernel is run on one thread, under observation. How far off each event is
+    stands in the graph afterwards, for `supertwin why`.
+    """
+    settings = Settings()
+    api = ApiClient(settings.home)
+    with closing(api), dataset(settings, "twin") as twin:
+        found = measure(
+            settings,
+            twin,
+            api,
+            host or settings.host,
+            kernels or [*KERNELS],
+            repeat,
+            lambda line: click.echo(line, err=True),
+        )
+    for line in lines(found):
+        click.echo(line)

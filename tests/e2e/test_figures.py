@@ -1,0 +1,180 @@
+"""Figures of a real run, and where it comes from: with counters that are here.
+
+The kernel counts page faults without a processor's counters, so the formulas of this
+machine's roles are replaced by such.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+from rdflib import RDF, Graph, URIRef
+
+from ontology.terms import ST
+from supertwin.access.tokens import Role, add_token
+from tests.servers import wait_until
+from tests.stack import HOST, Stack
+
+pytestmark = pytest.mark.e2e
+
+PERF = "PERF_COUNT_SW_PAGE_FAULTS"
+FORMULAS = {
+    "Instructions": {PERF: 1},
+    "Cycles": {f"{PERF}_MIN": 2, f"{PERF}_MAJ": 2},
+    "FLOPs": {f"{PERF}_MIN": 1},
+}
+PAGES = 20_000
+FAULTS = f"import mmap; m = mmap.mmap(-1, 4096 * {PAGES}); m[::4096] = bytes({PAGES})"
+PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#> "
+OWN = f"""?node st:hostname "{HOST}" . ?unit st:isPartOf ?node ; st:pmuModel ?core .
+  ?core st:countScope "thread" ; st:pmuName ?name ."""
+
+
+def update(stack: Stack, text: str) -> None:
+    url, data = f"{stack.fuseki}/twin/update", {"update": PREFIX + text}
+    httpx.post(url, data=data).raise_for_status()
+
+
+def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
+    """An update that lets this machine measure a role by events of the kernel's."""
+    base = stack.base
+    told = "".join(
+        f"""?formula st:hasTerm <{base}/role/T/{role}/{number}> .
+        <{base}/role/T/{role}/{number}> a st:RoleTerm ; st:weight {weight}.0 ;
+          st:countsEvent <{base}/pmu/perf/{event}> ."""
+        for number, (event, weight) in enumerate(terms.items())
+    )
+    return f"""INSERT {{ GRAPH <{base}/graph/roles> {{
+      ?formula a st:RoleFormula ; st:measures <{base}/role/{role}> ;
+        st:forModel ?core ; st:countScope "thread" ; st:citation "a test" .
+      {told} }} }} WHERE {{ {OWN}
+      BIND (IRI(CONCAT("{base}/role/T/{role}/", ?name)) AS ?formula) }}"""
+
+
+@pytest.fixture(scope="module")
+def counting(stack: Stack) -> Iterator[Stack]:
+    """A stack whose machine measures some roles by page faults."""
+    found = stack.sparql(
+        f"""{PREFIX}SELECT DISTINCT ?formula ?role {{ {OWN}
+        ?formula st:forModel ?core ; st:measures ?role . ?role st:roleName ?called .
+        FILTER (?called IN ({", ".join(f'"{role}"' for role in FORMULAS)})) }}"""
+    )
+    graph = f"GRAPH <{stack.base}/graph/roles>"
+    theirs = " ".join(f"<{one}> st:measures <{role}> ." for one, role in found)
+    update(stack, f"DELETE DATA {{ {graph} {{ {theirs} }} }}")
+    for role, terms in FORMULAS.items():
+        update(stack, formula(stack, role, terms))
+    yield stack
+    update(
+        stack,
+        f"""DELETE {{ {graph} {{ ?s ?p ?o }} }} WHERE {{ {graph} {{ ?s ?p ?o }}
+          FILTER (STRSTARTS(STR(?s), "{stack.base}/role/T/")) }} ;
+        {PREFIX}INSERT DATA {{ {graph} {{ {theirs} }} }}""",
+    )
+
+
+def observed(stack: Stack, *words: str) -> str:
+    """The IRI of a run, once it is recorded."""
+    done = stack.run("observe", *words)
+    (iri,) = re.findall(r"supertwin: completed after \S+ s: (\S+)", done.stderr)
+    recorded = f"{PREFIX}SELECT ?how {{ <{iri}> st:outcome ?how }}"
+    wait_until(lambda: stack.sparql(recorded), seconds=20)
+    return str(iri)
+
+
+def asked(stack: Stack, query: str, iri: str) -> list[dict[str, Any]]:
+    words = ("query", f"observations/{query}", "--id", iri, "--format", "json")
+    found: list[dict[str, Any]] = json.loads(stack.run(*words).stdout)
+    return found
+
+
+def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
+    """Of a machine that has them it would be known; here it is said what is missing."""
+    usable = f"{PREFIX}SELECT ?unit {{ {OWN} ?unit st:usable true }}"
+    if stack.sparql(usable):
+        assert (
+            "INST" in stack.run("accuracy", "--kernel", "sum", "--repeat", "2").stdout
+        )
+        return
+    done = stack.run("accuracy", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line == (
+        "supertwin: accuracy needs hardware counters: "
+        f"Instructions on {HOST}: the kernel of this host does not offer this PMU"
+    )
+
+
+def test_what_a_run_counted_comes_to(counting: Stack) -> None:
+    roles = [word for role in FORMULAS for word in ("--role", role)]
+    words = (*roles, "--every", "100ms", "--cpus", "0", "--", "python3", "-c", FAULTS)
+    first, second = observed(counting, *words), observed(counting, *words)
+    rows = {row["figure"]: row for row in asked(counting, "derived", first)}
+    assert rows.keys() == {*FORMULAS, "IPC", "FLOP rate"}
+    assert {row["reason"] for row in rows.values()} == {None}
+    assert {float(row["dutycycle"]) for row in rows.values()} == {1.0}
+    values = {name: float(row["value"]) for name, row in rows.items()}
+    # Those of the interpreter, and of whatever else runs on that CPU, come on top.
+    assert values["Instructions"] > PAGES
+    # The agent reads one event after the other; a fault may fall between.
+    assert values["IPC"] == pytest.approx(0.5, rel=1e-3)
+    (run,) = asked(counting, "runs", first)
+    seconds = float(run["seconds"])
+    assert values["FLOP rate"] == pytest.approx(values["FLOPs"] / seconds)
+    assert float(rows["FLOPs"]["covered"]) > seconds
+    told = counting.run("compare", first, second).stdout
+    assert "\nIPC, mean\n  1: 0.5" in told
+
+
+def test_what_is_counted_is_set_against_what_was_executed(counting: Stack) -> None:
+    """Page faults are no instructions, and so are off by nearly all of them."""
+    done = counting.run("accuracy", "--kernel", "triad", "--repeat", "1")
+    words = ("query", "pmu/accuracy", "--event", PERF, "--format", "json")
+    (row,) = json.loads(counting.run(*words).stdout)
+    assert (row["pmu"], row["kernel"], int(row["runs"])) == ("perf", "triad", 1)
+    assert 0.99 < float(row["error"]) < 1
+    assert float(row["expected"]) > 1e9
+    assert f"triad      perf::{PERF}" in done.stdout
+    told = counting.run("why", HOST, "Instructions", check=False).stdout
+    assert f"accuracy    perf::{PERF} was 100.00% off in 1 kernels" in told
+
+
+def test_where_a_run_comes_from(stack: Stack) -> None:
+    token = add_token(stack.home, "ana", Role.OPERATOR, None)
+    asked_for = {"argv": ["sleep", "0.2"], "pin": "compact", "threads": "1"}
+    begun = httpx.post(
+        f"{stack.api}/observations",
+        json={**asked_for, "metrics": ["kernel.all.load"]},
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=30,
+    )
+    assert begun.status_code == 201, begun.text
+    iri = f"{stack.base}/observation/{begun.json()['id']}"
+    wait_until(lambda: asked(stack, "origin", iri), seconds=20)
+    found: dict[str, dict[str, Any]] = {}
+    for row in asked(stack, "origin", iri):
+        relation = row["relation"].rpartition("#")[2]
+        found.setdefault(relation, {})[row["thing"]] = row["name"]
+    used = found["used"]
+    assert used[f"{stack.base}/twin/{HOST}"] == HOST
+    assert used[f"{iri}/surroundings"].endswith("sleep")
+    # Of the same address the answer comes that the CPUs were chosen from.
+    (query,) = [one for one in used if "/queries/pinning/threads?" in one]
+    assert stack.get(query.removeprefix(stack.base), "application/json").json()
+    assert set(found["wasAssociatedWith"].values()) == {"SuperTwin 0.1.0", "token ana"}
+    assert list(found["hadPlan"].values()) == [f"run-{iri.rpartition('/')[2]}"]
+
+    # The process that it was has ended, and is told of by the record.
+    ((process, name),) = found["ranProcess"].items()
+    assert name.startswith("sleep (")
+    answer = stack.get(process.removeprefix(stack.base), "text/turtle")
+    assert answer.status_code == 200, answer.text
+    told = Graph().parse(data=answer.text)
+    node = URIRef(process)
+    assert (node, RDF.type, ST.Process) in told
+    assert str(told.value(node, ST.commandLine)) == "sleep 0.2"
+    assert str(told.value(node, ST.executable)).endswith("sleep")
+    assert told.value(node, ST.userName) is not None

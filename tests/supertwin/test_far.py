@@ -1,0 +1,32 @@
+"""What ends us lets a login be closed, in the thread that signals come to."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from supertwin.far import ended_in_order
+
+
+def handled() -> list[object]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [signal.getsignal(number) for number in numbers]
+
+
+def test_a_signal_is_an_interrupt_and_is_what_it_was_afterwards() -> None:
+    before = handled()
+    with pytest.raises(KeyboardInterrupt), ended_in_order():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert handled() == before
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    before = handled()
+
+    def work() -> list[object]:
+        with ended_in_order():
+            return handled()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == before
