@@ -24,8 +24,7 @@ from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.history import routes as history
-from api.observations import begin as observations_begin
-from api.observations import routes as observations
+from api.observations.parts import PARTS as OBSERVATIONS
 from api.pin import routes as pin
 from api.plans import changes as plan_changes
 from api.plans import routes as plans
@@ -68,8 +67,7 @@ _PARTS = (
     pin,
     plans,
     plan_changes,
-    observations_begin,
-    observations,
+    *OBSERVATIONS,
     why,
     health,
     dashboards,

@@ -230,12 +230,12 @@ def _metric(row: Row) -> Metric:
         counter=counter,
         comment=text("comment"),
         period=float(text("period")),
-        unit=_unit(text("unit"), text("units"), rate=False),
-        chart_unit=_unit(text("unit"), text("units"), rate=counter),
+        unit=unit_of(text("unit"), text("units"), rate=False),
+        chart_unit=unit_of(text("unit"), text("units"), rate=counter),
     )
 
 
-def _unit(qudt: str, pcp: str, *, rate: bool) -> tuple[Unit, Fraction]:
+def unit_of(qudt: str, pcp: str, *, rate: bool) -> tuple[Unit, Fraction]:
     """The unit to draw; for one that nobody knows how to draw, PCP's own text."""
     try:
         return drawn_unit(local_name(qudt) if qudt else None, rate)

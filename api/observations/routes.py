@@ -12,8 +12,9 @@ from fastapi.responses import StreamingResponse
 from api import formats
 from api.access.roles import ANSWERS, requires
 from api.body import read_body
-from api.observations.shown import refused, shown
-from api.problems import NotFoundError
+from api.negotiation import negotiate
+from api.observations.live_page import live_page
+from api.observations.shown import not_running, recorded, refused, shown
 from api.services import Services, Use
 from supertwin.access.tokens import Role
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 Id = Annotated[str, Path(max_length=100)]
 
 STREAM = "text/event-stream"
+_WHAT = "an observation is served as JSON and HTML"
 _MOST_SAID = 16 * 1024 * 1024
 _OPERATOR = requires(Role.OPERATOR)
 _LOOK_S = 0.02
@@ -49,12 +51,23 @@ async def running(services: Use) -> Response:
 @router.get(
     "/observations/{id_}",
     summary="An observation that runs, or ran lately",
-    responses={404: {"description": "None such is known"}},
+    response_class=Response,
+    responses={
+        200: {"content": {formats.JSON: {}, formats.HTML: {}}},
+        404: {"description": "None such is known"},
+    },
 )
-async def state(services: Use, id_: Id) -> Response:
-    """Its state; why it could not be run or recorded, where that is so."""
-    session = _found(await services.observing.desk(), id_)
-    body = orjson.dumps(shown(services.iris, session))
+async def state(request: Request, services: Use, id_: Id) -> Response:
+    """Its state, and which of its runs are `recorded`; why it could not be run or
+    recorded, where that is so.
+    """
+    accept = request.headers.getlist("accept")
+    desk = await services.observing.desk()
+    if negotiate(accept, (formats.JSON, formats.HTML), _WHAT) == formats.HTML:
+        return await live_page(request, services, id_, desk.find(id_))
+    session = _found(desk, id_)
+    known = recorded(services.iris, services.settings.home, session)
+    body = orjson.dumps({**shown(services.iris, session), "recorded": known})
     return Response(body, media_type=formats.JSON)
 
 
@@ -135,8 +148,7 @@ async def cancel(services: Use, id_: Id) -> Response:
 def _found(desk: "Desk", id_: str) -> "Session":
     session = desk.find(id_)
     if session is None:
-        detail = f"no observation {id_[:80]} runs, or ran lately"
-        raise NotFoundError("no-such-observation", "No such observation", detail)
+        raise not_running(id_)
     return session
 
 

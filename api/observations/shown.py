@@ -1,8 +1,10 @@
 """Observations as answers show them."""
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from api.problems import ApiError
+from api.problems import ApiError, NotFoundError
 from ontology.iris import Iris
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
         "command": asked.command,
         "state": session.state,
         "began": session.began,
+        "elapsed": round((session.ended or time.time()) - session.began, 3),
         "repeat": session.wish.repeat,
         "runs": [
             _run(str(iris.observation(id_)), run)
@@ -29,9 +32,24 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
     }
 
 
+def recorded(iris: Iris, home: Path, session: "Session") -> list[str]:
+    """The runs of it that are recorded already, by their IRIs."""
+    from supertwin.observing.repetition import RECORDED
+
+    folder = home / "observations"
+    done = (id_ for id_ in session.ids if (folder / id_ / RECORDED).exists())
+    return [str(iris.observation(id_)) for id_ in done]
+
+
 def refused(detail: str, status: int = 400) -> ApiError:
     """What cannot be run as it is asked for."""
     return ApiError(status, "bad-observation", "Cannot be run", detail)
+
+
+def not_running(id_: str) -> NotFoundError:
+    """404 for what the desk does not know, or does not know any more."""
+    detail = f"no observation {id_[:80]} runs, or ran lately"
+    return NotFoundError("no-such-observation", "No such observation", detail)
 
 
 def _run(node: str, run: "Run") -> dict[str, Any]:

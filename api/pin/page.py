@@ -59,6 +59,13 @@ async def form_page(request: Request, services: Services, wish: Wish) -> Respons
         ranks=RANKS,
         binds=BINDS,
         asked=urlencode({k: v for k, v in asdict(wish).items() if v}),
+        launch=urlencode(
+            {
+                "host": wish.host,
+                "pin": wish.policy or "compact",
+                "threads": wish.threads,
+            }
+        ),
         **made,
     )
 

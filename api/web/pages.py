@@ -44,6 +44,7 @@ _NAVIGATION = (
     ("/dashboards", "Dashboards"),
     ("/queries", "Queries"),
     ("/pin", "Pin"),
+    ("/observations", "Observations"),
     ("/editor", "Editor"),
     ("/ontology", "Ontology"),
 )
@@ -155,6 +156,8 @@ _TEMPLATES.globals.update(json_block=json_block, modules=modules)
 def _navigation(request: Request, root: str) -> dict[str, Any]:
     """The links on top of every page, and which of them this page is below."""
     path = request.url.path.removeprefix(root)
+    if path.startswith("/observation/"):
+        path = "/observations"
     below = (link for link, _ in _NAVIGATION[1:] if f"{path}/".startswith(f"{link}/"))
     gate = request.app.state.services.gate
     session = gate.sessions.find(request.cookies.get(gate.cookie, ""))

@@ -1,6 +1,6 @@
 """A saved query as a form: one field per parameter, each with its own error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rdflib.namespace import RDFS
@@ -59,19 +59,20 @@ def misfits(query: SavedQuery, given: Mapping[str, str]) -> dict[str, str]:
 async def fields(
     store: GraphStore,
     iris: Iris,
-    query: SavedQuery,
+    params: Iterable[Param],
     given: Mapping[str, str],
     errors: Mapping[str, str],
 ) -> list[Field]:
-    """The fields of a query's form; without the graph store, with fewer choices."""
-    kinds = {(param.name, param.type) for param in query.params.values()}
-    hosts = await _hosts(store) if ("host", "string") in kinds else []
+    """The fields of a form; without the graph store, with fewer choices."""
+    asked = list(params)
+    kinds = {(param.name, param.type) for param in asked}
+    hosts = await host_names(store) if ("host", "string") in kinds else []
     parts = list[Option]()
     if any(type_ == "iri" for _, type_ in kinds):
         parts = await _components(store, iris, given.get("host", ""))
     return [
-        _field(param, given.get(name, ""), errors.get(name, ""), hosts, parts)
-        for name, param in query.params.items()
+        _field(p, given.get(p.name, ""), errors.get(p.name, ""), hosts, parts)
+        for p in asked
     ]
 
 
@@ -119,7 +120,8 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-async def _hosts(store: GraphStore) -> list[str]:
+async def host_names(store: GraphStore) -> list[str]:
+    """The names of all hosts in natural order; none without the graph store."""
     try:
         graph = await nodes.hosts(store)
     except ApiError:

@@ -65,7 +65,8 @@ async def results_page(
             answer = await _answer(request, services, query, text)
         except ApiError as error:
             problem, status = error.detail, error.status
-    form = await fields(services.graph, services.iris, query, given, errors)
+    known = query.params.values()
+    form = await fields(services.graph, services.iris, known, given, errors)
     return pages.page(
         "results.html",
         request,

@@ -1,7 +1,14 @@
 from collections.abc import Iterator
+from contextlib import ExitStack
 
+import httpx
 import pytest
+from playwright.sync_api import Browser, Page
 
+from supertwin.access.tokens import Role, add_token
+from tests.browser import Watched, chromium, watched_page
+from tests.e2e.launched_runs import begun, followed, recorded
+from tests.e2e.observation_pages import SECONDS, Open, log_in
 from tests.sshd import Sshd
 from tests.stack import Stack, running_stack
 
@@ -29,3 +36,66 @@ def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
     yield stack
     stack.run("remove", "node9", "--history", "--yes", check=False)
     config.unlink()
+
+
+@pytest.fixture(scope="session")
+def operator_token(stack: Stack) -> str:
+    return add_token(stack.home, "operator", Role.OPERATOR, None)
+
+
+@pytest.fixture(scope="session")
+def operator(stack: Stack, operator_token: str) -> Iterator[httpx.Client]:
+    """A client of the stack that may run commands."""
+    headers = {"Authorization": f"Bearer {operator_token}"}
+    with httpx.Client(
+        base_url=stack.api, headers=headers, timeout=30, trust_env=False
+    ) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def pair(operator: httpx.Client) -> dict[str, str]:
+    """Two groups of three runs, one much longer than the other; their ids."""
+    found = {}
+    for name, seconds in SECONDS.items():
+        one = begun(
+            operator,
+            *("sleep", seconds),
+            repeat=3,
+            every="10ms",
+            metrics=["kernel.all.pswitch", "kernel.percpu.cpu.user"],
+            pin="compact",
+            threads="1",
+            tags=["pair", name],
+        )
+        for run in followed(operator, one["id"])[-1]["runs"]:
+            assert recorded(operator, run["node"]) == "completed"
+        found[name] = one["id"]
+    return found
+
+
+# Of a module: see tests/web/conftest.py.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser: Browser, stack: Stack) -> Iterator[Open]:
+    """Opens a path, logged in where a token is given; nothing may go wrong there."""
+    with ExitStack() as held:
+        opened: list[Watched] = []
+
+        def go(path: str, token: str = "", scheme: str = "light") -> Page:
+            watched = held.enter_context(watched_page(browser, stack.api, scheme))
+            opened.append(watched)
+            if token:
+                log_in(watched.page, stack, token)
+            watched.page.goto(stack.api + path)
+            return watched.page
+
+        yield go
+        for watched in opened:
+            watched.check()
+            assert watched.page.evaluate("window.hacked") is None

@@ -4,12 +4,12 @@ import base64
 import json
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
 
 from supertwin.access.tokens import Role, add_token
+from tests.e2e.launched_runs import begun, followed, recorded
 from tests.servers import wait_until
 from tests.stack import Stack
 
@@ -27,45 +27,9 @@ def client(stack: Stack) -> Iterator[httpx.Client]:
         yield client
 
 
-def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
-    answer = client.post("/observations", json={"argv": argv, **more})
-    assert answer.status_code == 201, answer.text
-    found: dict[str, Any] = answer.json()
-    assert answer.headers["Location"] == f"/observations/{found['id']}"
-    return found
-
-
-def followed(client: httpx.Client, id_: str, after: int = 0) -> list[dict[str, Any]]:
-    """All that it says from an event on, to its end."""
-    path = f"/observations/{id_}/events?after={after}"
-    with client.stream("GET", path) as answer:
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        lines = [line for line in answer.iter_lines() if line.startswith("data:")]
-    return [json.loads(line[5:]) for line in lines]
-
-
 def outcomes(client: httpx.Client, id_: str) -> list[str]:
     found = client.get(f"/observations/{id_}").json()
     return [run["outcome"] for run in found["runs"]]
-
-
-def recorded(client: httpx.Client, node: str) -> str:
-    """The outcome that the graph tells, once it does."""
-    query = f"SELECT ?o {{ <{node}> <https://w3id.org/supertwin/ns#outcome> ?o }}"
-    found: list[str] = []
-
-    def asked() -> bool:
-        answer = client.post(
-            "/sparql",
-            data={"query": query},
-            headers={"Accept": "application/sparql-results+json"},
-        )
-        rows = answer.raise_for_status().json()["results"]["bindings"]
-        found[:] = [row["o"]["value"] for row in rows]
-        return bool(found)
-
-    wait_until(asked, seconds=20)
-    return found[0]
 
 
 def test_a_command_is_launched_and_followed(client: httpx.Client) -> None:

@@ -19,7 +19,7 @@ _SHIFT = """() => new Promise((resolve) => {
 })"""
 
 # WCAG 2.2, 1.4.3: text that is not large needs 4.5 to 1 against what is behind it.
-_CONTRAST = """() => {
+CONTRAST = """() => {
   const channels = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b]
     .map((c) => c / 255)
@@ -54,7 +54,7 @@ def test_text_can_be_read_and_nothing_sticks_out(
 ) -> None:
     page = visit(path, scheme).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    weak = page.evaluate(_CONTRAST)
+    weak = page.evaluate(CONTRAST)
     assert not weak, weak
     backdrop = page.evaluate("getComputedStyle(document.body).backgroundColor")
     bright = sum(int(part) for part in re.findall(r"\d+", backdrop)) / 3

@@ -6,14 +6,17 @@ import { follow, point } from "./cursor.js";
 import { drawn, extent } from "./lines_data.js";
 import { areaPath, linePath } from "./lines_path.js";
 import { lineTooltip } from "./lines_tooltip.js";
-import { formatTick } from "./times.js";
+import { SINCE_STEPS, formatSince, formatTick } from "./times.js";
 import { hideTooltip } from "./tooltip.js";
 import { formatTicks, tickSteps } from "./units.js";
 
 const MANY = 16;
 const AXIS_FONT = "11px system-ui, sans-serif";
 
-/** One chart of lines; `mode` is one of lines_data's. */
+/**
+ * One chart of lines; `mode` is one of lines_data's. The times of a panel that is
+ * `elapsed` are seconds since a start.
+ */
 export class Lines {
   constructor(body, panel, context) {
     this.panel = panel;
@@ -26,7 +29,7 @@ export class Lines {
     this._unfollow = follow((time, from) => this._pointAt(time, from));
   }
 
-  /** Draw a frame over a range of time, in seconds since 1970. */
+  /** Draw a frame over a range of time, in seconds. */
   update(frame, range) {
     this.frame = frame;
     this.range = range;
@@ -94,11 +97,11 @@ export class Lines {
       legend: { show: false },
       padding: [8, 8, 0, 0],
       scales: {
-        x: { time: true, auto: false },
+        x: { time: !this.panel.elapsed, auto: false },
         // Without auto uPlot would ask for the range once, and never again.
         y: { auto: true, range: () => this._limits() },
       },
-      axes: [timeAxis(), this._valueAxis()],
+      axes: [timeAxis(this.panel.elapsed), this._valueAxis()],
       series: [{}, ...this.drawn.arrays.map((_, i) => this._series(i))],
       cursor: {
         y: false,
@@ -229,9 +232,11 @@ export class Lines {
   }
 }
 
-function timeAxis() {
-  const values = (_u, splits) => splits.map((time) => formatTick(time, splits[1] - splits[0]));
-  return axis({ space: 70, size: 26, values });
+/** Times of the clock, or those since a start. */
+function timeAxis(elapsed) {
+  const format = elapsed ? formatSince : formatTick;
+  const values = (_u, splits) => splits.map((time) => format(time, splits[1] - splits[0]));
+  return axis({ space: 70, size: 26, incrs: elapsed ? SINCE_STEPS : undefined, values });
 }
 
 function axis(options) {

@@ -1,7 +1,7 @@
 // What the tooltip of a chart of lines says.
 
 import { colours } from "./colours.js";
-import { formatTime } from "./times.js";
+import { formatSince, formatTime } from "./times.js";
 import { showTooltip } from "./tooltip.js";
 import { formatValue } from "./units.js";
 
@@ -22,7 +22,7 @@ export function lineTooltip(lines, u, idx, left, top) {
   const near = drawn.kind === "band" ? null : nearest(lines, u, idx, top);
   const { left: x, top: y } = u.over.getBoundingClientRect();
   showTooltip(
-    formatTime(frame.times[idx]),
+    panel.elapsed ? formatSince(frame.times[idx], frame.step / 10) : formatTime(frame.times[idx]),
     [...bandRows(lines, idx), ...rows(lines, panel, found, near)],
     x + left,
     y + top,

@@ -41,3 +41,27 @@ export function formatAge(seconds) {
   if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86400)} d`;
 }
+
+/** Distances between ticks of times since a start: round in seconds, then in minutes and hours. */
+export const SINCE_STEPS = [
+  ...[1e-4, 1e-3, 1e-2, 1e-1].flatMap((step) => [step, 2 * step, 5 * step]),
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800],
+  ...[1, 2, 3, 6, 12, 24, 48, 96, 192].map((hours) => 3600 * hours),
+];
+
+/**
+ * A time that is counted from a start, as exactly as a step asks for: `0.25 s`, `2:05`.
+ * @param {number} seconds since the start, or before it
+ * @param {number} step seconds between two times that are to be told apart
+ */
+export function formatSince(seconds, step) {
+  const digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(step || 1) + 1e-9)));
+  const sign = seconds < 0 ? "−" : "";
+  const size = Math.abs(seconds);
+  if (step < 30 && size < 600) return `${sign}${size.toFixed(digits)} s`;
+  const whole = Math.round(size);
+  const two = (number) => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const rest = two(whole % 60);
+  return hours ? `${sign}${hours}:${two(minutes)}:${rest}` : `${sign}${minutes}:${rest}`;
+}

@@ -21,7 +21,8 @@ function makeSortable(header) {
 function sort(column, numeric, up) {
   const rows = [...table.tBodies[0].rows].map((row) => ({
     row,
-    text: row.cells[column].textContent.trim(),
+    // A figure may stand in a unit that suits it.
+    text: row.cells[column].dataset.value ?? row.cells[column].textContent.trim(),
   }));
   const sign = up ? 1 : -1;
   rows.sort((a, b) => {

@@ -1,0 +1,217 @@
+"""The page of a comparison: groups, measures with verdicts, differences, pictures."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from fastapi import Request, Response
+from rdflib import URIRef
+
+from api.explorer.facts import word
+from api.explorer.series import unit_of
+from api.observations.figures import duration, figure
+from api.observations.found import Entry
+from api.services import Services
+from api.web import pages
+from api.web.pages import Links, Shown
+from dashboards.spec import Panel, Section, Series, Unit
+
+if TYPE_CHECKING:
+    from observations.compare import Estimate, Verdict
+    from supertwin.comparing import Comparison, Group, Measure
+
+_DURATION = "duration"
+_SAME = ("", "same", "unknown")
+# A page with more pictures than that helps nobody; the table has all.
+_MOST_PICTURES = 60
+
+
+@dataclass(frozen=True)
+class Column:
+    """One group as the head of a column."""
+
+    name: str
+    href: str
+    command: str
+    host: Shown
+    policy: str
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure of one group, with the verdict on it; ``raw`` is as it is recorded."""
+
+    text: str
+    raw: str
+    within: str = ""
+    verdict: str = ""
+    change: str = ""
+    p: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A measure of all groups."""
+
+    metric: str
+    instance: str | None
+    what: str
+    values: tuple[Value, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any group surely differs from the first one."""
+        return any(value.verdict not in _SAME for value in self.values)
+
+
+def compare_page(
+    request: Request,
+    services: Services,
+    ids: Sequence[str],
+    found: "Comparison",
+    known: Collection[str],
+) -> Response:
+    """The comparison as HTML; of the ``known`` metrics there are series to draw."""
+    base = services.settings.base
+    made = pages.links(request, base)
+    return pages.page(
+        "compare.html",
+        request,
+        base,
+        title="Comparison",
+        ids=ids,
+        columns=[_column(group, services, made) for group in found.groups],
+        lines=[_line(measure) for measure in found.measures],
+        differences=list(_differences(found, made)),
+        test=_test(),
+        asked=urlencode([("id", id_) for id_ in ids]),
+        spec={
+            "base": base,
+            "ids": ids,
+            "range": [0.0, _longest(found)],
+            "sections": [_pictures(found, known)],
+        },
+    )
+
+
+def _longest(found: "Comparison") -> float:
+    """Seconds of the longest run; at least a second, where none is known."""
+    known = (max(group.durations, default=0.0) for group in found.groups)
+    return max(known) or 1.0
+
+
+def _test() -> str:
+    from observations.compare import TEST
+
+    return TEST
+
+
+def _column(group: "Group", services: Services, links: Links) -> Column:
+    runs = [dict(run) for run in group.runs]
+    first, bare = runs[0], group.name.rsplit("/", 1)[-1]
+    iri = str(first["run"])
+    several = len(runs) > 1 or bare == first["group"]
+    host = str(services.iris.host(first["host"]))
+    return Column(
+        bare,
+        f"{links.root}/observations?ofGroup={bare}" if several else links.href(iri),
+        first["command"],
+        Shown(first["host"], links.href(host), host),
+        first["policy"] or "",
+        Entry(bare, runs),
+    )
+
+
+def _line(measure: "Measure") -> Line:
+    """The first value is what the others are judged by, and has no verdict."""
+    verdicts: list[Verdict | None] = [None, *measure.verdicts]
+    unit, scale = unit_of(measure.unit or "", "", rate=False)
+    values = [
+        _value(measure, one, verdict, unit, scale)
+        for one, verdict in zip(measure.estimates, verdicts, strict=True)
+    ]
+    what = "" if measure.what == measure.metric else measure.what
+    return Line(measure.metric, measure.instance, what, tuple(values))
+
+
+def _value(
+    measure: "Measure",
+    estimate: "Estimate | None",
+    verdict: "Verdict | None",
+    unit: Unit,
+    scale: Fraction,
+) -> Value:
+    if estimate is None:
+        return Value("not measured", "")
+
+    def text(value: float | None) -> str:
+        if measure.metric == _DURATION:
+            return duration(value)
+        return figure(value, unit, float(scale))
+
+    half = None if estimate.high is None else estimate.high - estimate.mean
+    found = Value(
+        text(estimate.mean), f"{estimate.mean:.15g}", f"± {text(half)}" if half else ""
+    )
+    if verdict is None:
+        return found
+    change = "" if verdict.change is None else f"{100 * verdict.change:+.1f} %"
+    p = "" if verdict.p is None else f"p = {verdict.p:.3g}"
+    return Value(found.text, found.raw, found.within, verdict.word, change, p)
+
+
+def _differences(
+    found: "Comparison", links: Links
+) -> Iterator[tuple[Shown, list[list[str]]]]:
+    """Each property with what each group has and not all have, IRIs in short."""
+    for name, values in found.differences.items():
+        shown = Shown(word(URIRef(name)) or links.short(name), links.href(name), name)
+        yield shown, [[links.short(one) for one in group] for group in values]
+
+
+def _pictures(found: "Comparison", known: Collection[str]) -> Section:
+    """A picture for each series that was measured, with a line for each group."""
+    series = list(
+        dict.fromkeys(
+            (measure.metric, measure.instance)
+            for measure in found.measures
+            if measure.metric in known
+        )
+    )
+    panels = [
+        _panel(number, metric, instance, found)
+        for number, (metric, instance) in enumerate(series[:_MOST_PICTURES])
+    ]
+    return Section("Since the start", tuple(panels))
+
+
+def _panel(
+    number: int, metric: str, instance: str | None, found: "Comparison"
+) -> Panel:
+    measure = next(
+        m for m in found.measures if (m.metric, m.instance) == (metric, instance)
+    )
+    unit, _ = unit_of(measure.unit or "", "", rate=measure.what == "total")
+    return Panel(
+        id=f"series-{number}",
+        title=metric if instance is None else f"{metric} {instance}",
+        description="Mean over the runs of each group",
+        query="observations/statistics",
+        picture="timeseries",
+        unit=unit,
+        width=12,
+        height=7,
+        series=tuple(
+            Series(_label(place, group), "", metric, "", instance, 0)
+            for place, group in enumerate(found.groups, 1)
+        ),
+    )
+
+
+def _label(place: int, group: "Group") -> str:
+    first: Any = group.runs[0]
+    policy = first["policy"] or "not pinned"
+    return f"{place}: {first['command'][:40]}, {policy}"

@@ -1,0 +1,216 @@
+"""``/observations/compare``: runs, or groups of repetitions, beside the first one."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+
+from api import formats
+from api.connection import while_connected
+from api.negotiation import negotiate
+from api.observations.compare_page import compare_page
+from api.observations.found import RUNS, Row, rows
+from api.observations.measured import (
+    STATISTICS,
+    Metric,
+    Span,
+    find_metrics,
+    find_span,
+    observation_of,
+)
+from api.observations.readings import (
+    MOST_POINTS,
+    Column,
+    Grid,
+    added,
+    read,
+    step_of,
+    together,
+    window,
+)
+from api.problems import ApiError, NotFoundError
+from api.services import Services, Use
+from api.sparql import response
+from ontology.iris import decode_id
+from queries.errors import EndpointError, EndpointUnreachableError
+from supertwin.errors import MendableError
+
+if TYPE_CHECKING:
+    from supertwin.comparing import Comparison
+
+router = APIRouter(prefix="/observations/compare", tags=["Observations"])
+
+_WHAT = "comparisons are served as JSON and HTML"
+MOST = 12
+# Of a group: more repetitions make a picture slower, and hardly another one.
+_MOST_RUNS = 20
+
+Ids = Annotated[
+    list[Annotated[str, Query(max_length=300)]],
+    Query(
+        alias="id",
+        default_factory=list,
+        description="Of a run or group, or its IRI; two or more",
+    ),
+]
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "Fewer than two, or too many"},
+    404: {"description": "No such run or group"},
+    503: {"description": "A store is away"},
+}
+
+
+@router.get(
+    "", summary="Runs side by side", response_class=Response, responses=_ANSWERS
+)
+async def compare(request: Request, services: Use, ids: Ids) -> Response:
+    """How long they took, what was measured, with 95 % intervals and a verdict by
+    Welch's test against the first, and what else differs, as `supertwin compare` does.
+    """
+    accept = request.headers.getlist("accept")
+    media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
+    asked = _checked(ids)
+    found = await while_connected(request, compared(services, asked))
+    if media_type == formats.HTML:
+        runs = [str(run["run"]) for group in found.groups for run in group.runs]
+        known = await find_metrics(services.graph, runs)
+        return compare_page(request, services, asked, found, known)
+    from supertwin.compared import document, plain
+
+    return response(orjson.dumps(document(found), default=plain), formats.JSON)
+
+
+@router.get(
+    "/series",
+    summary="What a metric did during several runs",
+    response_class=Response,
+    responses=_ANSWERS,
+)
+async def compared_series(
+    request: Request,
+    services: Use,
+    ids: Ids,
+    metric: Annotated[str, Query(max_length=1000, description="Name in PCP")],
+    instance: Annotated[
+        str | None,
+        Query(max_length=1000, description="Of the metric; the sum of all without it"),
+    ] = None,
+    points: Annotated[
+        int, Query(ge=1, le=MOST_POINTS, description="At most so many times")
+    ] = 600,
+) -> Response:
+    """`times` in seconds since each run's start; `values` with a list for each id, the
+    mean over the runs of a group (of its first 20).
+    """
+    work = _series(services, _checked(ids), metric, instance, points)
+    return response(await while_connected(request, work), formats.JSON)
+
+
+async def compared(services: Services, ids: Sequence[str]) -> "Comparison":
+    """The comparison; raises ApiError."""
+    try:
+        return await to_thread.run_sync(_compared, services, ids)
+    except MendableError as error:
+        title = "No such observation"
+        raise NotFoundError("no-such-observation", title, str(error)) from None
+    except EndpointError as error:
+        status = 503 if isinstance(error, EndpointUnreachableError) else 502
+        title = "The runs cannot be compared"
+        raise ApiError(status, "comparison-failed", title, str(error)) from None
+
+
+def _compared(services: Services, ids: Sequence[str]) -> "Comparison":
+    # With scipy: a second that the API's start need not take.
+    from supertwin.comparing import compare, find_group
+    from supertwin.loading import dataset
+
+    with dataset(services.settings, "twin") as twin:
+        return compare([find_group(twin, services.iris, id_) for id_ in ids])
+
+
+def _checked(ids: Sequence[str]) -> list[str]:
+    asked = list(dict.fromkeys(filter(None, ids)))
+    if not 2 <= len(asked) <= MOST:
+        detail = (
+            f"{len(asked)} given: name two or more runs or groups, at most {MOST}, as "
+            "?id=…&id=…; /observations lists them"
+        )
+        raise ApiError(400, "bad-comparison", "Cannot be compared", detail)
+    return asked
+
+
+async def _series(
+    services: Services,
+    ids: Sequence[str],
+    metric: str,
+    instance: str | None,
+    points: int,
+) -> bytes:
+    groups = await asyncio.gather(*(_runs(services, id_) for id_ in ids))
+    first = [[str(run["run"]) for run in group] for group in groups]
+    nodes = [run for runs in first for run in runs]
+    known = await find_metrics(services.graph, nodes)
+    if metric not in known:
+        detail = f"none of these runs has a summary of {metric[:80]!r}"
+        raise NotFoundError("not-measured", "Not measured", detail)
+    spans = await asyncio.gather(*(find_span(services, _id(run)) for run in nodes))
+    longest = max(span.seconds for span in spans)
+    step = step_of(max(span.period_ms for span in spans), longest, points)
+    grid = Grid(0.0, step, int(1000 * longest // step) + 2)
+    columns = await asyncio.gather(
+        *(
+            _column(services, span, node, known[metric], instance, grid)
+            for span, node in zip(spans, nodes, strict=True)
+        )
+    )
+    left = iter(columns)
+    averaged = [together([next(left) for _ in runs]) for runs in first]
+    return orjson.dumps(window(metric, grid, averaged))
+
+
+async def _column(
+    services: Services,
+    span: Span,
+    node: str,
+    metric: Metric,
+    instance: str | None,
+    grid: Grid,
+) -> Column:
+    """One series of a run; where none is named, the sum of all that it measured."""
+    named = [instance]
+    if instance is None:
+        asked = {"id": node, "metric": metric.name}
+        found = await rows(services, STATISTICS, asked)
+        named = [row["instance"] for row in found]
+    columns = await read(services, span, metric, named, grid)
+    # Of a run that did not measure it, a column of nothing.
+    summed = added([*columns, [None] * grid.count])
+    return _within(summed, grid, span.seconds)
+
+
+def _within(column: Column, grid: Grid, seconds: float) -> Column:
+    """A run says nothing of what came after it."""
+    last = 1000 * seconds + grid.step_ms
+    times = (grid.first_ms + i * grid.step_ms for i in range(grid.count))
+    pairs = zip(times, column, strict=True)
+    return [value if time <= last else None for time, value in pairs]
+
+
+async def _runs(services: Services, id_: str) -> list[Row]:
+    """The first runs of a group, or the one run, in the order in which they ran."""
+    bare = id_.rsplit("/", 1)[-1]
+    found = await rows(services, RUNS, {"ofGroup": bare})
+    if not found:
+        node = observation_of(services.iris, bare)
+        found = await rows(services, RUNS, {"id": str(node)})
+    if not found:
+        detail = f"no run and no group {id_[:80]!r} is recorded; /observations lists"
+        raise NotFoundError("no-such-observation", "No such observation", detail)
+    return found[::-1][:_MOST_RUNS]
+
+
+def _id(iri: str) -> str:
+    return decode_id(iri.rpartition("/")[2])

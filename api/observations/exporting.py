@@ -1,0 +1,130 @@
+"""``/export/observation``: a recorded run in the formats of others."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+from rdflib import URIRef
+
+from api import formats, rdf
+from api.access.roles import ANSWERS, requires
+from api.connection import while_connected
+from api.observations.found import rows
+from api.observations.measured import STATISTICS, observation_of, unknown
+from api.problems import ApiError
+from api.services import Services, Use
+from observations.errors import ObservationError
+from ontology.iris import IdError, decode_id, encode_id
+from queries.errors import EndpointError
+from supertwin.access.tokens import Role
+from supertwin.errors import MendableError
+
+if TYPE_CHECKING:
+    from supertwin.carrying import Carried
+
+router = APIRouter(tags=["Observations"])
+
+# All of them are held at once, and so are as many rows.
+_MOST_SAMPLES = 2_000_000
+_ONE_AT_A_TIME = asyncio.Semaphore(1)
+_TYPES = {
+    "rocrate": ("application/zip", "crate.zip"),
+    "csv": ("text/csv; charset=utf-8", "csv"),
+    "jsonld": (formats.JSON_LD, "jsonld"),
+}
+
+Form = Literal["rocrate", "csv", "jsonld"]
+
+
+@router.get(
+    "/export/observation",
+    summary="A recorded run to take away",
+    response_class=Response,
+    responses={
+        **ANSWERS,
+        404: {"description": "No such run"},
+        409: {"description": "More samples than a download may hold"},
+    },
+    dependencies=[requires(Role.OPERATOR)],
+)
+async def export_observation(
+    request: Request,
+    services: Use,
+    id_: Annotated[str, Query(alias="id", max_length=1000, description="Or its IRI")],
+    form: Annotated[
+        Form,
+        Query(
+            alias="format",
+            description="A Process Run Crate as a zip, its samples, or its graph",
+        ),
+    ] = "rocrate",
+) -> Response:
+    """As `supertwin export observation` writes it.
+
+    Role: operator, for a crate holds the program, with all variables that were set, and
+    what was printed.
+    """
+    id_ = _decoded(id_.rpartition("/")[2])
+    await _check_size(services, id_)
+    body = await while_connected(request, _made(services, id_, form))
+    media_type, ending = _TYPES[form]
+    name = f'attachment; filename="{encode_id(id_)}.{ending}"'
+    headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
+    return Response(body, headers=headers, media_type=media_type)
+
+
+def _decoded(segment: str) -> str:
+    try:
+        return decode_id(segment)
+    except IdError:
+        raise unknown(segment) from None
+
+
+async def _check_size(services: Services, id_: str) -> None:
+    iri = observation_of(services.iris, id_)
+    found = await rows(services, STATISTICS, {"id": str(iri)})
+    samples = sum(int(row["samples"] or 0) for row in found)
+    if samples > _MOST_SAMPLES:
+        detail = (
+            f"it has {samples} samples, a download may have {_MOST_SAMPLES}: use "
+            f"`supertwin export observation {id_} --out FILE`"
+        )
+        raise ApiError(409, "too-many-samples", "Too many samples", detail)
+
+
+async def _made(services: Services, id_: str, form: Form) -> bytes:
+    async with _ONE_AT_A_TIME:
+        try:
+            return await to_thread.run_sync(_written, services, id_, form)
+        except MendableError:
+            raise unknown(id_) from None
+        except (EndpointError, ObservationError) as error:
+            title = "The run cannot be taken away"
+            raise ApiError(503, "export-failed", title, str(error)) from None
+
+
+def _written(services: Services, id_: str, form: Form) -> bytes:
+    from supertwin.carrying import carried, csv_of
+    from supertwin.loading import dataset
+
+    with dataset(services.settings, "twin") as twin:
+        found = carried(services.settings, twin, id_)
+    if form == "csv":
+        return csv_of(found.points)
+    if form == "jsonld":
+        context = f"{services.settings.base.rstrip('/')}/context.jsonld"
+        return rdf.json_ld(found.graph, context, URIRef(found.told.node))
+    return _zipped(found)
+
+
+def _zipped(found: "Carried") -> bytes:
+    from observations.crate import write_crate
+    from supertwin.carrying import crate_files
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "crate.zip"
+        write_crate(path, found.told, crate_files(found))
+        return path.read_bytes()

@@ -1,0 +1,30 @@
+"""Figures of runs as people read them."""
+
+from api.explorer.facts import quantity
+from dashboards.spec import Unit
+
+_MINUTE, _HOUR = 60, 3600
+
+
+def figure(value: float | None, unit: Unit, scale: float = 1.0) -> str:
+    """``1.2 kB/s``, ``98.5 %``; empty for none. ``scale`` brings it into the unit."""
+    if value is None:
+        return ""
+    scaled = float(value) * float(scale)
+    if unit.grafana == "percentunit":
+        return f"{100 * scaled:.4g} %"
+    return quantity(scaled, unit)
+
+
+def duration(seconds: float | None) -> str:
+    """``518 ms``, ``12.3 s``, ``1 min 35 s``, ``3 h 20 min``; empty for none."""
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms"
+    if seconds < _MINUTE:
+        return f"{seconds:.3g} s"
+    whole = round(seconds)
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"

@@ -1,0 +1,102 @@
+"""``/observations/new``: a form to run a command, perhaps one that ran before."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from rdflib import URIRef
+from rdflib.namespace import RDF
+
+from api import nodes
+from api.connection import while_connected
+from api.nodes import Node
+from api.observations.may import refusal
+from api.observations.measured import observation_of, unknown
+from api.observations.pinned import Pinned, name_of, pinned
+from api.services import Services, Use
+from api.web import pages
+from api.web.query_form import host_names
+from ontology.terms import ST
+from pinning.policy import WORDS
+
+router = APIRouter(tags=["Observations"])
+
+_NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(("host", "command", "pin", "threads", "cpus", "cwd"), ""),
+    "every": "1s",
+    "metrics": (),
+    "tags": (),
+}
+_OBSERVES = (ST.observes, ST.observesSoftware, ST.observesHardware)
+
+
+@router.get(
+    "/observations/new", summary="A form to run a command", response_class=Response
+)
+async def new(
+    request: Request,
+    services: Use,
+    again: Annotated[
+        str, Query(max_length=300, description="Id of a run, to run it again")
+    ] = "",
+    host: Annotated[str, Query(max_length=300)] = "",
+    pin: Annotated[str, Query(max_length=2000, description="Policy")] = "",
+    threads: Annotated[str, Query(max_length=40)] = "",
+) -> Response:
+    """A page, filled with what another run was asked for, or with a host and CPUs."""
+    wish = {"host": host or services.settings.host, "pin": pin, "threads": threads}
+    if again:
+        wish = await while_connected(request, _asked_again(request, services, again))
+    return pages.page(
+        "observation_new.html",
+        request,
+        services.settings.base,
+        title="Run a command",
+        headers={"Cache-Control": "no-store"},
+        hosts=await host_names(services.graph),
+        wish={**_NOTHING, **wish},
+        words=WORDS,
+        may_not=await refusal(request, services),
+    )
+
+
+async def _asked_again(
+    request: Request, services: Services, id_: str
+) -> dict[str, Any]:
+    """What a recorded run was asked for; its variables are not recorded."""
+    iri = observation_of(services.iris, id_)
+    node = await nodes.describe(services.graph, iri)
+    if (iri, RDF.type, ST.ObservationInterface) not in node.graph:
+        raise unknown(id_)
+
+    def text(link: URIRef) -> str:
+        return str(node.graph.value(iri, link) or "")
+
+    place = pinned(node, pages.links(request, services.settings.base))
+    return {
+        "host": name_of(text(ST.ofHost)),
+        "command": text(ST.command),
+        "pin": place.policy if place else "",
+        "threads": place.threads if place else "",
+        "cpus": _cpus(place),
+        "cwd": text(ST.workingDirectory),
+        "every": f"{1000 * float(text(ST.observationPeriod) or 1):g}ms",
+        "metrics": _metrics(node),
+        "tags": sorted(map(str, node.graph.objects(iri, ST.observationTag))),
+    }
+
+
+def _cpus(place: Pinned | None) -> str:
+    """CPUs that were named; those that a policy chose are chosen anew."""
+    named = place.cpus if place and not place.policy else ()
+    return ",".join(cpu.text for cpu in named)
+
+
+def _metrics(node: Node) -> list[str]:
+    """Names in PCP; an IRI of a metric may end in a mark of the host's descriptor."""
+    iris = {
+        str(metric)
+        for link in _OBSERVES
+        for metric in node.graph.objects(node.iri, link)
+    }
+    return sorted({name_of(iri.partition("~~")[0]) for iri in iris})

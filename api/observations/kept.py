@@ -1,0 +1,105 @@
+"""What is kept of a run beside its graph: its program, and what it printed."""
+
+import re
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Response
+from fastapi import Path as PathParameter
+
+from api import formats
+from api.access.roles import ANSWERS, requires
+from api.problems import NotFoundError
+from api.services import Use
+from supertwin.access.tokens import Role
+
+router = APIRouter(tags=["Observations"])
+
+Id = Annotated[str, PathParameter(max_length=300)]
+
+_OPERATOR = requires(Role.OPERATOR)
+# The name of a folder: nothing that leads out of where all of them are.
+_FOLDER = "observations"
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+_STREAMS = ("stdout", "stderr")
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_NOT_KEPT: dict[int | str, dict[str, Any]] = {
+    404: {"description": "Not kept here, as of what ran elsewhere"}
+}
+
+
+@router.get(
+    "/observations/{id_}/program",
+    summary="The program that ran a command",
+    response_class=Response,
+    responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
+    dependencies=[_OPERATOR],
+)
+async def program(services: Use, id_: Id) -> Response:
+    """Python that runs the command again as it was run: `python3 run.py`.
+
+    Role: operator, for the variables that were set may be secrets.
+    """
+    from supertwin.observing.repetition import PROGRAM
+
+    body = await to_thread.run_sync(_read, services.settings.home, id_, PROGRAM)
+    name = f'inline; filename="{id_}.py"'
+    headers = {**_HEADERS, "Content-Disposition": name}
+    return Response(body, headers=headers, media_type="text/plain; charset=utf-8")
+
+
+@router.get(
+    "/observations/{id_}/output",
+    summary="What a command printed",
+    response_class=Response,
+    responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
+    dependencies=[_OPERATOR],
+)
+async def output(services: Use, id_: Id) -> Response:
+    """For `stdout` and `stderr`: how many `bytes`, the first and the last of them in
+    base64 (`head`, `tail`), and how many between them are `cut`. Role: operator.
+    """
+    from supertwin.observing.repetition import EVENTS
+
+    said = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
+    body = orjson.dumps(await to_thread.run_sync(printed, said))
+    return Response(body, headers=_HEADERS, media_type=formats.JSON)
+
+
+def has_kept(home: Path, id_: str) -> bool:
+    """Whether anything is kept of a run."""
+    return bool(_NAME.fullmatch(id_)) and (home / _FOLDER / id_).is_dir()
+
+
+def printed(said: bytes) -> dict[str, dict[str, Any]]:
+    """What was printed, from all that a runner said; also of one that broke off."""
+    pieces: dict[str, list[bytes]] = {name: [] for name in _STREAMS}
+    for line in filter(None, said.split(b"\n")):
+        try:
+            event = orjson.loads(line)
+        except orjson.JSONDecodeError:  # The last one, where the disk was full.
+            continue
+        if event["event"] == "ended":
+            found: dict[str, dict[str, Any]] = event["output"]
+            return found
+        if event["event"] == "output":
+            pieces[event["stream"]].append(b64decode(event["data"]))
+    return {name: _whole(b"".join(parts)) for name, parts in pieces.items()}
+
+
+def _whole(text: bytes) -> dict[str, Any]:
+    head = b64encode(text).decode()
+    return {"bytes": len(text), "head": head, "tail": "", "cut": 0}
+
+
+def _read(home: Path, id_: str, name: str) -> bytes:
+    try:
+        if _NAME.fullmatch(id_):
+            return (home / _FOLDER / id_ / name).read_bytes()
+    except OSError:
+        pass
+    detail = f"nothing is kept here of a run {id_[:80]!r}: it ran elsewhere, or never"
+    raise NotFoundError("not-kept", "Not kept", detail)

@@ -1,0 +1,144 @@
+"""``GET /observations``: the runs that are recorded."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from api import formats
+from api.connection import while_connected
+from api.negotiation import negotiate
+from api.observations.figures import duration
+from api.observations.found import (
+    RUNS,
+    Entry,
+    Row,
+    asked_of,
+    entries,
+    find_runs,
+    misfits,
+    params,
+)
+from api.problems import ApiError
+from api.services import Services, Use
+from api.sparql import read_pairs, response
+from api.web import pages
+from api.web.pages import Links, Shown
+from api.web.query_form import Field, Option, fields
+from observations.record import OUTCOMES
+from pinning.policy import WORDS
+
+router = APIRouter(tags=["Observations"])
+
+_WHAT = "the runs are served as JSON and HTML"
+_MOST = 200
+_GROUP = "ofGroup"
+# What is asked for most; the rest is folded away.
+_FIRST = ("text", "tag", "host", "ended", "pinned")
+_LABELS = {
+    "text": "command",
+    "ended": "outcome",
+    "pinned": "policy",
+    _GROUP: "group",
+    "numa": "NUMA domains",
+}
+_SUGGESTED: Mapping[str, Sequence[Option]] = {
+    "ended": [Option(outcome, "") for outcome in OUTCOMES],
+    "pinned": [Option(word, about) for word, about in WORDS.items()],
+}
+
+
+@router.get(
+    "/observations",
+    summary="The recorded runs",
+    response_class=Response,
+    responses={
+        400: {"description": "An unknown parameter, or a value that does not fit"},
+        503: {"description": "The graph store is away"},
+    },
+)
+async def observations(request: Request, services: Use) -> Response:
+    """Those that fit, the latest first, as the saved query `observations/runs` gives
+    them: its parameters are taken, and those of `observations/by-metric`, for runs in
+    which a series of a metric averaged more than a limit.
+    """
+    accept = request.headers.getlist("accept")
+    media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
+    known = asked_of()
+    pairs = read_pairs(request.scope["query_string"])
+    given = {name: value for name, value in pairs if value or name not in known}
+    if media_type == formats.HTML:
+        return await while_connected(request, _list_page(request, services, given))
+    found = await while_connected(request, find_runs(services, given))
+    return response(orjson.dumps(found, default=float), formats.JSON)
+
+
+async def _list_page(
+    request: Request, services: Services, given: Mapping[str, str]
+) -> Response:
+    """The form, and what is found, or why nothing is."""
+    runs, problem, status = list[Row](), "", 200
+    errors = misfits(given)
+    try:
+        runs = [] if errors else await find_runs(services, given)
+    except ApiError as error:
+        problem, status = error.detail, error.status
+    every = await _fields(services, given, errors)
+    found = list(entries(runs, apart=_GROUP in given))
+    links = pages.links(request, services.settings.base)
+    return pages.page(
+        "observations.html",
+        request,
+        services.settings.base,
+        status=400 if errors else status,
+        title="Observations",
+        headers={"Cache-Control": "no-store"},
+        first=[field for field in every if field.name in _FIRST],
+        more=[field for field in every if field.name not in _FIRST],
+        labels=_LABELS,
+        given=given,
+        stray={name: e for name, e in errors.items() if name not in asked_of()},
+        problem=problem,
+        total=len(runs),
+        entries=[_listed(services, links, one) for one in found[:_MOST]],
+        left_out=len(found) - _MOST,
+        query=RUNS,
+    )
+
+
+async def _fields(
+    services: Services, given: Mapping[str, str], errors: Mapping[str, str]
+) -> list[Field]:
+    """The fields of the search, with what is often asked for."""
+    found = await fields(services.graph, services.iris, params(), given, errors)
+    return [
+        replace(field, suggested=tuple(_SUGGESTED.get(field.name, field.suggested)))
+        for field in found
+    ]
+
+
+def _listed(services: Services, links: Links, entry: Entry) -> dict[str, Any]:
+    """A row of the list; one of a group leads to its repetitions."""
+    last = entry.runs[0]
+    host = str(services.iris.host(last["host"]))
+    several = entry.id == last["group"]
+    return {
+        "id": entry.id,
+        "href": f"{links.root}/observations?{urlencode({_GROUP: entry.id})}"
+        if several
+        else links.href(str(last["run"])),
+        "command": last["command"],
+        "host": Shown(last["host"], links.href(host), host),
+        "policy": last["policy"] or "",
+        "threads": last["threads"],
+        "started": last["started"].isoformat(),
+        "outcomes": entry.outcomes,
+        "exit": last["exitStatus"],
+        "repetition": last["repetition"] if last["group"] else None,
+        "runs": len(entry.runs) if several else 0,
+        "took": duration(entry.seconds),
+        "seconds": entry.seconds,
+    }

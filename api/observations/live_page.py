@@ -1,0 +1,51 @@
+"""The page of an observation that runs, or ran lately: it is followed as it goes on."""
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from api.observations.found import RUNS, rows
+from api.observations.may import refusal
+from api.observations.measured import observation_of
+from api.observations.shown import not_running, shown
+from api.services import Services
+from api.web import pages
+
+if TYPE_CHECKING:
+    from supertwin.observing.session import Session
+
+
+async def live_page(
+    request: Request, services: Services, id_: str, session: "Session | None"
+) -> Response:
+    """The page; who comes too late is led to what was recorded."""
+    links = pages.links(request, services.settings.base)
+    if session is None:
+        path = await _recorded(services, links, id_)
+        return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
+    asked = session.wish.asked
+    host = str(services.iris.host(asked.host))
+    return pages.page(
+        "observation_live.html",
+        request,
+        services.settings.base,
+        title=asked.command,
+        headers={"Cache-Control": "no-store"},
+        observation=shown(services.iris, session),
+        host=pages.Shown(asked.host, links.href(host), host),
+        asked=asked,
+        wish=session.wish,
+        may_not=await refusal(request, services),
+    )
+
+
+async def _recorded(services: Services, links: pages.Links, id_: str) -> str:
+    """Where a recorded run or group is shown; raises NotFoundError."""
+    iri = str(observation_of(services.iris, id_))
+    if await rows(services, RUNS, {"id": iri}):
+        return links.href(iri)
+    if await rows(services, RUNS, {"ofGroup": id_}):
+        return f"{links.root}/observations?{urlencode({'ofGroup': id_})}"
+    raise not_running(id_)

@@ -1,0 +1,23 @@
+"""Whether who looks at a page may run commands, and what would let them."""
+
+from fastapi import Request
+
+from api.problems import ApiError
+from api.services import Services
+from supertwin.access.tokens import Role
+
+_NOBODY = ("token-needed", "token-refused")
+
+
+async def refusal(request: Request, services: Services) -> str:
+    """Why they may not, in one line; empty for an operator."""
+    try:
+        await services.gate.admit(request, Role.OPERATOR)
+    except ApiError as error:
+        if error.kind not in _NOBODY:
+            return error.detail
+        return (
+            "running commands takes an operator's token; `supertwin token add NAME "
+            "--role operator` makes one, on the machine that SuperTwin runs on"
+        )
+    return ""

@@ -1,0 +1,161 @@
+"""What was measured in a run, as the graph tells it: figures, metrics, when it ran."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from rdflib import URIRef
+
+from api.explorer.series import unit_of
+from api.fuseki import GraphStore
+from api.fuseki import Row as Bindings
+from api.observations.figures import figure
+from api.observations.found import Row, rows
+from api.problems import NotFoundError
+from api.rdf import iri_term
+from api.services import Services
+from api.web.pages import natural
+from dashboards.spec import Unit
+from ontology.iris import IdError, Iris
+from ontology.terms import PREFIXES
+
+STATISTICS = "observations/statistics"
+# In the order of the table; of a counter all but the last are rates.
+FIGURES = ("minimum", "mean", "median", "p95", "maximum", "total")
+_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rdfs"))
+_PROV = "http://www.w3.org/ns/prov#"
+
+
+@dataclass(frozen=True)
+class Span:
+    """When a run went on a host, and how often it was looked at; all in ms."""
+
+    host: str
+    start_ms: float
+    end_ms: float
+    period_ms: int
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return (self.end_ms - self.start_ms) / 1000
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric by PCP's name; each unit comes with what values are multiplied by."""
+
+    name: str
+    db_name: str
+    is_counter: bool
+    comment: str
+    unit: tuple[Unit, Fraction]
+    drawn: tuple[Unit, Fraction]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One series of a run, with the row of its statistics."""
+
+    metric: Metric
+    instance: str | None
+    series: str
+    row: Row
+
+    def figures(self) -> list[tuple[str, float | None]]:
+        """Each of FIGURES as text, and as it is recorded."""
+        return [(self._text(name), _number(self.row[name])) for name in FIGURES]
+
+    def _text(self, name: str) -> str:
+        unit, scale = self.metric.unit if name == "total" else self.metric.drawn
+        return figure(_number(self.row[name]), unit, float(scale))
+
+
+def observation_of(iris: Iris, id_: str) -> URIRef:
+    """The IRI of a run by its id; raises NotFoundError for what is no id."""
+    try:
+        return iris.observation(id_)
+    except IdError:
+        raise unknown(id_) from None
+
+
+def unknown(id_: str) -> NotFoundError:
+    """404 for a run that nobody recorded."""
+    detail = f"no run {id_[:80]!r} is recorded; /observations lists those that are"
+    return NotFoundError("no-such-observation", "No such observation", detail)
+
+
+async def find_span(services: Services, id_: str) -> Span:
+    """When a recorded run went, and where; raises NotFoundError."""
+    node = iri_term(observation_of(services.iris, id_))
+    found = await services.graph.rows(
+        f"{_PREFIXES}SELECT ?host ?start ?end ?period {{ "
+        f"{node} st:ofHost/st:hostname ?host ; <{_PROV}startedAtTime> ?start ; "
+        f"<{_PROV}endedAtTime> ?end . OPTIONAL {{ {node} st:observationPeriod ?period "
+        "} } LIMIT 1"
+    )
+    if not found:
+        raise unknown(id_)
+    row = found[0]
+    period = float(row["period"].value) if "period" in row else 1.0
+    return Span(
+        row["host"].value,
+        _ms(row["start"].value),
+        _ms(row["end"].value),
+        max(1, round(1000 * period)),
+    )
+
+
+async def find_measured(services: Services, iri: URIRef) -> list[Measured]:
+    """Every series of a run, by metric and instance."""
+    metrics, found = await asyncio.gather(
+        find_metrics(services.graph, [str(iri)]),
+        rows(services, STATISTICS, {"id": str(iri)}),
+    )
+    measured = [
+        Measured(metrics[row["metric"]], row["instance"], str(row["series"]), row)
+        for row in found
+        if row["metric"] in metrics
+    ]
+    return sorted(measured, key=lambda m: (m.metric.name, natural(m.instance or "")))
+
+
+async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, Metric]:
+    """The metrics that runs have summaries of, by their names in PCP."""
+    asked = " ".join(iri_term(run) for run in runs)
+    found = await store.rows(
+        f"{_PREFIXES}SELECT ?name ?db ?kind ?unit ?pcp ?comment {{ "
+        f"{{ SELECT DISTINCT ?metric {{ VALUES ?run {{ {asked} }} "
+        "?run st:hasSummary/st:ofMetric ?metric } } "
+        "?metric st:samplerName ?name ; st:dbName ?db . "
+        "OPTIONAL { ?metric st:semantics ?kind } "
+        "OPTIONAL { ?metric qudt:hasUnit ?unit } "
+        "OPTIONAL { ?metric st:pcpUnits ?pcp } "
+        "OPTIONAL { ?metric rdfs:comment ?comment } }"
+    )
+    return {row["name"].value: _metric(row) for row in found}
+
+
+def _metric(row: Bindings) -> Metric:
+    def text(name: str) -> str:
+        return row[name].value if name in row else ""
+
+    counter = text("kind").endswith("#Counter")
+    return Metric(
+        name=text("name"),
+        db_name=text("db"),
+        is_counter=counter,
+        comment=text("comment"),
+        unit=unit_of(text("unit"), text("pcp"), rate=False),
+        drawn=unit_of(text("unit"), text("pcp"), rate=counter),
+    )
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))
+
+
+def _ms(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp() * 1000

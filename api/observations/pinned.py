@@ -1,0 +1,68 @@
+"""The CPUs of a recorded run, and why these."""
+
+from dataclasses import dataclass, replace
+
+from rdflib import URIRef
+
+from api.nodes import Node
+from api.pin.placing import Wish, place
+from api.problems import ApiError
+from api.services import Services
+from api.web.pages import Links, Shown, natural
+from ontology.iris import IdError, decode_id
+from ontology.terms import ST
+
+_COUNTED = ("per:", "likwid:")  # policies that say by themselves how many
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """``threads`` is what the policy is asked for; ``today`` says where it now gives
+    other CPUs than these.
+    """
+
+    cpus: tuple[Shown, ...]
+    policy: str
+    threads: str
+    reason: str = ""
+    today: str = ""
+
+
+async def find_pinned(services: Services, node: Node, links: Links) -> Pinned | None:
+    """The CPUs, with the reason that the policy gives if it still gives these."""
+    found = pinned(node, links)
+    if found is None or not found.policy:
+        return found
+    host = name_of(str(node.graph.value(node.iri, ST.ofHost)))
+    try:
+        made, _ = await place(services, Wish(host, found.threads, found.policy))
+    except ApiError as error:
+        return replace(found, today=f"today it cannot be met: {error.detail}")
+    cpus = sorted(map(int, made["cpus"]))
+    if [str(cpu) for cpu in cpus] == [one.text for one in found.cpus]:
+        return replace(found, reason=str(made["reason"]))
+    return replace(found, today=f"today it would choose {', '.join(map(str, cpus))}")
+
+
+def pinned(node: Node, links: Links) -> Pinned | None:
+    """The CPUs of a run; None where it might run anywhere."""
+    threads = [str(one) for one in node.graph.objects(node.iri, ST.involvesThread)]
+    if not threads:
+        return None
+    shown = [Shown(one.rpartition("/")[2], links.href(one), one) for one in threads]
+    policy = str(node.graph.value(node.iri, ST.pinningPolicy) or "")
+    counted = any(word in policy for word in _COUNTED)
+    return Pinned(
+        tuple(sorted(shown, key=lambda one: natural(one.text))),
+        policy,
+        "" if counted or not policy else str(len(shown)),
+    )
+
+
+def name_of(iri: str | URIRef) -> str:
+    """The name at the end of an IRI, such as a host's."""
+    segment = str(iri).rpartition("/")[2]
+    try:
+        return decode_id(segment)
+    except IdError:
+        return segment

@@ -1,0 +1,167 @@
+"""The series of runs for a picture, on times that are counted from the run's start.
+
+A value at a time speaks of the step before it; where no sample was taken in that step
+there is none. Counters are read as rates, anything else as its mean over the step.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from api.observations.measured import Metric, Span
+from api.services import Services
+from api.store import StoreError
+from ontology.selectors import escaped, pattern, selector
+
+MOST_POINTS = 2000
+# Longer names of instances are looked for in the answer: the store takes 16 KiB.
+_LONGEST = 8_000
+
+Column = list[float | None]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """``count`` times, the first so many ms after the start of a run."""
+
+    first_ms: float
+    step_ms: int
+    count: int
+
+    @property
+    def seconds(self) -> list[float]:
+        """All times, in seconds after the start."""
+        times = (self.first_ms + i * self.step_ms for i in range(self.count))
+        return [round(time / 1000, 6) for time in times]
+
+
+def grid_of(span: Span, start: float, end: float, points: int) -> Grid:
+    """Times between two (seconds after the start of a run) at which it was sampled.
+
+    Samples are taken at multiples of the period; more of them than can be shown are
+    taken together.
+    """
+    step = step_of(span.period_ms, end - start, points)
+    first = math.ceil((span.start_ms + 1000 * start) / step) * step
+    last = math.floor((span.start_ms + 1000 * end) / step) * step
+    # One that the end cuts off still says something.
+    count = max(1, round((last - first) / step) + 1)
+    return Grid(first - span.start_ms, step, count)
+
+
+def step_of(period_ms: int, seconds: float, points: int) -> int:
+    """The shortest multiple of a period that needs no more points, in ms."""
+    return period_ms * max(1, math.ceil(1000 * seconds / period_ms / points))
+
+
+async def read(
+    services: Services,
+    span: Span,
+    metric: Metric,
+    instances: Sequence[str | None],
+    grid: Grid,
+) -> list[Column]:
+    """One column for each instance, in the metric's drawn unit.
+
+    Raises StoreError.
+    """
+    found = await _result(
+        services,
+        _expression(span.host, metric, instances, grid),
+        {
+            "start": f"{(span.start_ms + grid.first_ms) / 1000:.3f}",
+            "end": f"{_end_ms(span, grid) / 1000:.3f}",
+            "step": f"{grid.step_ms}ms",
+        },
+    )
+    by_instance = {one["metric"].get("instname"): one["values"] for one in found}
+    scale = float(metric.drawn[1])
+    return [_column(by_instance.get(i, ()), span, grid, scale) for i in instances]
+
+
+def _end_ms(span: Span, grid: Grid) -> float:
+    return span.start_ms + grid.first_ms + (grid.count - 1) * grid.step_ms
+
+
+def _expression(
+    host: str, metric: Metric, instances: Sequence[str | None], grid: Grid
+) -> str:
+    names = [name for name in instances if name is not None]
+    series = selector(metric.db_name, {"hostname": host})
+    matched = f'instname=~"{escaped(pattern(names))}"' if names else ""
+    if matched and len(matched.encode()) < _LONGEST:
+        series = f"{series.removesuffix('}')},{matched}}}"
+    window = f"{series}[{grid.step_ms}ms]"
+    if not metric.is_counter:
+        return f"avg_over_time({window})"
+    # A rate that nothing was counted for would be 0.
+    label = "instname" if names else ""
+    return f"rate({window}) if on ({label}) last_over_time({window})"
+
+
+async def _result(
+    services: Services, query: str, times: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    form = {"query": query, "nocache": "1", **times}
+    timeout = services.settings.query_timeout
+    answer = await services.store.post("/api/v1/query_range", form, timeout)
+    try:
+        found: list[dict[str, Any]] = orjson.loads(answer.content)["data"]["result"]
+    except (ValueError, KeyError, TypeError):
+        status = answer.status_code
+        raise StoreError(f"{services.store.url} answered {status}, no result") from None
+    return found
+
+
+def _column(
+    points: Sequence[Sequence[Any]], span: Span, grid: Grid, scale: float
+) -> Column:
+    column: Column = [None] * grid.count
+    first = span.start_ms + grid.first_ms
+    for at, text in points:
+        place = round((1000 * float(at) - first) / grid.step_ms)
+        value = float(text) * scale
+        if 0 <= place < grid.count and math.isfinite(value):
+            column[place] = value
+    return column
+
+
+def together(columns: Sequence[Column]) -> Column:
+    """The mean of several columns at each place, of those that have a value there."""
+    return [_mean(values) for values in zip(*columns, strict=True)]
+
+
+def added(columns: Sequence[Column]) -> Column:
+    """The sum at each place, of those that have a value there."""
+    return [_sum(values) for values in zip(*columns, strict=True)]
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def window(panel: str, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
+    """What a picture is drawn from, without the times at which nothing has a value.
+
+    A source that is slower than its period leaves most times empty.
+    """
+    kept = [i for i in range(grid.count) if any(c[i] is not None for c in columns)]
+    times = grid.seconds
+    gaps = sorted(b - a for a, b in zip(kept, kept[1:], strict=False))
+    usual = gaps[len(gaps) // 2] if gaps else 1
+    return {
+        "panel": panel,
+        "step": usual * grid.step_ms / 1000,
+        "times": [times[i] for i in kept],
+        "values": [[column[i] for i in kept] for column in columns],
+        "why": [],
+    }

@@ -1,0 +1,215 @@
+"""The page of a recorded run."""
+
+import asyncio
+import signal
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import Any
+
+from fastapi import Request, Response
+from rdflib import Graph, URIRef
+from rdflib.namespace import PROV, RDFS
+
+from api import nodes
+from api.explorer.facts import Fact, find_facts
+from api.nodes import Node
+from api.observations.figures import duration
+from api.observations.kept import has_kept
+from api.observations.may import refusal
+from api.observations.measured import FIGURES, Measured, find_measured
+from api.observations.pinned import find_pinned, name_of
+from api.services import Services
+from api.web import pages
+from api.web.pages import Links, Shown
+from dashboards.spec import Panel, Section, Series
+from ontology.terms import ST
+
+# What stands on top, or in parts of its own.
+_ELSEWHERE = frozenset(
+    (
+        ST.command,
+        ST.argumentVector,
+        ST.ofHost,
+        ST.outcome,
+        ST.exitStatus,
+        ST.endSignal,
+        ST.duration,
+        ST.observationTag,
+        ST.involvesThread,
+        ST.threadCount,
+        ST.pinningPolicy,
+        ST.runGroup,
+        ST.repetition,
+        ST.observes,
+        ST.observesSoftware,
+        ST.observesHardware,
+        ST.hasSummary,
+        ST.ranIn,
+    )
+)
+_USED = frozenset(
+    (
+        ST.userTime,
+        ST.systemTime,
+        ST.peakResidentSize,
+        ST.minorFaults,
+        ST.majorFaults,
+        ST.voluntarySwitches,
+        ST.involuntarySwitches,
+        ST.outputSize,
+    )
+)
+
+
+async def record_page(
+    request: Request, services: Services, id_: str, node: Node
+) -> Response:
+    """A run as HTML: what was asked, how it went, what was measured."""
+    links = pages.links(request, services.settings.base)
+    host = _text(node.graph, node.iri, ST.ofHost)
+    about, measured, pinned, may_not = await asyncio.gather(
+        _surroundings(services, node, links),
+        find_measured(services, node.iri),
+        find_pinned(services, node, links),
+        refusal(request, services),
+    )
+    own = _facts(node, links)
+    spec = _pictures(services, measured, _span(node))
+    return pages.page(
+        "observation.html",
+        request,
+        services.settings.base,
+        title=_text(node.graph, node.iri, ST.command),
+        id=id_,
+        iri=str(node.iri),
+        path=f"/observations/{str(node.iri).rpartition('/')[2]}",
+        host=Shown(name_of(host), links.href(host), host),
+        run=_head(node),
+        tags=sorted(map(str, node.graph.objects(node.iri, ST.observationTag))),
+        facts=[fact for link, fact in own if link not in _USED],
+        used=[fact for link, fact in own if link in _USED],
+        surroundings=about,
+        pinned=pinned,
+        measured=measured,
+        figures=FIGURES,
+        spec=spec,
+        may_not=may_not,
+        is_kept=has_kept(services.settings.home, id_),
+        cut=node.cut,
+        **pages.triples(node, links),
+    )
+
+
+def _head(node: Node) -> dict[str, Any]:
+    """How it went, in short."""
+
+    def text(link: URIRef) -> str:
+        return _text(node.graph, node.iri, link)
+
+    seconds = text(ST.duration)
+    return {
+        "outcome": text(ST.outcome) or "unknown",
+        "ended": _ended(text(ST.exitStatus), text(ST.endSignal)),
+        "started": text(PROV.startedAtTime),
+        "seconds": float(seconds) if seconds else None,
+        "took": duration(float(seconds)) if seconds else "",
+        "group": text(ST.runGroup),
+        "repetition": text(ST.repetition),
+    }
+
+
+def _ended(status: str, number: str) -> str:
+    if number:
+        try:
+            return f"by {signal.Signals(int(number)).name}"
+        except ValueError:
+            return f"by signal {number}"
+    return f"exit status {status}" if status else ""
+
+
+def _facts(node: Node, links: Links) -> list[tuple[URIRef, Fact]]:
+    """All facts that stand nowhere else, each with its property."""
+    properties = {
+        link
+        for link in node.graph.predicates(node.iri)
+        if link not in _ELSEWHERE and isinstance(link, URIRef)
+    }
+    found = [
+        (link, fact)
+        for link in properties
+        for fact in find_facts(_only(node, {link}), node.iri, links)
+    ]
+    return sorted(found, key=lambda pair: pair[1].name.text.lower())
+
+
+def _only(node: Node, properties: Collection[URIRef]) -> Graph:
+    """What a node says by some properties, with the labels of its neighbours."""
+    found = Graph()
+    for link in properties:
+        for triple in node.graph.triples((node.iri, link, None)):
+            found.add(triple)
+    for triple in node.graph.triples((None, RDFS.label, None)):
+        found.add(triple)
+    return found
+
+
+async def _surroundings(services: Services, node: Node, links: Links) -> list[Fact]:
+    about = node.graph.value(node.iri, ST.ranIn)
+    if not isinstance(about, URIRef):
+        return []
+    found = await nodes.describe(services.graph, about)
+    return find_facts(found.graph, about, links)
+
+
+def _span(node: Node) -> list[float]:
+    """From a period before the run to one after it, in seconds since its start."""
+    seconds, period = (
+        float(_text(node.graph, node.iri, link) or 1)
+        for link in (ST.duration, ST.observationPeriod)
+    )
+    return [-period, seconds + period]
+
+
+def _pictures(
+    services: Services, measured: Sequence[Measured], span: Sequence[float]
+) -> dict[str, Any]:
+    """What the page draws: a picture for each metric, a line for each instance."""
+    by_metric = groupby(measured, key=lambda one: one.metric)
+    panels = [
+        _panel(number, list(found)) for number, (_, found) in enumerate(by_metric)
+    ]
+    return {
+        "base": services.settings.base,
+        "range": span,
+        "sections": [Section("Series", tuple(panels))],
+    }
+
+
+def _panel(number: int, found: Sequence[Measured]) -> Panel:
+    metric = found[0].metric
+    return Panel(
+        id=f"metric-{number}",
+        title=metric.name,
+        description=metric.comment,
+        query="observations/statistics",
+        picture="timeseries",
+        unit=metric.drawn[0],
+        width=12 if len(found) < 9 else 24,
+        height=7,
+        series=tuple(
+            Series(
+                one.instance or metric.name,
+                one.series,
+                metric.name,
+                metric.db_name,
+                one.instance,
+                0,
+            )
+            for one in found
+        ),
+    )
+
+
+def _text(graph: Graph, iri: URIRef, link: URIRef) -> str:
+    value = graph.value(iri, link)
+    return "" if value is None else str(value)

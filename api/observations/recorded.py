@@ -1,0 +1,61 @@
+"""``/observation/{id}``: a recorded run, and all that belongs to it, at its own IRI."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from rdflib import RDF, URIRef
+
+from api import formats, nodes
+from api.connection import while_connected
+from api.observations.measured import observation_of, unknown
+from api.observations.record_page import record_page
+from api.problems import NotFoundError
+from api.services import Services, Use
+from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from ontology.terms import ST
+
+router = APIRouter(tags=["Observations"])
+
+
+@router.get("/observation/{id}", summary="A recorded run", **OPTIONS)
+async def observation(request: Request, services: Use, id: Segment) -> Response:
+    """What was asked, how it went, what it used, and what was measured."""
+    media_type = accepted(request)
+    iri = observation_of(services.iris, decoded(id))
+    node = await while_connected(request, nodes.describe(services.graph, iri))
+    if (iri, RDF.type, ST.ObservationInterface) not in node.graph:
+        raise unknown(id)
+    if media_type == formats.HTML:
+        work = record_page(request, services, decoded(id), node)
+        return await while_connected(request, work)
+    return await node_response(request, services, node, media_type)
+
+
+@router.get(
+    "/observation/{id}/{path:path}", summary="What belongs to a recorded run", **OPTIONS
+)
+async def part(
+    request: Request,
+    services: Use,
+    id: Segment,
+    path: Annotated[str, Path(description="`surroundings`, `summary/METRIC/INSTANCE`")],
+) -> Response:
+    """What a run ran in; what one of its series did, in a few numbers."""
+    segments = [decoded(segment) for segment in path.split("/")]
+    iri = services.iris.observation_part(decoded(id), *segments)
+    return await _part(request, services, iri)
+
+
+@router.get("/baseline/{name}", summary="Runs that others are judged by", **OPTIONS)
+async def baseline(request: Request, services: Use, name: Segment) -> Response:
+    """A baseline with its runs."""
+    return await _part(request, services, services.iris.baseline(decoded(name)))
+
+
+async def _part(request: Request, services: Services, iri: URIRef) -> Response:
+    media_type = accepted(request)
+    node = await while_connected(request, nodes.describe(services.graph, iri))
+    if not node.known:
+        detail = f"nothing is recorded as {iri}; /observations lists the runs that are"
+        raise NotFoundError("no-such-observation", "No such observation", detail)
+    return await node_response(request, services, node, media_type)

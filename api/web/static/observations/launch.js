@@ -1,0 +1,145 @@
+// The form that runs a command: its words, its CPUs as they would be chosen, and go.
+
+import { ask } from "../explorer/api.js";
+import { Chips } from "./chips.js";
+import { Preview } from "./preview.js";
+import { send, showProblem } from "./send.js";
+import { visible } from "./visible.js";
+import { splitWords } from "./words.js";
+
+const AFTER_MS = 200;
+const NAMES_SHOWN = 200;
+const SEPARATED = /[\s,]+/;
+
+const root = document.documentElement.dataset.root;
+const at = (id) => document.getElementById(id);
+const form = at("launch");
+const wished = JSON.parse(at("wished").textContent);
+const chips = {
+  metrics: new Chips(at("metrics"), { split: SEPARATED, known: wished.metrics }),
+  roles: new Chips(at("roles"), { split: SEPARATED }),
+  events: new Chips(at("events"), { split: SEPARATED }),
+  tags: new Chips(at("tags"), { known: wished.tags }),
+};
+const preview = new Preview(at("preview"));
+
+let timer = 0;
+let going = null;
+
+at("command").addEventListener("input", showWords);
+at("metrics").addEventListener("input", () => later(offerMetrics));
+for (const id of ["host", "pinning", "threads", "pin", "cpus"]) {
+  at(id).addEventListener("input", () => later(showPlace));
+}
+at("give-up").addEventListener("click", () => going?.abort());
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void launch();
+});
+showWords();
+showPlace();
+
+function showWords() {
+  const { words, shell, problem } = splitWords(at("command").value);
+  at("words").replaceChildren(...words.map(shownWord));
+  const hint = shell && `${shell} would be read by a shell only; for one, write sh -c '…'`;
+  const said = problem || hint;
+  at("shell").textContent = said;
+  at("shell").hidden = !said;
+}
+
+function shownWord(word) {
+  const item = document.createElement("li");
+  item.textContent = visible(word).replace(/\n/g, "⏎").replace(/\t/g, "⇥") || "empty";
+  item.classList.toggle("empty", !word);
+  return item;
+}
+
+function showPlace() {
+  const chosen = at("pinning").value;
+  for (const field of form.querySelectorAll("[data-for]")) {
+    field.hidden = field.dataset.for !== chosen;
+  }
+  if (chosen === "policy") void preview.show({ host: at("host").value, ...policy() });
+  else preview.clear();
+}
+
+function policy() {
+  const [threads, pin] = [at("threads").value.trim(), at("pin").value.trim()];
+  const counts = /\b(per|likwid):/.test(pin);
+  return { threads: threads || (counts ? "" : "1"), policy: pin };
+}
+
+/** Names of metrics that begin with what was written. */
+async function offerMetrics() {
+  const written = at("metrics").value.split(SEPARATED).at(-1);
+  if (written.length < 2) return;
+  const query = { host: at("host").value, pattern: `${written}*` };
+  const found = await ask("/queries/telemetry/names.json", query).catch(() => null);
+  const rows = found?.results.bindings.filter((row) => row.exposed?.value === "true") ?? [];
+  at("known-metrics").replaceChildren(
+    ...rows.slice(0, NAMES_SHOWN).map((row) => new Option(row.metric.value)),
+  );
+}
+
+function later(act) {
+  clearTimeout(timer);
+  timer = setTimeout(act, AFTER_MS);
+}
+
+/** What is asked for; throws an Error that names what is wrong. */
+function wish() {
+  const { words, problem } = splitWords(at("command").value);
+  if (problem) throw new Error(`The command: ${problem}.`);
+  if (!words.length) throw new Error("Write a command.");
+  const { threads, policy: pin } = policy();
+  const place = { policy: { threads, pin }, cpus: { cpus: at("cpus").value.trim() } };
+  const timeout = Number(at("timeout").value);
+  return {
+    argv: words,
+    host: at("host").value,
+    ...place[at("pinning").value],
+    ...Object.fromEntries(Object.entries(chips).map(([name, one]) => [name, one.values])),
+    every: at("every").value.trim() || "1s",
+    repeat: Number(at("repeat").value) || 1,
+    env: variables(),
+    cwd: at("cwd").value.trim(),
+    ...(timeout ? { timeout } : {}),
+    wait: at("wait").checked,
+  };
+}
+
+function variables() {
+  const lines = at("env").value.split("\n").filter((line) => line.trim());
+  return Object.fromEntries(lines.map(variable));
+}
+
+function variable(line) {
+  const found = /^([^=]+)=([\s\S]*)$/.exec(line);
+  if (!found) throw new Error(`${line.slice(0, 60)} is no variable: write NAME=VALUE.`);
+  return [found[1].trim(), found[2]];
+}
+
+async function launch() {
+  if (going) return;
+  try {
+    const body = wish();
+    going = new AbortController();
+    busy(body.wait ? "Waits for its CPUs …" : "Starts …");
+    const { id } = await send("POST", "/observations", body, going.signal);
+    location.assign(`${root}/observations/${id}`);
+  } catch (error) {
+    const gaveUp = error.name === "AbortError";
+    showProblem(at("problem"), gaveUp ? null : error, "/observations/new");
+    if (!gaveUp) at("problem").scrollIntoView({ block: "nearest" });
+    going = null;
+    busy("");
+  }
+}
+
+function busy(text) {
+  at("state").textContent = text;
+  at("give-up").hidden = !text;
+  at("run").disabled = Boolean(text) || !form.dataset.may;
+  if (text) at("problem").hidden = true;
+}

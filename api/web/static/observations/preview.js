@@ -1,0 +1,57 @@
+// Which CPUs a policy would choose, and why, before anything runs.
+
+import { ask } from "../explorer/api.js";
+
+const MOST = 128;
+const root = document.documentElement.dataset.root;
+
+/** Shows the answer of `/pin` in a place; the last one that was asked for stays. */
+export class Preview {
+  constructor(place) {
+    Object.assign(this, { place, asked: 0 });
+  }
+
+  clear() {
+    this.asked += 1;
+    this.place.replaceChildren();
+  }
+
+  /** @param {{host: string, threads: string, policy: string}} wish */
+  async show(wish) {
+    this.asked += 1;
+    const mine = this.asked;
+    const parts = await this._parts(wish);
+    if (mine === this.asked) this.place.replaceChildren(...parts);
+  }
+
+  async _parts(wish) {
+    try {
+      const found = await ask("/pin", wish);
+      return [cpuList(found.cpus), made("p", "", found.reason), link(wish)];
+    } catch (error) {
+      return [made("p", "error", error.message)];
+    }
+  }
+}
+
+function cpuList(cpus) {
+  const list = made("ul", "cpus");
+  list.setAttribute("aria-label", `${cpus.length} CPUs`);
+  list.append(...cpus.slice(0, MOST).map((cpu) => made("li", "", String(cpu))));
+  if (cpus.length > MOST) list.append(made("li", "more", `and ${cpus.length - MOST} more`));
+  return list;
+}
+
+function link(wish) {
+  const found = made("a", "", "In the tree, and in every format");
+  found.href = `${root}/pin?${new URLSearchParams(wish)}`;
+  found.target = "_blank";
+  return found;
+}
+
+function made(tag, name, text = "") {
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,51 @@
+// A recorded run: pictures of its series, and what it printed.
+
+import { ask } from "../explorer/api.js";
+import { drawCharts } from "./charts.js";
+import { Printer, bytesOf, formatSize } from "./printer.js";
+
+const root = document.documentElement.dataset.root;
+const at = (id) => document.getElementById(id);
+const { iri, path } = at("record").dataset;
+
+if (at("spec")) {
+  const spec = JSON.parse(at("spec").textContent);
+  drawCharts(spec, windowOf, queryOf);
+}
+if (at("output")) void showOutput();
+
+function windowOf(panel, [start, end]) {
+  return ask(`${path}/series`, { metric: panel.title, start, end });
+}
+
+function queryOf(panel) {
+  const asked = new URLSearchParams({ id: iri, metric: panel.title });
+  return `${root}/queries/observations/statistics?${asked}`;
+}
+
+async function showOutput() {
+  try {
+    const printed = await ask(`${path}/output`, {});
+    const printer = new Printer(at("output"));
+    for (const name of ["stdout", "stderr"]) show(printer, name, printed[name]);
+    at("output-note").textContent = noteOf(printed);
+    at("output").hidden = !printed.stdout.bytes && !printed.stderr.bytes;
+  } catch (error) {
+    at("output").hidden = true;
+    at("output-problem").textContent = error.message;
+    at("output-problem").hidden = false;
+  }
+}
+
+function show(printer, name, kept) {
+  printer.print(name, bytesOf(kept.head));
+  if (kept.cut) printer.say(`\n— ${formatSize(kept.cut)} of ${name} are not kept —`);
+  printer.print(name, bytesOf(kept.tail));
+}
+
+function noteOf({ stdout, stderr }) {
+  if (!stdout.bytes && !stderr.bytes) return "It printed nothing.";
+  const said = [stdout.bytes && `${formatSize(stdout.bytes)} of standard output`];
+  said.push(stderr.bytes && `${formatSize(stderr.bytes)} of standard error, which stands below`);
+  return `${said.filter(Boolean).join("; ")}.`;
+}

@@ -1,0 +1,30 @@
+"""What the tests of the pages of observations have in common."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.stack import Stack
+
+# Opens a path of the stack, logged in with a token where one is given.
+Open = Callable[..., Page]
+
+# How long the commands of two groups of runs sleep; far apart, for a busy machine.
+SECONDS = {"short": "0.1", "long": "0.9"}
+
+
+def log_in(page: Page, stack: Stack, operator_token: str) -> None:
+    page.goto(f"{stack.api}/login?next=/observations")
+    page.get_by_label("Token").fill(operator_token)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def assert_drawn(page: Page, metric: str) -> None:
+    """Whether its picture has lines: the store had values within the run."""
+    panel = page.locator("section.panel", has_text=metric).first
+    panel.scroll_into_view_if_needed()
+    expect(panel.locator("canvas").first).to_be_visible()
+    expect(panel.locator(".legend-value").first).to_have_text(re.compile(r"\d"))
+    expect(panel.locator(".panel-message")).to_be_hidden()

@@ -1,0 +1,204 @@
+"""A command launched in a browser: its form, its output as it comes, its end."""
+
+import re
+import shlex
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from supertwin.access.tokens import Role, add_token
+from tests.browser import watched_page
+from tests.e2e.launched_runs import begun, followed, recorded
+from tests.e2e.observation_pages import SECONDS, Open, assert_drawn, log_in
+from tests.servers import wait_until
+from tests.stack import HOST, Stack
+
+pytestmark = pytest.mark.e2e
+
+MARKUP = "<img src=x onerror=window.hacked=1>\"'"
+TAG = 'of "quotes" & <b>markup</b>'
+
+
+def test_a_command_is_launched_followed_and_recorded(
+    visit: Open, stack: Stack, operator_token: str
+) -> None:
+    page = visit(f"/observations/new?host={HOST}&pin=compact&threads=1")
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
+    form = page.get_by_role("form", name="Log in")
+    expect(form).to_contain_text("supertwin token add NAME --role operator")
+    form.get_by_label("Token").fill(operator_token)
+    form.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/observations/new")
+    script = f"printf '%s\\033[31m' {shlex.quote(MARKUP)}; sleep 2"
+    command = shlex.join(["sh", "-c", script])
+    page.get_by_label("Command", exact=True).fill(command)
+    assert page.locator("#words li").all_inner_texts()[:2] == ["sh", "-c"]
+    page.get_by_label("CPUs", exact=True).select_option("policy")
+    page.get_by_label("threads", exact=True).fill("1")
+    expect(page.locator("#preview .cpus li")).to_have_text("0")
+    expect(page.locator("#preview")).to_contain_text("order of the topology tree")
+    page.get_by_label("metrics", exact=True).fill(
+        "mem.vmstat.pgfault, kernel.percpu.cpu.user"
+    )
+    page.get_by_label("metrics", exact=True).press("Enter")
+    page.get_by_label("tags", exact=True).fill(TAG)
+    page.get_by_label("every", exact=True).fill("20ms")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_url(re.compile(r"/observations/\d+T"))
+    # The control character is shown, not acted on.
+    expect(page.locator("#output")).to_have_text(f"{MARKUP}␛[31m")
+    expect(page.locator("#state")).to_have_text("running")
+    expect(page.locator("#state")).to_have_text("completed", timeout=15_000)
+    page.get_by_role("link", name="What was recorded").click(timeout=20_000)
+    page.wait_for_url("**/observation/*")
+    expect(page.locator("h1")).to_have_text(command)
+    expect(page.locator(".headline")).to_contain_text("completed exit status 0")
+    expect(page.locator(".headline .tag")).to_have_text(TAG)
+    expect(page.locator("section", has=page.locator("#cpus"))).to_contain_text(
+        "Taken in the order of the topology tree"
+    )
+    row = page.locator("#rows tbody tr", has_text="mem.vmstat.pgfault")
+    expect(row.locator("td").nth(6)).not_to_be_empty()
+    expect(page.locator("#output")).to_have_text(f"{MARKUP}␛[31m")
+    assert_drawn(page, "kernel.percpu.cpu.user")
+    page.locator(".headline .tag").click()
+    page.wait_for_url(re.compile(r"/observations\?tag=of%20"))
+    expect(page.locator("#recorded tbody tr")).to_have_count(1)
+
+
+def test_one_that_runs_is_listed_followed_and_cancelled(
+    visit: Open, operator: httpx.Client, operator_token: str
+) -> None:
+    one = begun(operator, "sleep", "60", tags=["listed"])
+    page = visit("/observations", operator_token)
+    running = page.locator("#running tbody tr")
+    expect(running).to_contain_text("sleep 60")
+    running.get_by_role("link").click()
+    page.wait_for_url(f"**/observations/{one['id']}")
+    expect(page.locator("#elapsed")).to_contain_text(re.compile(r"\d\.\d s"))
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#state")).to_have_text("cancelled", timeout=15_000)
+    node = followed(operator, one["id"])[-1]["runs"][0]["node"]
+    assert recorded(operator, node) == "cancelled"
+
+
+def test_without_a_token_nothing_can_be_run_and_no_output_is_seen(
+    visit: Open, operator: httpx.Client, stack: Stack
+) -> None:
+    one = begun(operator, "echo", "secret")
+    followed(operator, one["id"])
+    page = visit(f"/observations/{one['id']}")
+    expect(page.locator("#state")).to_have_text("completed")
+    assert page.locator("#output").count() == 0
+    form = page.get_by_role("form", name="Log in")
+    expect(form).to_contain_text("What it prints is shown to operators")
+    reader = add_token(stack.home, "pages-reader", Role.READER, None)
+    form.get_by_label("Token").fill(reader)
+    form.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("form", name="Log in")).to_contain_text(
+        "token pages-reader is reader, and this takes operator"
+    )
+    page.goto(f"{stack.api}/observations/new")
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
+
+
+def test_a_session_that_is_over_is_said(
+    browser: Browser, stack: Stack, operator_token: str
+) -> None:
+    with watched_page(browser, stack.api) as watched:
+        page = watched.page
+        log_in(page, stack, operator_token)
+        page.goto(f"{stack.api}/observations/new")
+        page.context.clear_cookies()
+        page.get_by_label("Command", exact=True).fill("true")
+        page.get_by_role("button", name="Run", exact=True).click()
+        problem = page.locator("#problem")
+        expect(problem).to_contain_text("supertwin token add NAME --role operator")
+        expect(problem.get_by_role("link", name="Log in")).to_be_visible()
+
+
+def test_what_cannot_be_run_is_said_in_one_line(
+    browser: Browser, stack: Stack, operator_token: str, operator: httpx.Client
+) -> None:
+    # A refusal is an error in the browser's console, so that it is not watched.
+    with watched_page(browser, stack.api) as watched:
+        page = watched.page
+        log_in(page, stack, operator_token)
+        page.goto(f"{stack.api}/observations/new")
+        run = page.get_by_role("button", name="Run", exact=True)
+        problem = page.locator("#problem")
+        page.get_by_label("Command", exact=True).fill("echo 'unfinished")
+        expect(page.locator("#shell")).to_have_text("a quote ' is not closed")
+        run.click()
+        expect(problem).to_have_text("The command: a quote ' is not closed.")
+        page.get_by_label("Command", exact=True).fill("echo a | wc")
+        expect(page.locator("#shell")).to_contain_text("by a shell only")
+        page.get_by_label("variables", exact=True).fill("nothing")
+        run.click()
+        expect(problem).to_have_text("nothing is no variable: write NAME=VALUE.")
+        page.get_by_label("variables", exact=True).fill("")
+        page.get_by_label("CPUs", exact=True).select_option("policy")
+        page.get_by_label("threads", exact=True).fill("9999")
+        expect(page.locator("#preview .error")).to_contain_text("9999")
+        run.click()
+        expect(problem).to_contain_text("9999")
+        page.get_by_label("CPUs", exact=True).select_option("cpus")
+        page.get_by_label("numbers", exact=True).fill("0")
+        first = begun(operator, "sleep", "60", cpus="0")
+        run.click()
+        expect(problem).to_contain_text(f"observation {first['id']} has CPU 0")
+        page.get_by_label("Queue behind").check()
+        run.click()
+        expect(page.locator("#state")).to_have_text("Waits for its CPUs …")
+        page.get_by_role("button", name="Give up").click()
+        expect(page.locator("#state")).to_have_text("")
+        # That nobody waits any more is noticed by and by.
+        page.wait_for_timeout(300)
+        operator.delete(f"/observations/{first['id']}").raise_for_status()
+        page.get_by_label("Queue behind").uncheck()
+        page.get_by_label("CPUs", exact=True).select_option("")
+        page.get_by_label("Command", exact=True).fill("/no/such/command")
+        wait_until(lambda: not running(operator), 30)
+        run.click()
+        page.wait_for_url(re.compile(r"/observations/\d+T"))
+        expect(problem).to_contain_text("there is no command '/no/such/command'")
+        expect(page.locator("#state")).to_have_text("did not run")
+        assert not watched.outside
+
+
+def running(operator: httpx.Client) -> list[str]:
+    found = operator.get("/observations/running").json()
+    return [one["id"] for one in found if one["state"] != "over"]
+
+
+def test_it_is_run_again_as_it_was_asked_for(
+    visit: Open, pair: dict[str, str], operator_token: str
+) -> None:
+    page = visit(f"/observation/{pair['short']}-2", operator_token)
+    page.get_by_role("link", name="Run again").click()
+    page.wait_for_url("**/observations/new?again=*")
+    words = page.locator("#words li").all_inner_texts()
+    assert words == ["sleep", SECONDS["short"]]
+    expect(page.get_by_label("policy", exact=True)).to_have_value("compact")
+    expect(page.get_by_label("every", exact=True)).to_have_value("10ms")
+    chosen = page.locator("#metrics").locator("..").locator(".chosen li")
+    expect(chosen).to_have_count(2)
+    expect(page.locator("#preview .cpus li")).to_have_text("0")
+
+
+def test_words_are_those_that_a_terminal_would_see(visit: Open) -> None:
+    page = visit("/observations/new")
+    argv = ["a b", "", "it's", 'say "x"', "back\\slash", "two\nlines", "$HOME", "ü <b>"]
+    texts = [
+        shlex.join(argv),
+        r"""one\ word "two \"words\" \\ \$x" 'th\ree' 'con'"cat"enated""",
+        "  # no comment\tand\nlines  go on ",
+    ]
+    for text in texts:
+        script = """(text) => import("/static/observations/words.js")
+          .then(({ splitWords }) => splitWords(text).words)"""
+        expected = shlex.split(text)
+        if "\\$" in text:
+            expected[1] = expected[1].replace("\\$", "$")
+        assert page.evaluate(script, text) == expected
