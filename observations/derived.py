@@ -84,7 +84,7 @@ ROLES = tuple(dict.fromkeys(role for figure in FIGURES for role in figure.roles)
 
 
 def less_is_better(name: str) -> bool | None:
-    """Whether a figure is better when it is less; None: nobody knows, as of a metric."""
+    """Whether less of a figure is better; None: nobody knows, as of metrics."""
     return next((one.less_is_better for one in FIGURES if one.name == name), None)
 
 

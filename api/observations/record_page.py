@@ -13,6 +13,7 @@ from rdflib.namespace import PROV, RDFS
 from api import nodes
 from api.explorer.facts import Fact, find_facts
 from api.nodes import Node
+from api.observations.derived import find_derived
 from api.observations.figures import duration
 from api.observations.kept import has_kept
 from api.observations.may import refusal
@@ -44,6 +45,7 @@ _ELSEWHERE = frozenset(
         ST.observesSoftware,
         ST.observesHardware,
         ST.hasSummary,
+        ST.hasFigure,
         ST.ranIn,
     )
 )
@@ -67,9 +69,10 @@ async def record_page(
     """A run as HTML: what was asked, how it went, what was measured."""
     links = pages.links(request, services.settings.base)
     host = _text(node.graph, node.iri, ST.ofHost)
-    about, measured, pinned, may_not = await asyncio.gather(
+    about, measured, derived, pinned, may_not = await asyncio.gather(
         _surroundings(services, node, links),
         find_measured(services, node.iri),
+        find_derived(services, str(node.iri)),
         find_pinned(services, node, links),
         refusal(request, services),
     )
@@ -91,6 +94,7 @@ async def record_page(
         surroundings=about,
         pinned=pinned,
         measured=measured,
+        derived=derived,
         figures=FIGURES,
         spec=spec,
         may_not=may_not,

@@ -39,7 +39,7 @@ ASKED: list[tuple[str, dict[str, str]]] = [
     ("by-metric", {"above": "90000"}),
     ("by-metric", {"above": "1", "text": "solver-7", "numa": "8"}),
     ("outliers", {"numa": "8"}),
-    ("outliers", {"figure": "mem.vmstat.pgfault"}),
+    ("outliers", {"figure": "mem.vmstat.pgfault", "times": "1.5"}),
     ("baselines", {}),
 ]
 _TABLE = {"Accept": "application/sparql-results+json"}

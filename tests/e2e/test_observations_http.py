@@ -1,7 +1,6 @@
 """Observations begun, followed and ended over HTTP, on a stack."""
 
 import base64
-import json
 import time
 from collections.abc import Iterator
 

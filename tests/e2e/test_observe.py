@@ -73,7 +73,9 @@ def test_cpus_that_are_offline_are_refused_and_free_again(stack: Stack) -> None:
 
 
 def test_what_forks_and_leaves_is_ended_and_named(stack: Stack) -> None:
-    done = stack.run("observe", "--", "sh", "-c", "setsid sleep 987 & echo $!")
+    # It has its name once it is past setsid.
+    late = "setsid sleep 987 & echo $!; sleep 0.3"
+    done = stack.run("observe", "--", "sh", "-c", late)
     assert "supertwin: it left sleep behind, which was ended\n" in done.stderr
     assert not Path(f"/proc/{int(done.stdout)}").exists()
     ((how, _),) = runs(done.stderr)

@@ -1,0 +1,42 @@
+"""What the counters of a run come to, as its page shows it."""
+
+from dataclasses import dataclass
+
+from api.explorer.series import unit_of
+from api.observations.figures import figure
+from api.observations.found import Row, rows
+from api.services import Services
+from dashboards.units import local_name
+
+QUERY = "observations/derived"
+
+
+@dataclass(frozen=True)
+class Derived:
+    """One figure, or why there is none; ``counted`` is how much of the time it was."""
+
+    name: str
+    text: str
+    raw: str
+    counted: str
+    reason: str
+
+
+async def find_derived(services: Services, iri: str) -> list[Derived]:
+    """All figures of a run, by name; raises GraphStoreError."""
+    return [_derived(row) for row in await rows(services, QUERY, {"id": iri})]
+
+
+def _derived(row: Row) -> Derived:
+    value, cycle = row["value"], row["dutycycle"]
+    # What nobody knows how to draw is shown by its name.
+    unit = str(row["unit"] or "")
+    drawn, scale = unit_of(unit, local_name(unit), rate=False)
+    partly = cycle is not None and float(cycle) < 1
+    return Derived(
+        str(row["figure"]),
+        "" if value is None else figure(float(value), drawn, float(scale)),
+        "" if value is None else f"{float(value):.15g}",
+        f"counted {100 * float(cycle):.3g} % of the time" if partly else "",
+        str(row["reason"] or ""),
+    )
