@@ -10,10 +10,22 @@ from typing import Any
 
 import httpx
 
+from supertwin.access.tokens import Role, add_token
 from tests.servers import ROOT, wait_until
 from tests.stack import HOST, Stack
 
 _RUN = re.compile(r"supertwin: ([a-z ]+) after ([\d.]+) s: (\S+)")
+
+
+@contextmanager
+def operator(stack: Stack, name: str) -> Iterator[httpx.Client]:
+    """A client of the API with an operator's token of this name."""
+    token = add_token(stack.home, name, Role.OPERATOR, None)
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(
+        base_url=stack.api, headers=headers, timeout=30, trust_env=False
+    ) as client:
+        yield client
 
 
 def runs(said: str) -> list[tuple[str, str]]:

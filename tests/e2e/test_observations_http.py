@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from supertwin.access.tokens import Role, add_token
 from tests.e2e.launched_runs import begun, followed, recorded
+from tests.observed import operator
 from tests.servers import wait_until
 from tests.stack import Stack
 
@@ -18,11 +18,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture(scope="module")
 def client(stack: Stack) -> Iterator[httpx.Client]:
     """An operator."""
-    token = add_token(stack.home, "launcher", Role.OPERATOR, None)
-    headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(
-        base_url=stack.api, headers=headers, timeout=30, trust_env=False
-    ) as client:
+    with operator(stack, "launcher") as client:
         yield client
 
 

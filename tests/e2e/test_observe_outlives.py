@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from supertwin.access.tokens import Role, add_token
-from tests.observed import observing, outcome, plans, runs, said, statistics
+from tests.observed import observing, operator, outcome, plans, runs, said, statistics
 from tests.servers import wait_until
 from tests.sshd import Sshd
 from tests.stack import Stack
@@ -26,11 +25,7 @@ _METRIC = "kernel.all.pswitch"
 @pytest.fixture(scope="module")
 def client(stack: Stack) -> Iterator[httpx.Client]:
     """An operator."""
-    token = add_token(stack.home, "survivor", Role.OPERATOR, None)
-    headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(
-        base_url=stack.api, headers=headers, timeout=30, trust_env=False
-    ) as client:
+    with operator(stack, "survivor") as client:
         yield client
 
 
