@@ -214,4 +214,5 @@ def _panel(
 def _label(place: int, group: "Group") -> str:
     first: Any = group.runs[0]
     policy = first["policy"] or "not pinned"
-    return f"{place}: {first['command'][:40]}, {policy}"
+    # What tells runs of one command apart comes first: a legend cuts the rest.
+    return f"{place}: {policy}, {first['command'][:40]}"
