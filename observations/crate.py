@@ -9,7 +9,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +43,8 @@ class Told:
     """What the metadata tell of a run; times are ISO 8601, ``node`` is its IRI.
 
     ``argv`` is a JSON array of texts, ``environment`` has variables as NAME=value,
-    ``license`` is an IRI.
+    ``user`` is the login that it ran as, ``asked_by`` has who asked for it, by IRI and
+    name, ``license`` is an IRI.
     """
 
     node: str
@@ -58,6 +59,7 @@ class Told:
     digest: str = ""
     build: str = ""
     user: str = ""
+    asked_by: Sequence[tuple[str, str]] = ()
     environment: Sequence[str] = ()
     license: str = ""
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -100,7 +102,7 @@ def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
         "@graph": [
             *(_descriptor(), _root(told, files), _profile(), _license(told)),
             _action(told, files),
-            *(_program(told), _host(told), *_user(told), *given),
+            *(_program(told), _host(told), *_agents(told), *given),
             *map(_file, files.items()),
         ],
     }
@@ -156,7 +158,7 @@ def _descriptor() -> dict[str, Any]:
 
 
 def _root(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
-    return {
+    root = {
         "@id": "./",
         "@type": "Dataset",
         "name": f"Run of {told.command[:100]}",
@@ -164,11 +166,13 @@ def _root(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
         "meanwhile, as SuperTwin recorded it.",
         "datePublished": told.made.isoformat(timespec="seconds"),
         "conformsTo": {"@id": _PROFILE},
+        "author": _references(one["@id"] for one in _agents(told)),
         "license": {"@id": _license(told)["@id"]},
-        "hasPart": [{"@id": name} for name in files],
+        "hasPart": _references(files),
         "mentions": {"@id": told.node},
         "supertwinBase": told.base,
     }
+    return {name: value for name, value in root.items() if value}
 
 
 def _profile() -> dict[str, Any]:
@@ -202,18 +206,20 @@ def _action(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
         "endTime": _time(told.ended),
         "instrument": {"@id": _program_id(told)},
         "location": {"@id": _HOST},
-        "object": [{"@id": _ARGUMENTS}, *_ids(_SCRIPTS & files.keys())],
-        "result": _ids(files.keys() - _SCRIPTS),
+        "object": _references([_ARGUMENTS, *sorted(_SCRIPTS & files.keys())]),
+        "result": _references(sorted(files.keys() - _SCRIPTS)),
         "actionStatus": f"http://schema.org/{status}ActionStatus",
-        "agent": [{"@id": user["@id"]} for user in _user(told)],
-        "environment": [{"@id": _variable(v)["@id"]} for v in told.environment],
+        "agent": _references(one["@id"] for one in _agents(told)),
+        "environment": _references(_variable(v)["@id"] for v in told.environment),
     }
     found = {name: value for name, value in action.items() if value}
     return found if completed else {**found, "error": told.outcome}
 
 
-def _ids(names: Set[str]) -> list[dict[str, str]]:
-    return [{"@id": name} for name in sorted(names)]
+def _references(ids: Iterable[str]) -> Any:
+    """As RO-Crate wants them: one stands alone, several are a list."""
+    found = [{"@id": id_} for id_ in ids]
+    return found[0] if len(found) == 1 else found
 
 
 def _time(text: str) -> str:
@@ -232,12 +238,15 @@ def _variable(pair: str) -> dict[str, Any]:
     return {"@id": id_, "@type": "PropertyValue", "name": name, "value": value}
 
 
-def _user(told: Told) -> list[dict[str, Any]]:
-    """Who ran it, where that is known."""
-    if not told.user:
-        return []
-    id_ = f"#user-{quote(told.user)}"
-    return [{"@id": id_, "@type": "Person", "name": told.user}]
+def _agents(told: Told) -> list[dict[str, Any]]:
+    """The login that it ran as and who asked for it, where they are known."""
+    login = (f"#user-{quote(told.user)}", told.user, "The login that it ran as")
+    logins = [login] if told.user else []
+    asked = [(*one, "Who asked SuperTwin to run it") for one in told.asked_by]
+    return [
+        {"@id": id_, "@type": "Person", "name": name, "description": about}
+        for id_, name, about in (*logins, *asked)
+    ]
 
 
 def _program_id(told: Told) -> str:

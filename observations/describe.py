@@ -75,6 +75,12 @@ def _asked(observation: Observation, iris: Iris) -> Properties:
         ST.observationPeriod: Literal(Decimal(asked.period_ms) / 1000),
         ST.runGroup: asked.group,
         ST.repetition: asked.repetition if asked.group else None,
+        ST.requestedRuns: asked.repeat if asked.group else None,
+        ST.requestedMetric: asked.metrics,
+        ST.requestedRole: map(iris.role, asked.roles),
+        ST.requestedEvent: asked.events,
+        ST.addedVariable: asked.variables,
+        ST.timeLimit: _decimal(asked.timeout, 6),
     }
 
 

@@ -105,13 +105,6 @@ class _Here:
 
 
 @contextmanager
-def here(text: bytes, environment: Mapping[str, str]) -> Iterator[Running]:
-    """Start a program on this machine; it is ended, with its command, at the end."""
-    with ahead(environment) as begin:
-        yield begin(text)
-
-
-@contextmanager
 def ahead(
     environment: Mapping[str, str], before: Sequence[str] = ()
 ) -> Iterator[Callable[[bytes], Running]]:

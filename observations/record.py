@@ -11,6 +11,7 @@ from rdflib import XSD, Literal
 
 from observations.launch import Event
 from observations.statistics import Span, Statistics
+from observations.surroundings import is_secret
 
 COMPLETED, FAILED, KILLED = "completed", "failed", "killed"
 TIMED_OUT, CANCELLED, BROKE_OFF = "timed out", "cancelled", "broke off"
@@ -22,7 +23,8 @@ class Asked:
     """What a user asked to be run and observed.
 
     ``pinning_queries`` are the addresses of the saved queries that the CPUs were chosen
-    from; ``by`` is who asked.
+    from; ``by`` is who asked. ``environment`` is what is added to the host's own,
+    ``timeout`` is in seconds, and ``repeat`` says how many runs there are to be.
     """
 
     host: str
@@ -36,6 +38,12 @@ class Asked:
     repetition: int = 1
     pinning_queries: tuple[str, ...] = ()
     by: str = ""
+    metrics: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    repeat: int = 1
+    timeout: float | None = None
 
     @property
     def command(self) -> str:
@@ -46,6 +54,14 @@ class Asked:
     def vector(self) -> str:
         """The argument vector as it was."""
         return json.dumps(self.argv, ensure_ascii=False)
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that are added, as NAME=value; the name alone of a secret."""
+        return [
+            name if is_secret(name, value) else f"{name}={value}"
+            for name, value in self.environment.items()
+        ]
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 BEAT_SECONDS = 1.0
-# With this word among its arguments, the end of its input cancels the run, and a line
-# of it lets go of a command that is over.
-HELD = "held"
+# With this word among its arguments, the end of its input cancels the run, and so does
+# the other word on it; another line lets go of a command that is over.
+HELD, CANCEL = "held", b"cancel"
 _PIECE = 1 << 18
 # Nothing in it is to be escaped, and there may be much of it.
 _OUTPUT = b'{"event": "output", "stream": "%s", "data": "%s"}\n'
@@ -264,7 +264,8 @@ class Run:
 
     def _listen(self) -> None:
         """Who holds the other end has looked, or lets go."""
-        if os.read(_HOLD, _PIECE):
+        said = os.read(_HOLD, _PIECE)
+        if said and CANCEL not in said:
             self._looked_at = True
         else:
             self._held = False

@@ -38,7 +38,11 @@ _VARIABLES = re.compile(
     r"(OMP|GOMP|KMP|MKL|OPENBLAS|BLIS|LD|MALLOC|I_MPI|OMPI|UCX|SLURM|CUDA|HIP|ROCR)_\w+"
     r"|PATH|LOADEDMODULES|LANG|LC_ALL|CC|CFLAGS|VIRTUAL_ENV|CONDA_PREFIX"
 )
-_SECRET = re.compile("KEY|TOKEN|SECRET|PASS|CRED", re.IGNORECASE)
+_SECRET = re.compile(
+    "KEY|TOKEN|SECRET|PASS|CRED|COOKIE|_PWD|AUTH(?!OR(_|$))", re.IGNORECASE
+)
+# An address with an account and its password.
+_PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
 _LIBRARY = re.compile(r"^\s*(?:(\S+) => )?(/\S+) \(0x", re.MULTILINE)
 _CHOSEN = re.compile(r"\[(\w+)\]")
 _ELF = b"\x7fELF\x02\x01"
@@ -68,12 +72,17 @@ def surroundings(
         "kernel_arguments": list(filter(_ARGUMENTS.fullmatch, arguments)),
         "governors": sorted(filter(None, governors)),
         "program": _program(argv[0], env, cwd),
-        "environment": {k: v for k, v in sorted(env.items()) if _is_told(k)},
+        "environment": {k: v for k, v in sorted(env.items()) if _is_told(k, v)},
     }
 
 
-def _is_told(name: str) -> bool:
-    return bool(_VARIABLES.fullmatch(name)) and not _SECRET.search(name)
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable looks like one whose value is not to be told."""
+    return bool(_SECRET.search(name) or _PASSWORD.search(value))
+
+
+def _is_told(name: str, value: str) -> bool:
+    return bool(_VARIABLES.fullmatch(name)) and not is_secret(name, value)
 
 
 def _program(

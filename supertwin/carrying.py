@@ -145,8 +145,23 @@ def _told(
         digest=first(ST.programDigest),
         build=first(ST.buildId),
         user=first(ST.userName),
-        environment=sorted(map(str, graph.objects(None, ST.environmentVariable))),
+        asked_by=sorted(_people(graph, node)),
+        environment=_variables(graph),
     )
+
+
+def _people(graph: Graph, node: URIRef) -> Iterator[tuple[str, str]]:
+    """Who asked for a run; programs are agents of a kind of their own."""
+    for who in graph.objects(node, PROV.wasAssociatedWith):
+        if (who, RDF.type, PROV.Agent) in graph:
+            yield str(who), str(graph.value(who, RDFS.label))
+
+
+def _variables(graph: Graph) -> list[str]:
+    """Those that it ran in, and those that it was given, unless they are secrets."""
+    terms = (ST.environmentVariable, ST.addedVariable)
+    found = {str(one) for term in terms for one in graph.objects(None, term)}
+    return sorted(one for one in found if "=" in one)
 
 
 def _points(settings: Settings, twin: Endpoint, node: URIRef) -> Iterator[Point]:

@@ -60,6 +60,7 @@ MAY_CALL_PROGRAMS = {
     "ingest/remote/ssh.py",
     "ingest/sources/tool.py",
     "observations/launch.py",
+    "observations/launch_beside.py",
     "observations/runner.py",
     "observations/surroundings.py",
     "remote_login/ssh.py",

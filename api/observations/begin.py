@@ -1,7 +1,9 @@
 """``POST /observations``: from what is asked for to a session that is ready."""
 
+import asyncio
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
@@ -12,7 +14,7 @@ from api import formats
 from api.access.gate import Caller
 from api.access.roles import ANSWERS, requires
 from api.body import read_model
-from api.connection import while_connected
+from api.connection import ClientGoneError, while_connected
 from api.failures import answered
 from api.observations.new import SCHEMA, Chosen, NewObservation, parse_cpus
 from api.observations.shown import refused, shown
@@ -26,6 +28,7 @@ from supertwin.access.tokens import Role
 from supertwin.errors import MendableError
 
 if TYPE_CHECKING:
+    from supertwin.observing.desk import Desk
     from supertwin.observing.session import Session
     from supertwin.observing.wish import Wish
 
@@ -117,13 +120,29 @@ async def _begun(
 
     queue = _queue() if new.wait else None
     work = _done(lambda: desk.begin(wish, goes_on if new.wait else None), queue)
+    # Not ended with its client: what it takes meanwhile is to be given back.
+    task = asyncio.create_task(work)
     try:
-        session = await while_connected(request, work)
-    finally:
+        session = await while_connected(request, _result(task))
+        if new.attended and await request.is_disconnected():
+            raise ClientGoneError
+    except BaseException:
         there = False
+        task.add_done_callback(partial(_unwanted, desk))
+        raise
     if not new.attended:
         desk.launch(session)
     return session
+
+
+async def _result(task: "asyncio.Task[Session]") -> "Session":
+    return await asyncio.shield(task)
+
+
+def _unwanted(desk: "Desk", task: "asyncio.Task[Session]") -> None:
+    """Let go of what was begun for a client that is gone."""
+    if not task.cancelled() and task.exception() is None:
+        Thread(target=desk.drop, args=(task.result(),), daemon=True).start()
 
 
 @cache

@@ -1,6 +1,8 @@
 """``/observations/new``: a form to run a command, perhaps one that ran before."""
 
+import shlex
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -9,7 +11,6 @@ from rdflib.namespace import RDF
 
 from api import nodes
 from api.connection import while_connected
-from api.nodes import Node
 from api.observations.may import refusal
 from api.observations.measured import observation_of, unknown
 from api.observations.pinned import Pinned, name_of, pinned
@@ -22,12 +23,13 @@ from pinning.policy import WORDS
 router = APIRouter(tags=["Observations"])
 
 _NOTHING: Mapping[str, Any] = {
-    **dict.fromkeys(("host", "command", "pin", "threads", "cpus", "cwd"), ""),
+    **dict.fromkeys(
+        ("host", "command", "pin", "threads", "cpus", "cwd", "timeout"), ""
+    ),
+    **dict.fromkeys(("metrics", "roles", "events", "tags", "variables", "secrets"), ()),
     "every": "1s",
-    "metrics": (),
-    "tags": (),
+    "repeat": 1,
 }
-_OBSERVES = (ST.observes, ST.observesSoftware, ST.observesHardware)
 
 
 @router.get(
@@ -63,7 +65,7 @@ async def new(
 async def _asked_again(
     request: Request, services: Services, id_: str
 ) -> dict[str, Any]:
-    """What a recorded run was asked for; its variables are not recorded."""
+    """What a recorded run was asked for; of secrets nobody recorded the values."""
     iri = observation_of(services.iris, id_)
     node = await nodes.describe(services.graph, iri)
     if (iri, RDF.type, ST.ObservationInterface) not in node.graph:
@@ -71,6 +73,9 @@ async def _asked_again(
 
     def text(link: URIRef) -> str:
         return str(node.graph.value(iri, link) or "")
+
+    def texts(link: URIRef) -> list[str]:
+        return sorted(map(str, node.graph.objects(iri, link)))
 
     place = pinned(node, pages.links(request, services.settings.base))
     return {
@@ -80,9 +85,22 @@ async def _asked_again(
         "threads": place.threads if place else "",
         "cpus": _cpus(place),
         "cwd": text(ST.workingDirectory),
-        "every": f"{1000 * float(text(ST.observationPeriod) or 1):g}ms",
-        "metrics": _metrics(node),
-        "tags": sorted(map(str, node.graph.objects(iri, ST.observationTag))),
+        "every": f"{int(1000 * Decimal(text(ST.observationPeriod) or 1))}ms",
+        "repeat": text(ST.requestedRuns) or 1,
+        "timeout": text(ST.timeLimit),
+        "metrics": texts(ST.requestedMetric),
+        "roles": [name_of(role) for role in texts(ST.requestedRole)],
+        "events": texts(ST.requestedEvent),
+        "tags": texts(ST.observationTag),
+        **_variables(texts(ST.addedVariable)),
+    }
+
+
+def _variables(added: list[str]) -> dict[str, list[str]]:
+    """As words of the form; of ``secrets`` the names alone are known."""
+    return {
+        "variables": [shlex.quote(one) for one in added],
+        "secrets": [name for name in added if "=" not in name],
     }
 
 
@@ -90,13 +108,3 @@ def _cpus(place: Pinned | None) -> str:
     """CPUs that were named; those that a policy chose are chosen anew."""
     named = place.cpus if place and not place.policy else ()
     return ",".join(cpu.text for cpu in named)
-
-
-def _metrics(node: Node) -> list[str]:
-    """Names in PCP; an IRI of a metric may end in a mark of the host's descriptor."""
-    iris = {
-        str(metric)
-        for link in _OBSERVES
-        for metric in node.graph.objects(node.iri, link)
-    }
-    return sorted({name_of(iri.partition("~~")[0]) for iri in iris})

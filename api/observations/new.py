@@ -97,17 +97,14 @@ class NewObservation(BaseModel):
             tags=tuple(dict.fromkeys(self.tags)),
             cwd=self.cwd,
             period_ms=parse_period(self.every),
+            metrics=tuple(self.metrics),
+            roles=tuple(self.roles),
+            events=tuple(self.events),
+            environment=self.env,
+            repeat=self.repeat,
+            timeout=self.timeout,
         )
-        return Wish(
-            asked,
-            tuple(self.metrics),
-            tuple(self.roles),
-            tuple(self.events),
-            self.env,
-            self.repeat,
-            self.timeout,
-            self.attended,
-        )
+        return Wish(asked, self.attended)
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:

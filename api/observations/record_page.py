@@ -49,6 +49,18 @@ _ELSEWHERE = frozenset(
         ST.ranIn,
     )
 )
+_ASKED = frozenset(
+    (
+        ST.workingDirectory,
+        ST.requestedMetric,
+        ST.requestedRole,
+        ST.requestedEvent,
+        ST.observationPeriod,
+        ST.requestedRuns,
+        ST.addedVariable,
+        ST.timeLimit,
+    )
+)
 _USED = frozenset(
     (
         ST.userTime,
@@ -89,7 +101,8 @@ async def record_page(
         host=Shown(name_of(host), links.href(host), host),
         run=_head(node),
         tags=sorted(map(str, node.graph.objects(node.iri, ST.observationTag))),
-        facts=[fact for link, fact in own if link not in _USED],
+        asked=[fact for link, fact in own if link in _ASKED],
+        facts=[fact for link, fact in own if link not in _USED | _ASKED],
         used=[fact for link, fact in own if link in _USED],
         surroundings=about,
         pinned=pinned,

@@ -22,7 +22,7 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
         "state": session.state,
         "began": session.began,
         "elapsed": round((session.ended or time.time()) - session.began, 3),
-        "repeat": session.wish.repeat,
+        "repeat": asked.repeat,
         "runs": [
             _run(str(iris.observation(id_)), run)
             for id_, run in zip(session.ids, session.runs, strict=False)

@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import islice
 from threading import Lock, Thread
 
 from observations.cpus import Cpus
 from observations.errors import LaunchError, TakenError
 from observations.launch import Running, events
+from observations.launch_beside import is_begun
 from remote_login.errors import RemoteLoginError
 from supertwin.errors import SuperTwinError
 from supertwin.observing.aside import step_aside
@@ -72,7 +74,11 @@ class Desk:
             with self._lock:
                 self._sessions[id_] = session
             self._step_aside(wish.asked.host)
-            if not wish.attended:
+            if wish.attended:
+                continue
+            if session.outlives and any(map(_is_begun, runs)):
+                self.launch(session)
+            else:
                 work = Thread(target=self._bury, args=(session, runs), daemon=True)
                 work.start()
 
@@ -85,6 +91,8 @@ class Desk:
         session = self._new(wish, _new_id())
         self._take_cpus(session, goes_on)
         try:
+            if goes_on and not goes_on():
+                raise TakenError("who waited for these CPUs went away")
             session.open()
         except BaseException:
             self._give_back(session)
@@ -92,6 +100,12 @@ class Desk:
         with self._lock:
             self._sessions[session.id] = session
         return session
+
+    def drop(self, session: Session) -> None:
+        """Give up one that is ready to run, and that nobody wants any more."""
+        session.close()
+        with self._lock:
+            self._sessions.pop(session.id, None)
 
     def launch(self, session: Session) -> None:
         """Run it here, or where its host is, in a thread of its own."""
@@ -157,8 +171,8 @@ class Desk:
 
     def _drive(self, session: Session) -> None:
         try:
-            while (program := session.program()) is not None:
-                self._run(session, program)
+            while run := session.due:
+                self._run(session, run)
         except (LaunchError, RemoteLoginError, SuperTwinError) as error:
             session.problem = str(error)
             session.close(str(error))
@@ -168,15 +182,20 @@ class Desk:
         finally:
             self._running.pop(session.id, None)
 
-    def _run(self, session: Session, program: bytes) -> None:
-        with started(self._settings, session.wish, program) as running:
+    def _run(self, session: Session, run: Repetition) -> None:
+        known = len(run.events)
+        with started(self._settings, session.wish, run.folder) as running:
             self._running[session.id] = running
             if session.is_cancelled:
                 running.cancel()
-            for event in events(running):
+            for event in islice(events(running), known, None):
                 session.take([event])
                 if event["event"] == "over":
                     running.let_go()
+
+
+def _is_begun(run: Repetition) -> bool:
+    return bool(run.events) or is_begun(run.folder)
 
 
 def _new_id() -> str:

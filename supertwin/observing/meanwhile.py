@@ -192,13 +192,14 @@ def _added(
     settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
 ) -> list[str]:
     """The metrics that are sampled from now on."""
+    asked = wish.asked
     request = PlanRequest(
-        wish.asked.host,
+        asked.host,
         plan,
-        wish.metrics,
-        wish.asked.period_ms,
-        roles=wish.roles,
-        events=wish.events,
+        asked.metrics,
+        asked.period_ms,
+        roles=asked.roles,
+        events=asked.events,
     )
     added = sampling.add(settings, request, told)
     return [metric.name for metric in added.metrics]

@@ -1,32 +1,36 @@
-"""Where SuperTwin itself runs a command: here, or on another host over ssh."""
+"""Where SuperTwin itself runs a command: here, where it outlives us, or over ssh."""
 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from observations.launch import Event, Running, here
+from observations.launch import Event, Running
+from observations.launch_beside import beside
 from observations.launch_there import there
 from remote_login.address import parse_address
 from supertwin.far import address_of
 from supertwin.loading import dataset
+from supertwin.observing.repetition import PROGRAM
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
 
 
 @contextmanager
-def started(settings: Settings, wish: Wish, text: bytes) -> Iterator[Running]:
-    """Start a runner's program on the wish's host.
+def started(settings: Settings, wish: Wish, folder: Path) -> Iterator[Running]:
+    """Start the program of a run's folder on the wish's host, or follow it further.
 
     Raises MendableError for a host that nothing leads to, and RemoteLoginError.
     """
     if wish.asked.host == settings.host:
-        with here(text, _environment()) as running:
+        with beside(folder, PROGRAM, _environment()) as running:
             yield running
         return
     with dataset(settings, "twin") as twin:
         address = parse_address(address_of(twin, wish.asked.host))
-    with there(text, address, settings.ssh_config) as running:
+    with there(
+        (folder / PROGRAM).read_bytes(), address, settings.ssh_config
+    ) as running:
         yield running
 
 

@@ -96,7 +96,7 @@ def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repe
 def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
     """The runs of a wish that were begun by a process that is no more."""
     found = []
-    for number in range(1, wish.repeat + 1):
+    for number in range(1, wish.asked.repeat + 1):
         folder = _folder(home, wish, group, number)
         if not (folder / PROGRAM).exists():
             break
@@ -109,7 +109,7 @@ def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
 
 
 def _folder(home: Path, wish: Wish, group: str, number: int) -> Path:
-    id_ = group if wish.repeat == 1 else f"{group}-{number}"
+    id_ = group if wish.asked.repeat == 1 else f"{group}-{number}"
     return home / "observations" / id_
 
 

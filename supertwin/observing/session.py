@@ -58,10 +58,21 @@ class Session:
         self._meanwhile = Meanwhile(settings, wish.asked)
 
     @property
+    def due(self) -> Repetition | None:
+        """The run that is to be run, or followed, next."""
+        run = self._run
+        return None if self.state != RUNNING or run is None or run.is_over else run
+
+    @property
     def is_silent(self) -> bool:
         """Whether it runs, and nobody has said so for too long."""
         quiet = time.monotonic() - self._heard > SILENT_SECONDS
         return self.state == RUNNING and quiet
+
+    @property
+    def outlives(self) -> bool:
+        """Whether its runs go on without this process."""
+        return self.wish.attended or self._is_here
 
     def open(self) -> None:
         """Sample what is wished for and be ready for the first run.
@@ -96,7 +107,7 @@ class Session:
                 self._conclude(run)
         if self.events and "start_ns" in self.events[0]:
             self.began = self.events[0]["start_ns"] / 1e9
-        if self.wish.attended and (not runs or runs[-1].is_over):
+        if runs[-1].is_over if runs else self.wish.attended:
             self._after()
 
     def program(self) -> bytes | None:
@@ -134,6 +145,10 @@ class Session:
                 self._over(self)
 
     @property
+    def _is_here(self) -> bool:
+        return self.wish.asked.host == self._settings.host
+
+    @property
     def _run(self) -> Repetition | None:
         return self._all[-1] if self._all else None
 
@@ -153,8 +168,7 @@ class Session:
         """Whether what was to be looked at is no more: it was told of too late."""
         late = time.time() - over.get("ns", 0) / 1e9
         # The clock of another host may be another.
-        is_here = self.wish.asked.host == self._settings.host
-        return self.wish.attended and is_here and late > _LOOK_SECONDS
+        return self._is_here and late > _LOOK_SECONDS
 
     def _conclude(self, run: Repetition) -> None:
         self.problem = run.refusal
@@ -166,7 +180,7 @@ class Session:
         """Begin the next run, if there is one."""
         self.is_cancelled |= bool(self.runs) and self.runs[-1].outcome == CANCELLED
         refused = self._run is not None and self._run.refusal
-        if self.is_cancelled or refused or len(self.ids) == self.wish.repeat:
+        if self.is_cancelled or refused or len(self.ids) == self.wish.asked.repeat:
             self.close()
         else:
             self._next()

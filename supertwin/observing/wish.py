@@ -1,35 +1,27 @@
 """What a user wishes to be run and observed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from observations.record import Asked
 
 
 @dataclass(frozen=True)
 class Wish:
-    """A command, what is sampled meanwhile, how often it is run, and how long (s).
-
-    Who asked for an ``attended`` one runs it and tells what it says.
+    """What is asked for; who asked for an ``attended`` one runs it, and tells what it
+    says.
     """
 
     asked: Asked
-    metrics: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    repeat: int = 1
-    timeout: float | None = None
     attended: bool = False
 
     @property
     def samples(self) -> bool:
         """Whether anything is sampled."""
-        return bool(self.metrics or self.roles or self.events)
+        return bool(self.asked.metrics or self.asked.roles or self.asked.events)
 
     def one_of(self, group: str, number: int) -> "Wish":
         """The wish for one of its runs."""
-        if self.repeat == 1:
+        if self.asked.repeat == 1:
             return self
         return replace(self, asked=replace(self.asked, group=group, repetition=number))
 
@@ -40,8 +32,8 @@ class Wish:
             "argv": list(asked.argv),
             "cpus": list(asked.cpus),
             "cwd": asked.cwd or None,
-            "env": dict(self.environment),
-            "timeout": self.timeout,
+            "env": dict(asked.environment),
+            "timeout": asked.timeout,
             "look": self.samples,
             "show_all": self.attended,
         }

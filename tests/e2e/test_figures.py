@@ -132,6 +132,10 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
     assert re.search(
         r'<th scope="row">IPC</th><td><span title="0\.\d+">0\.\d+ ?\w*<', page
     )
+    again = {"again": first.rpartition("/")[2]}
+    form = counting.get("/observations/new", "text/html", **again).text
+    (wished,) = re.findall(r'id="wished">(.*?)</script>', form)
+    assert json.loads(wished)["roles"] == sorted(FORMULAS)
     ids = {"id": [first, second]}
     page = counting.get("/observations/compare", "text/html", **ids).text
     assert '<th scope="row">IPC' in page

@@ -1,6 +1,8 @@
 """Observations begun, followed and ended over HTTP, on a stack."""
 
 import base64
+import http.client
+import json
 import time
 from collections.abc import Iterator
 
@@ -8,7 +10,7 @@ import httpx
 import pytest
 
 from tests.e2e.launched_runs import begun, followed, recorded
-from tests.observed import operator
+from tests.observed import operator, plans
 from tests.servers import wait_until
 from tests.stack import Stack
 
@@ -73,6 +75,35 @@ def test_cpus_are_had_by_one(client: httpx.Client) -> None:
     assert time.monotonic() - began > 0.3
     for one in (first, beside, queued):
         assert followed(client, one["id"])[-1]["runs"][0]["outcome"] == "completed"
+
+
+def test_cpus_are_free_at_once_when_who_waited_for_them_is_gone(
+    stack: Stack, client: httpx.Client
+) -> None:
+    wish = {"argv": ["true"], "cpus": "0", "wait": True, "attended": True}
+    wish |= {"metrics": ["kernel.percpu.cpu.user"]}
+    body, headers = json.dumps(wish), dict(client.headers)
+    first = begun(client, "sleep", "1", cpus="0")
+
+    def held() -> set[str]:
+        """Those beside the first one for which anything is held."""
+        return {one.stem for one in (stack.home / "observing").iterdir()} - {
+            first["id"]
+        }
+
+    wait_until(lambda: not held(), 10, "what ran before is recorded")
+    waits = http.client.HTTPConnection(client.base_url.host, client.base_url.port)
+    waits.request("POST", "/observations", body, headers)
+    # It has the CPUs now, and is not ready to run yet.
+    wait_until(held, 10)
+    waits.close()
+    gone = time.monotonic()
+    wait_until(lambda: not held(), 10, "all is given back")
+    assert time.monotonic() - gone < 10  # not the 15 s of one that falls silent
+    assert plans(stack) == {"monitor"}
+    shown = client.get("/observations/running").json()
+    assert [one for one in shown if one["state"] != "over"] == []
+    assert followed(client, begun(client, "true", cpus="0")["id"])
 
 
 def test_repetitions_are_run_one_after_the_other(client: httpx.Client) -> None:

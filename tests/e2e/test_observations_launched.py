@@ -5,12 +5,13 @@ import shlex
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from supertwin.access.tokens import Role, add_token
 from tests.browser import watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
-from tests.e2e.observation_pages import SECONDS, Open, assert_drawn, log_in
+from tests.e2e.observation_pages import Open, assert_drawn, log_in
+from tests.observed import asked, outcome, runs
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
@@ -18,6 +19,14 @@ pytestmark = pytest.mark.e2e
 
 MARKUP = "<img src=x onerror=window.hacked=1>\"'"
 TAG = 'of "quotes" & <b>markup</b>'
+EVENT = "perf::PERF_COUNT_SW_PAGE_FAULTS"
+SECRETS = {"SOLVER_TOKEN": "s3cret-1", "STORE": "https://ana:s3cret-2@store.example"}
+PLAIN = {"MODE": "fast 'and' safe", "LINES": "one\ntwo", "EMPTY": ""}
+TERMS = (
+    *("argumentVector", "workingDirectory", "observationTag", "observationPeriod"),
+    *("pinningPolicy", "involvesThread", "requestedMetric", "requestedEvent"),
+    *("requestedRuns", "addedVariable", "timeLimit"),
+)
 
 
 def test_a_command_is_launched_followed_and_recorded(
@@ -172,19 +181,67 @@ def running(operator: httpx.Client) -> list[str]:
     return [one["id"] for one in found if one["state"] != "over"]
 
 
-def test_it_is_run_again_as_it_was_asked_for(
-    visit: Open, pair: dict[str, str], operator_token: str
+def told(stack: Stack, iri: str) -> set[tuple[str, str]]:
+    """What a run was asked for, as the graph tells it."""
+    terms = " ".join(f"st:{term}" for term in TERMS)
+    rows = asked(stack, f"VALUES ?term {{ {terms} }} <{iri}> ?term ?value")
+    return {(row["term"].rpartition("#")[2], row["value"]) for row in rows}
+
+
+def chips(page: Page, field: str) -> Locator:
+    return page.locator(f"#{field}").locator("..").locator(".chosen li")
+
+
+def test_a_run_is_asked_for_again_as_it_was(
+    stack: Stack, visit: Open, operator_token: str
 ) -> None:
-    page = visit(f"/observation/{pair['short']}-2", operator_token)
+    pairs = [f"--env={name}={value}" for name, value in (PLAIN | SECRETS).items()]
+    done = stack.run(
+        *("observe", "--pin", "compact", "--threads", "1", "--every", "100ms"),
+        *("--metrics", "kernel.all.load", "--event", EVENT, "--repeat", "2"),
+        *("--tag", "again", "--timeout", "60.5", "--cwd", "/", *pairs, "--", "true"),
+    )
+    (_, first), (_, second) = runs(done.stderr)
+    assert outcome(stack, second) == outcome(stack, first) == "completed"
+    before = told(stack, first)
+    assert {term for term, _ in before} == set(TERMS)
+    added = {value for term, value in before if term == "addedVariable"}
+    assert added == {*SECRETS, *(f"{name}={value}" for name, value in PLAIN.items())}
+    graph = asked(
+        stack, f"GRAPH <{first.replace('/obs', '/graph/obs')}> {{ ?s ?p ?o }}"
+    )
+    assert graph
+    assert "s3cret" not in str(graph)
+
+    page = visit(first.removeprefix(stack.base), operator_token)
+    section = page.locator("section", has=page.locator("#asked"))
+    for text in ("kernel.all.load", EVENT, "SOLVER_TOKEN", "MODE=fast 'and' safe"):
+        expect(section).to_contain_text(text)
     page.get_by_role("link", name="Run again").click()
     page.wait_for_url("**/observations/new?again=*")
-    words = page.locator("#words li").all_inner_texts()
-    assert words == ["sleep", SECONDS["short"]]
+    expect(chips(page, "events")).to_contain_text([EVENT])
+    expect(chips(page, "metrics")).to_contain_text(["kernel.all.load"])
+    assert page.locator("#words li").all_inner_texts() == ["true"]
     expect(page.get_by_label("policy", exact=True)).to_have_value("compact")
-    expect(page.get_by_label("every", exact=True)).to_have_value("10ms")
-    chosen = page.locator("#metrics").locator("..").locator(".chosen li")
-    expect(chosen).to_have_count(2)
+    expect(page.get_by_label("every", exact=True)).to_have_value("100ms")
     expect(page.locator("#preview .cpus li")).to_have_text("0")
+    expect(page.get_by_label("runs", exact=True)).to_have_value("2")
+    expect(page.get_by_label("seconds at most", exact=True)).to_have_value("60.5")
+    expect(page.get_by_text("Not recorded, for they look")).to_contain_text(
+        "SOLVER_TOKEN, STORE"
+    )
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#problem")).to_contain_text("is no variable: write NAME=VALUE")
+    variables = page.get_by_label("variables", exact=True)
+    text = variables.input_value()
+    for name, value in SECRETS.items():
+        text = re.sub(f"^{name}$", f"{name}={value}", text, flags=re.MULTILINE)
+    variables.fill(text)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_url(re.compile(r"/observations/\d+T"))
+    again = f"{stack.base}/observation/{page.url.rpartition('/')[2]}-1"
+    assert outcome(stack, again) == "completed"
+    assert told(stack, again) == before
 
 
 def test_words_are_those_that_a_terminal_would_see(visit: Open) -> None:

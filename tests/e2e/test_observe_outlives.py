@@ -1,5 +1,6 @@
 """Runs whose API, or whose host, goes away while they run."""
 
+import base64
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.e2e.launched_runs import followed
 from tests.observed import observing, operator, outcome, plans, runs, said, statistics
 from tests.servers import wait_until
 from tests.sshd import Sshd
@@ -29,10 +31,10 @@ def client(stack: Stack) -> Iterator[httpx.Client]:
         yield client
 
 
-def kill_api(stack: Stack) -> None:
-    """kill -9 the API, and wait for the next one."""
+def kill_api(stack: Stack, number: int = signal.SIGKILL) -> None:
+    """End the API by a signal, and wait for the next one."""
     pid = int(stack.children()["api"]["pid"])
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid, number)
 
     def back() -> bool:
         child = stack.children()["api"]
@@ -78,15 +80,50 @@ def test_who_attends_goes_on_with_the_next_api(
     begun(client, "true", cpus="0")
 
 
-def test_what_the_api_ran_itself_broke_off(stack: Stack, client: httpx.Client) -> None:
-    one = begun(client, "sleep", "987", cpus="0", metrics=[_METRIC], every="100ms")
+def test_what_the_api_launched_goes_on_with_the_next_one(
+    stack: Stack, client: httpx.Client, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    script = f"echo ready; until [ -e {go} ]; do sleep 0.1; done; echo done"
+    sampled = {"metrics": [_METRIC], "every": "100ms"}
+    one = begun(client, "sh", "-c", script, cpus="0", repeat=2, **sampled)
+    other = begun(client, "sleep", "987", cpus="1")
+    wait_until(lambda: client.get(f"/observations/{one['id']}").json()["events"] > 1)
+    time.sleep(1)
+    kill_api(stack)
+    refused = client.post("/observations", json={"argv": ["true"], "cpus": "0"})
+    assert refused.status_code == 409, refused.text
+    assert client.delete(f"/observations/{other['id']}").status_code == 202
+    assert followed(client, other["id"])[-1]["runs"][0]["outcome"] == "cancelled"
+    go.touch()
+    told = followed(client, one["id"])
+    printed = [
+        (event["run"][-1], base64.b64decode(event["data"]))
+        for event in told
+        if event["event"] == "output"
+    ]
+    assert b"".join(text for run, text in printed if run == "1") == b"ready\ndone\n"
+    assert b"".join(text for run, text in printed if run == "2") == b"ready\ndone\n"
+    first, second = (run["node"] for run in told[-1]["runs"])
+    assert outcome(stack, second) == outcome(stack, first) == "completed"
+    (figures,) = statistics(stack, first)
+    assert float(figures["covered"]) > 2
+    wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
+    kept = stack.home / "observations" / f"{one['id']}-1"
+    assert not (kept / "said.jsonl").exists()
+    begun(client, "true", cpus="0")
+
+
+def test_what_the_api_launched_ends_where_it_is_stopped(
+    stack: Stack, client: httpx.Client
+) -> None:
+    one = begun(client, "sleep", "987", cpus="0")
     events = stack.home / "observations" / one["id"] / "events.jsonl"
     wait_until(lambda: events.exists() and events.read_text())
     pid = json.loads(events.read_text().splitlines()[0])["pid"]
-    kill_api(stack)
+    kill_api(stack, signal.SIGTERM)
     assert outcome(stack, f"{stack.base}/observation/{one['id']}") == "broke off"
-    assert not Path(f"/proc/{pid}").exists()
-    wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10, "its command is gone")
     begun(client, "true", cpus="0")
 
 
@@ -109,8 +146,14 @@ def test_what_was_told_already_is_not_heard_again(client: httpx.Client) -> None:
 def test_those_that_nobody_hears_of_broke_off(
     near: Stack, there: Sshd, client: httpx.Client
 ) -> None:
-    """Whoever attends has gone; and a host is pulled off its network."""
+    """The API that ran it there has gone, or whoever attends; a host is pulled off its
+    network.
+    """
     near.run("add", there.url(), "--host", "node9")
+    one = begun(client, "sleep", "987", host="node9")
+    wait_until(lambda: client.get(f"/observations/{one['id']}").json()["events"])
+    kill_api(near)
+    assert outcome(near, f"{near.base}/observation/{one['id']}") == "broke off"
     attended = begun(client, "true", attended=True, metrics=[_METRIC])
     assert attended["program"].startswith("from __future__")
     now = time.time_ns()

@@ -1,6 +1,7 @@
 """Runs compared, judged by a baseline, taken away and brought back, on a stack."""
 
 import csv
+import getpass
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from rdflib.compare import isomorphic
 from rocrate.rocrate import ROCrate
 
 from tests.command_line import run
+from tests.observed import asked
 from tests.servers import VictoriaMetrics, wait_until
 from tests.stack import Stack
 
@@ -50,7 +52,8 @@ def slow(stack: Stack) -> str:
 
 @pytest.fixture(scope="module")
 def sampled(stack: Stack) -> str:
-    (found,) = ran(stack, *_SAMPLED, "--tag", "kept", "--", "sleep", "0.5")
+    added = ("--env", "MODE=fast", "--env", "MODE_TOKEN=hidden")
+    (found,) = ran(stack, *_SAMPLED, *added, "--tag", "kept", "--", "sleep", "0.5")
     return found
 
 
@@ -144,6 +147,8 @@ def statistics(stack: Stack, iri: str) -> Any:
 
 def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) -> None:
     before = statistics(stack, sampled)
+    wished = asked(stack, f"<{sampled}> st:addedVariable ?v ; st:requestedMetric ?m")
+    assert {row["v"] for row in wished} == {"MODE=fast", "MODE_TOKEN"}
     assert {row["metric"] for row in before} == {
         "kernel.all.pswitch",
         "kernel.percpu.cpu.user",
@@ -157,6 +162,11 @@ def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) 
     files = {one.id for one in action["result"]}
     assert {"observation.ttl", "series.csv", "events.jsonl"} <= files
     assert "run.py" in {one.id for one in action["object"]}
+    people = [one["name"] for one in action["agent"]]
+    assert people == [getpass.getuser(), "the owner of the state"]
+    assert crate.root_dataset["author"] == action["agent"]
+    variables = action["environment"]
+    assert {"MODE"} == {one["name"] for one in variables if "MODE" in one["name"]}
     assert crate.root_dataset["mentions"] == [action] or (
         crate.root_dataset["mentions"] == action
     )
@@ -169,6 +179,8 @@ def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) 
     back = stack.run("import", "observation", str(tmp_path / "crate.zip"))
     assert back.stdout.strip() == sampled
     assert statistics(stack, sampled) == before
+    found = asked(stack, f"<{sampled}> st:addedVariable ?v ; st:requestedMetric ?m")
+    assert sorted(found, key=str) == sorted(wished, key=str)
     again = stack.run("import", "observation", str(tmp_path / "crate"))
     assert again.stdout.strip() == sampled
 

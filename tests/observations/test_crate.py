@@ -24,6 +24,7 @@ TOLD = Told(
     digest="ab" * 32,
     build="c0ffee",
     user="ada",
+    asked_by=[("http://localhost:8000/agent/token~20ana", "token ana")],
     environment=["OMP_NUM_THREADS=4", "PATH=/bin=x"],
 )
 FILES = {"observation.ttl": b"", "series.csv": b"", "run.py": b"", "stdout.txt": b"hi"}
@@ -60,8 +61,12 @@ def test_a_run_is_an_action_with_all_that_belongs_to_it() -> None:
     assert program["name"] == "/opt/my solver"
     assert program["url"] == "file://n1/opt/my%20solver"
     assert program["softwareVersion"] == "c0ffee"
-    (agent,) = action["agent"]
-    assert found[agent["@id"]] == {"@id": "#user-ada", "@type": "Person", "name": "ada"}
+    people = [found[one["@id"]] for one in action["agent"]]
+    assert [(one["@type"], one["name"]) for one in people] == [
+        ("Person", "ada"),
+        ("Person", "token ana"),
+    ]
+    assert found["./"]["author"] == action["agent"]
     given = [found[one["@id"]] for one in action["object"]]
     assert [one["name"] for one in given] == ["argument vector", "run.py"]
     assert json.loads(given[0]["value"]) == ["./solver", "-n", "4"]
@@ -97,10 +102,19 @@ def test_each_file_says_its_format() -> None:
 
 def test_a_run_that_did_not_complete_says_how_it_ended() -> None:
     told = replace(TOLD, outcome="killed", user="", environment=[], program="")
+    told = replace(told, asked_by=())
     action = entities(told)[TOLD.node]
     assert action["actionStatus"] == "http://schema.org/FailedActionStatus"
     assert action["error"] == "killed"
     assert not {"agent", "environment"} & action.keys()
+    assert "author" not in entities(told)["./"]
+
+
+def test_one_value_stands_alone() -> None:
+    found = entities(replace(TOLD, asked_by=(), environment=["A=b"]))
+    assert found[TOLD.node]["agent"] == {"@id": "#user-ada"}
+    assert found[TOLD.node]["environment"] == {"@id": "#environment-A"}
+    assert found["./"]["author"] == {"@id": "#user-ada"}
 
 
 @pytest.mark.parametrize("name", ["crate", "crate.zip"])
@@ -109,6 +123,11 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     files = read_crate(tmp_path / name)
     assert {n: files[n] for n in FILES} == FILES
     assert base_of(files) == TOLD.base
-    assert ROCrate(tmp_path / name).get(TOLD.node).type == "CreateAction"
+    crate = ROCrate(tmp_path / name)
+    action = crate.get(TOLD.node)
+    assert action.type == "CreateAction"
+    people = [action["agent"], crate.root_dataset["author"]]
+    for found in people:
+        assert [one["name"] for one in found] == ["ada", "token ana"]
     with pytest.raises(CrateError, match="is there already"):
         write_crate(tmp_path / name, TOLD, FILES)

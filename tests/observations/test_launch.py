@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,8 @@ import pytest
 
 from observations import runner, surroundings
 from observations.errors import LaunchError
-from observations.launch import HELD, Event, ahead, events, here
+from observations.launch import HELD, Event, Running, ahead, events
+from observations.launch_beside import beside, is_begun
 from observations.program import program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -22,6 +25,12 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 def _is_target(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+@contextmanager
+def here(text: bytes, environment: Mapping[str, str]) -> Iterator[Running]:
+    with ahead(environment) as begin:
+        yield begin(text)
 
 
 def launched(**request: Any) -> list[Event]:
@@ -103,3 +112,56 @@ def test_what_starts_a_program_is_ready_before_there_is_one() -> None:
 
 def test_the_word_for_what_is_held_is_the_runner_s() -> None:
     assert HELD == runner.HELD
+
+
+def following(folder: Path) -> AbstractContextManager[Running]:
+    return beside(folder, "run.py", ENVIRONMENT)
+
+
+def begun_and_left(folder: Path, **request: Any) -> list[Event]:
+    """What a run says at first, whose follower is then killed."""
+    (folder / "run.py").write_bytes(program(request))
+    script = f"""if True:
+        import os
+        from pathlib import Path
+        from observations.launch import events
+        from observations.launch_beside import beside
+        with beside(Path({str(folder)!r}), "run.py", {ENVIRONMENT!r}) as running:
+            for event in events(running):
+                print(event, flush=True)
+                os.kill(os.getpid(), 9)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
+    assert done.returncode == -9, done.stderr
+    return [ast.literal_eval(line) for line in done.stdout.splitlines()]
+
+
+def test_a_run_outlives_who_follows_it(tmp_path: Path) -> None:
+    script = "echo one; sleep 0.5; echo two; exit 3"
+    before = begun_and_left(tmp_path, argv=["sh", "-c", script], look=True)
+    assert [event["event"] for event in before] == ["started"]
+    assert is_begun(tmp_path)
+    found = []
+    with following(tmp_path) as running:
+        for event in events(running):
+            found.append(event)
+            if event["event"] == "over":
+                running.let_go()
+    assert found[0] == before[0]
+    assert base64.b64decode(found[-1]["output"]["stdout"]["head"]) == b"one\ntwo\n"
+    assert (found[-1]["exit"], found[-1]["cancelled"]) == (3, "")
+    assert os.listdir(tmp_path) == ["run.py"]  # noqa: PTH208
+    assert not is_begun(tmp_path)
+
+
+def test_one_that_outlived_is_cancelled_or_told_to_be_gone(tmp_path: Path) -> None:
+    begun_and_left(tmp_path, argv=["sleep", "987"])
+    with following(tmp_path) as running:
+        running.cancel()
+        assert list(events(running))[-1]["cancelled"] == "its observer let go"
+    (tmp_path / "run.py").write_text("raise RuntimeError('out of order')")
+    words = "had ended: RuntimeError: out of order"
+    with pytest.raises(LaunchError, match=words), following(tmp_path) as running:
+        list(events(running))

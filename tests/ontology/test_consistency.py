@@ -58,7 +58,14 @@ def test_a_run_as_it_is_recorded_is_consistent() -> None:
     iris, metric = Iris("http://n.example"), "perfevent.hwcounters.skx__X.value"
     asked = Asked("n1", ("solve", "-n"), (0,), "compact", ("night",), "/tmp", by="ana")  # noqa: S108
     asked = replace(
-        asked, pinning_queries=("http://n.example/queries/pinning/threads",)
+        asked,
+        pinning_queries=("http://n.example/queries/pinning/threads",),
+        metrics=(metric,),
+        roles=("FLOPs",),
+        events=("skx::X",),
+        environment={"A": "b"},
+        group="g",
+        timeout=1.0,
     )
     usage = {"user_seconds": 0.5, "system_seconds": 0.1, "max_rss_kib": 1024}
     usage |= dict.fromkeys(("minor_faults", "major_faults"), 1)

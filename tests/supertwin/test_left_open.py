@@ -9,11 +9,17 @@ from supertwin.observing.repetition import begun, left_of
 from supertwin.observing.wish import Wish
 
 WISH = Wish(
-    Asked("n1", ("echo", 'a "b"'), (0, 3), tags=("ü", "x y"), period_ms=10),
-    metrics=("k.a", "k.b"),
-    environment={"A": "b\nc"},
-    repeat=2,
-    timeout=1.5,
+    Asked(
+        "n1",
+        ("echo", 'a "b"'),
+        (0, 3),
+        tags=("ü", "x y"),
+        period_ms=10,
+        metrics=("k.a", "k.b"),
+        environment={"A": "b\nc"},
+        repeat=2,
+        timeout=1.5,
+    ),
     attended=True,
 )
 

@@ -17,8 +17,8 @@ const form = at("launch");
 const wished = JSON.parse(at("wished").textContent);
 const chips = {
   metrics: new Chips(at("metrics"), { split: SEPARATED, known: wished.metrics }),
-  roles: new Chips(at("roles"), { split: SEPARATED }),
-  events: new Chips(at("events"), { split: SEPARATED }),
+  roles: new Chips(at("roles"), { split: SEPARATED, known: wished.roles }),
+  events: new Chips(at("events"), { split: SEPARATED, known: wished.events }),
   tags: new Chips(at("tags"), { known: wished.tags }),
 };
 const preview = new Preview(at("preview"));
@@ -110,14 +110,15 @@ function wish() {
 }
 
 function variables() {
-  const lines = at("env").value.split("\n").filter((line) => line.trim());
-  return Object.fromEntries(lines.map(variable));
+  const { words, problem } = splitWords(at("env").value);
+  if (problem) throw new Error(`The variables: ${problem}.`);
+  return Object.fromEntries(words.map(variable));
 }
 
-function variable(line) {
-  const found = /^([^=]+)=([\s\S]*)$/.exec(line);
-  if (!found) throw new Error(`${line.slice(0, 60)} is no variable: write NAME=VALUE.`);
-  return [found[1].trim(), found[2]];
+function variable(word) {
+  const found = /^([^=]+)=([\s\S]*)$/.exec(word);
+  if (!found) throw new Error(`${word.slice(0, 60)} is no variable: write NAME=VALUE.`);
+  return [found[1], found[2]];
 }
 
 async function launch() {

@@ -1,0 +1,123 @@
+"""Starts the runner on this machine so that it outlives who follows it.
+
+Its folder holds what they tell one another: what it says in a file that it keeps locked
+while it lives, what it is told in a named pipe of which it holds both ends.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from observations.launch import HELD, PIECE, Running, last_line
+
+# The runner's word of the same name.
+CANCEL = b"cancel\n"
+_SAID, _TOLD, _COMPLAINT = "said.jsonl", "told", "complaint.txt"
+_LOOK_SECONDS = 0.02
+
+
+class _Beside:
+    """A runner that reads and writes files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._said = (folder / _SAID).open("rb", buffering=0)
+
+    def read(self) -> bytes:
+        """What it said since."""
+        while True:
+            # Asked first: what it said last is there by then.
+            lives = self._lives()
+            if (piece := self._said.read(PIECE)) or not lives:
+                return piece
+            time.sleep(_LOOK_SECONDS)
+
+    def let_go(self) -> None:
+        """What is over was looked at."""
+        self._tell(b"\n")
+
+    def cancel(self) -> None:
+        """Have the command ended."""
+        self._tell(CANCEL)
+
+    def complaint(self) -> str:
+        """The last line on its standard error."""
+        text = (self._folder / _COMPLAINT).read_text(errors="replace")
+        return last_line(text.split("\n"))
+
+    def close(self) -> None:
+        """Follow it no more."""
+        self._said.close()
+
+    def _lives(self) -> bool:
+        try:
+            fcntl.flock(self._said, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(self._said, fcntl.LOCK_UN)
+        return False
+
+    def _tell(self, line: bytes) -> None:
+        with suppress(OSError):  # it has ended
+            pipe = os.open(self._folder / _TOLD, os.O_WRONLY | os.O_NONBLOCK)
+            try:
+                os.write(pipe, line)
+            finally:
+                os.close(pipe)
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a runner was started in a folder, and not followed to its end."""
+    return (folder / _SAID).exists()
+
+
+@contextmanager
+def beside(
+    folder: Path, name: str, environment: Mapping[str, str]
+) -> Iterator[Running]:
+    """Follow the program of this name in a folder, which is started where it was not.
+
+    At the end of a block that fails its command is ended.
+    """
+    process = None if is_begun(folder) else _start(folder, name, environment)
+    running = _Beside(folder)
+    try:
+        yield running
+    except BaseException:
+        running.cancel()
+        raise
+    finally:
+        if process:
+            process.wait()
+        running.close()
+        for name in (_SAID, _TOLD, _COMPLAINT):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _start(
+    folder: Path, name: str, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    (folder / _TOLD).unlink(missing_ok=True)  # of one that was killed here
+    os.mkfifo(folder / _TOLD, 0o600)
+    with (
+        (folder / _COMPLAINT).open("wb") as complaint,
+        (folder / _SAID).open("wb") as said,
+    ):
+        fcntl.flock(said, fcntl.LOCK_EX)
+        told = os.open(folder / _TOLD, os.O_RDWR)
+        try:
+            return subprocess.Popen(  # noqa: S603
+                [sys.executable, "-I", "-S", str(folder / name), HELD],
+                stdin=told,
+                stdout=said,
+                stderr=complaint,
+                env=environment,
+                start_new_session=True,
+            )
+        finally:
+            os.close(told)
