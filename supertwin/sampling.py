@@ -18,7 +18,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.results import Rows
 from remote_login.errors import RemoteLoginError
-from sampler_bridge.plan.nudge import nudge
+from sampler_bridge.plan.nudge import Named, nudge
 from supertwin.counting import counters
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, dataset, writing
@@ -34,15 +34,23 @@ class Added:
     noticed: bool
 
 
-def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
+def add(
+    settings: Settings,
+    request: PlanRequest,
+    progress: Progress,
+    *,
+    host_is_known: bool = False,
+) -> Added:
     """Write a plan, under the first free name where it has none, and tell the bridge.
 
     Roles and events are counted from then on. Raises PlanRequestError, or MendableError
-    for counters, where it cannot be; nothing is changed then.
+    for counters, where it cannot be; nothing is changed then. With ``host_is_known``
+    nobody is asked whether it has a twin.
     """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
-        check_host(request.host, twin, iris)
+        if not host_is_known:
+            check_host(request.host, twin, iris)
         with writing(settings, request.host, progress):
             if not request.name:
                 name = free_name(plan_names(request.host, twin))
@@ -51,20 +59,30 @@ def add(settings: Settings, request: PlanRequest, progress: Progress) -> Added:
                 check_new(request, twin, iris)
             with counters.counting(settings, request, twin, progress) as counts:
                 metrics = add_plan(request, twin, iris, counts)
-    return Added(request.name, metrics, _nudge(settings))
+    noticed = _nudge(settings, request.host, request.name)
+    return Added(request.name, metrics, noticed)
 
 
-def remove(settings: Settings, host: str, name: str, progress: Progress) -> None:
+def remove(
+    settings: Settings,
+    host: str,
+    name: str,
+    progress: Progress,
+    *,
+    host_is_known: bool = False,
+) -> None:
     """Take a plan out, with the counters that it alone needed, and tell the bridge.
 
-    Raises PlanRequestError.
+    Raises PlanRequestError. With ``host_is_known`` nobody is asked whether it
+    has a twin.
     """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
-        check_host(host, twin, iris)
+        if not host_is_known:
+            check_host(host, twin, iris)
         with writing(settings, host, progress):
             remove_plan(host, name, twin, iris)
-            _nudge(settings)
+            _nudge(settings, host, name)
             _settle(settings, host, twin, progress)
 
 
@@ -99,5 +117,5 @@ def listed(settings: Settings, host: str) -> Rows:
         return twin.select(saved_query("telemetry/plans").bind({"host": host}))
 
 
-def _nudge(settings: Settings) -> bool:
-    return nudge(settings.home / "bridge")
+def _nudge(settings: Settings, host: str, name: str) -> bool:
+    return nudge(settings.home / "bridge", Named(host, name))

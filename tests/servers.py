@@ -20,7 +20,7 @@ import httpx
 from queries.endpoint import Endpoint
 from supertwin.access.accounts import jetty_line, write_secret
 from supertwin.stack import tools
-from supertwin.stack.children import fuseki_config
+from supertwin.stack.children import fuseki_config, fuseki_main
 from tests.sample_agent import AGENTS, name_space
 
 ROOT = Path(__file__).parents[1]
@@ -283,10 +283,8 @@ class Fuseki(Server):
         self.launch(
             [
                 *(tools.java(), "-Xmx512m", *SHORT_LIVED),
-                *("-cp", tools.fuseki_jar()),
-                "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
-                *("--port", str(self.port), "--localhost", "--ping"),
-                *("--config", self.folder / "config.ttl"),
+                *fuseki_main(self.port),
+                *("--ping", "--config", self.folder / "config.ttl"),
             ],
             FUSEKI_BASE=str(self.folder),
         )

@@ -1,5 +1,6 @@
 """``/plans``: the sampling plans of one host, or of all; adding and removing them."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import orjson
@@ -8,11 +9,13 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats, nodes
 from api.connection import while_connected
 from api.negotiation import negotiate
+from api.rdf import iri_term
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import unknown_host
 from api.web import pages
 from ontology.iris import IdError
+from ontology.terms import ST
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS
 from queries.results import read_rows
@@ -65,13 +68,12 @@ async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:
 
 async def check_known(services: Services, host: str) -> None:
     """Raise NotFoundError for a host that has no twin."""
-    known = await nodes.hosts(services.graph)
-    try:
-        node = services.iris.host(host)
-    except IdError:
-        raise unknown_host(host, known) from None
-    if (node, None, None) not in known:
-        raise unknown_host(host, known)
+    with suppress(IdError):
+        node = iri_term(services.iris.host(host))
+        is_known = f"SELECT * {{ {node} a {iri_term(ST.ComputeNode)} }}"
+        if await services.graph.rows(is_known):
+            return
+    raise unknown_host(host, await nodes.hosts(services.graph))
 
 
 def _listed(text: str | None) -> list[str]:

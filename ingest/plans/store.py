@@ -26,8 +26,8 @@ from queries.endpoint import Endpoint
 def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
     """Raise PlanRequestError for what can be told to be wrong without looking far."""
     check_request(request)
-    check_host(request.host, twin, iris)
-    if twin.ask(_has_plan(request.host, request.name, iris)):
+    if not twin.ask(_stands(request.host, request.name, iris, has_plan=False)):
+        check_host(request.host, twin, iris)
         raise PlanRequestError(
             f"{request.host} has a plan {request.name} already: give another name, or "
             "remove it first"
@@ -59,9 +59,9 @@ def add_plan(
 
 def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
     """Take a plan out, with its telemetry; raises PlanRequestError."""
-    check_host(host, twin, iris)
     check_plan_name(name)
-    if not twin.ask(_has_plan(host, name, iris)):
+    if not twin.ask(_stands(host, name, iris, has_plan=True)):
+        check_host(host, twin, iris)
         names = plan_names(host, twin)
         near = get_close_matches(name, names, n=3) or names
         known = f"it has {', '.join(near)}" if near else "it has none"
@@ -71,10 +71,7 @@ def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
 
 def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
     """Raise PlanRequestError for a host that has no twin."""
-    try:
-        node = iris.host(host)
-    except IdError as error:
-        raise PlanRequestError(f"no host {host!r}: {error}") from None
+    node = _node(host, iris)
     if not twin.ask(f"ASK {{ <{node}> a <{ST.ComputeNode}> }}"):
         known = [str(row["host"]) for row in saved_rows(twin, "inventory/hosts")]
         near = get_close_matches(host[:100], known, n=3) or known[:5]
@@ -98,10 +95,20 @@ def free_name(names: Sequence[str]) -> str:
     )
 
 
-def _has_plan(host: str, name: str, iris: Iris) -> str:
-    node, text = iris.host(host), Literal(name).n3()
+def _node(host: str, iris: Iris) -> URIRef:
+    try:
+        return iris.host(host)
+    except IdError as error:
+        raise PlanRequestError(f"no host {host!r}: {error}") from None
+
+
+def _stands(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:
+    """Asks whether there is such a host, with a plan of this name or without."""
+    node, text = _node(host, iris), Literal(name).n3()
     # Thousands of things are of a host.
-    return f"ASK {{ ?plan <{ST.planName}> {text} ; <{ST.ofHost}> <{node}> }}"
+    plan = f"{{ ?plan <{ST.planName}> {text} ; <{ST.ofHost}> <{node}> }}"
+    having = "EXISTS" if has_plan else "NOT EXISTS"
+    return f"ASK {{ <{node}> a <{ST.ComputeNode}> FILTER {having} {plan} }}"
 
 
 def _described(

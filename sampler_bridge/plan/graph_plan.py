@@ -3,27 +3,30 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal
 
+from queries.asking import saved_rows
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS, Endpoint
 from queries.errors import QueriesError
 from queries.results import read_rows
 from sampler_bridge.errors import PlanError
 from sampler_bridge.files import read_json, write_whole
-from sampler_bridge.plan.nudge import Nudges, nudge
+from sampler_bridge.perfevent.event import is_counter
+from sampler_bridge.plan.nudge import Named, Nudges, nudge
 from sampler_bridge.plan.plan import Plan, make_plan
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
 _PLANS, _HOSTS = "telemetry/sampling", "telemetry/sampled-hosts"
+_ONE_PLAN = "telemetry/one-plan"
 _DATASET = "twin"
 _TIMEOUT = 30.0
 _FORMAT = "supertwin-hosts/1"
@@ -75,6 +78,17 @@ class Plans:
         self._endpoint = endpoint
         self._answers: dict[str, tuple[bytes, list[Row]]] = {}
         self._made: dict[str, tuple[list[Row], Plan]] = {}
+        self._wanted: dict[str, Wanted] = {}
+
+    def reread(self, changed: Set[Named]) -> dict[str, Wanted]:
+        """The same, where only these plans have changed; raises PlanError.
+
+        Nothing else is read where that is enough: what else a host has is as before.
+        """
+        for named in changed:
+            if not self._reread(named):
+                return self.read()
+        return self._wanted
 
     def read(self) -> dict[str, Wanted]:
         """What is wanted of each host that has a plan; raises PlanError."""
@@ -86,7 +100,34 @@ class Plans:
         by_host = groupby(rows, itemgetter("host"))
         plans = {host: self._plan(host, list(of)) for host, of in by_host}
         self._made = {host: self._made[host] for host in plans}
-        return {host: _wanted(plan, hosts.get(host)) for host, plan in plans.items()}
+        self._wanted = {
+            host: _wanted(plan, hosts.get(host)) for host, plan in plans.items()
+        }
+        return self._wanted
+
+    def _reread(self, named: Named) -> bool:
+        """Take in one plan of a host, if that is all that can have changed there.
+
+        The first plan of a host brings an address, and the last takes it along; the
+        first counter brings a PMCD.
+        """
+        if named.host not in self._made:
+            return False
+        try:
+            new = saved_rows(self._endpoint, _ONE_PLAN, named._asdict())
+        except QueriesError as error:
+            raise PlanError(f"the plans cannot be read: {error}") from error
+        before = self._made[named.host][0]
+        old = [row for row in before if row["plan"] == named.plan]
+        rows = [row for row in before if row["plan"] != named.plan]
+        rows += [{name: row[name] for name in before[0]} for row in new]
+        if not rows or any(is_counter(row["samplerName"]) for row in (*old, *new)):
+            return False
+        rows.sort(key=itemgetter("plan"))
+        plan = self._plan(named.host, rows)
+        known = replace(self._wanted[named.host], plan=plan)
+        self._wanted = {**self._wanted, named.host: known}
+        return True
 
     def _rows(self, name: str) -> list[Row]:
         """The rows of a saved query, parsed again only if its answer is another one."""
@@ -114,7 +155,7 @@ class PlanWatch(Worker):
     """Keeps what is sampled as the graph has it; what was read last stands meanwhile.
 
     It is read every few seconds, less often where that takes the store long, and at
-    once when somebody nudges in the state folder.
+    once when somebody nudges in the state folder; who names a plan has only that read.
     ``take`` is handed what is wanted of all hosts where that differs from before.
     """
 
@@ -143,19 +184,28 @@ class PlanWatch(Worker):
         self._thread.join(seconds)
 
     def _work(self) -> None:
+        changed: Set[Named] = frozenset()
+        until = 0.0
         while not self._stop.is_set():
-            self._nudges.wait(self._pause(self._read()))
+            if changed and time.monotonic() < until:
+                took = self._read(changed)
+                until = min(until, self._next(took)) if self.reading.reason else until
+            else:
+                until = self._next(self._read())
+            changed = self._nudges.wait(max(until - time.monotonic(), 0.0))
         self._nudges.close()
         self._endpoint.close()
 
-    def _pause(self, took: float) -> float:
-        return min(max(took / _BUSY_PART, READ_AGAIN_SECONDS), _LONGEST_PAUSE)
+    def _next(self, took: float) -> float:
+        """When everything is read again."""
+        pause = min(max(took / _BUSY_PART, READ_AGAIN_SECONDS), _LONGEST_PAUSE)
+        return time.monotonic() + pause
 
-    def _read(self) -> float:
-        """Read the plans; how many seconds the store took for it."""
+    def _read(self, changed: Set[Named] = frozenset()) -> float:
+        """Read the plans, or those that changed; how many seconds the store took."""
         began = time.monotonic()
         try:
-            wanted = self._plans.read()
+            wanted = self._plans.reread(changed) if changed else self._plans.read()
         except PlanError as error:
             self._stand(str(error))
             return 0.0

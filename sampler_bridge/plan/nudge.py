@@ -6,20 +6,36 @@ more than the seconds until the bridge reads by itself.
 """
 
 import contextlib
+import json
 import logging
 import os
 import select
 import time
+from collections.abc import Set
 from pathlib import Path
+from typing import NamedTuple
 
 _LOG = logging.getLogger(__name__)
 
 NUDGE_FILE = "nudge"
 _MOST_BYTES = 65_536
+# A nudge with a longer name, or more than so many bytes of them, names nothing: the
+# pipe may be full, and its last ones lost.
+_LONGEST, _MOST_NAMED_BYTES = 1024, 2048
 
 
-def nudge(state: Path) -> bool:
-    """Nudge the bridge of a state folder; False where none listens."""
+class Named(NamedTuple):
+    """A plan of a host by its name."""
+
+    host: str
+    plan: str
+
+
+def nudge(state: Path, named: Named | None = None) -> bool:
+    """Nudge the bridge of a state folder; False where none listens.
+
+    Where it is ``named``, only this plan has changed.
+    """
     path = state / NUDGE_FILE
     try:
         if not path.is_fifo():
@@ -28,7 +44,7 @@ def nudge(state: Path) -> bool:
     except OSError:
         return False
     try:
-        os.write(pipe, b"\n")
+        os.write(pipe, _line(named))
     except BlockingIOError:  # it has been nudged often enough
         return True
     except OSError:
@@ -53,16 +69,43 @@ class Nudges:
         except OSError as error:
             _LOG.warning("%s: no nudges, plans are read less soon", error)
 
-    def wait(self, seconds: float) -> None:
-        """Return when nudged, or after so many seconds; many nudges are one."""
+    def wait(self, seconds: float) -> Set[Named]:
+        """Return when nudged, or after so many seconds; many nudges are one.
+
+        The plans that have changed; none where any may have.
+        """
         if self._pipe is None:
             time.sleep(seconds)
         elif select.select([self._pipe], [], [], seconds)[0]:
             with contextlib.suppress(BlockingIOError):
-                os.read(self._pipe, _MOST_BYTES)
+                return _named(os.read(self._pipe, _MOST_BYTES))
+        return frozenset()
 
     def close(self) -> None:
         """Listen no more."""
         if self._pipe is not None:
             os.close(self._pipe)
             self._pipe = None
+
+
+def _line(named: Named | None) -> bytes:
+    line = json.dumps(named).encode() + b"\n" if named else b"\n"
+    return line if len(line) <= _LONGEST else b"\n"
+
+
+def _named(said: bytes) -> Set[Named]:
+    """The plans that all of these nudges name."""
+    if len(said) > _MOST_NAMED_BYTES:
+        return frozenset()
+    try:
+        return {_read(line) for line in said.splitlines()}
+    except (ValueError, TypeError):
+        return frozenset()
+
+
+def _read(line: bytes) -> Named:
+    """Raises ValueError and TypeError for what names no plan."""
+    host, plan = json.loads(line)
+    if not (isinstance(host, str) and isinstance(plan, str)):
+        raise TypeError(line)
+    return Named(host, plan)

@@ -22,7 +22,7 @@ from observations.statistics import (
     of_counter,
     of_gauge,
 )
-from queries.catalogue import saved_query
+from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import is_dutycycle
 from supertwin import sampling
@@ -43,7 +43,7 @@ _OF_PROCESSES = "proc."
 
 @dataclass(frozen=True)
 class Sampled:
-    """A metric of the plan as telemetry/plan gives it; ``series`` is its store name."""
+    """A metric as telemetry/one-plan gives it; ``series`` is its store name."""
 
     name: str
     iri: str
@@ -185,7 +185,7 @@ def still_sampled(
             yield Meanwhile(settings, asked, plan, marker)
     finally:
         with suppress(PlanRequestError):  # somebody took it out already
-            sampling.remove(settings, asked.host, plan, told)
+            sampling.remove(settings, asked.host, plan, told, host_is_known=True)
 
 
 def _added(
@@ -201,24 +201,23 @@ def _added(
         roles=asked.roles,
         events=asked.events,
     )
-    added = sampling.add(settings, request, told)
+    added = sampling.add(settings, request, told, host_is_known=True)
     return [metric.name for metric in added.metrics]
 
 
 def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
     """The metrics of a plan; none where there is no such plan."""
-    text = saved_query("telemetry/plan").bind({"host": host, "plan": plan})
-    rows = twin.select(text)
-    found = (dict(zip(rows.columns, row, strict=True)) for row in rows.values())
-    return [
-        Sampled(
+    rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
+    found = {
+        row["samplerName"]: Sampled(
             row["samplerName"],
             row["metric"],
             row["dbName"],
             row["semantics"] == "counter",
         )
-        for row in found
-    ]
+        for row in rows
+    }
+    return list(found.values())
 
 
 def _keys(

@@ -68,15 +68,24 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
         "-XX:+ExitOnOutOfMemoryError",
         "-Djava.awt.headless=true",
         f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
-        *("-cp", str(tools.fuseki_jar())),
-        "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
-        *("--config", str(config), "--port", str(settings.fuseki_port)),
-        *(() if everywhere else ("--localhost",)),
+        *fuseki_main(settings.fuseki_port, everywhere),
+        *("--config", str(config)),
         *("--no-cors", "--ping", "--compact", "--modules=false"),
         f"--timeout={int(settings.query_timeout * 1000)}",
     )
     check = fuseki_check(settings)
     return ChildSpec("fuseki", command, check, home, stop_within=30.0)
+
+
+def fuseki_main(port: int, everywhere: bool = False) -> tuple[str, ...]:
+    """What Java is told to run Fuseki at a port of loopback, or of everywhere."""
+    return (
+        *(() if everywhere else ("-Dsupertwin.host=localhost",)),
+        f"-Dsupertwin.port={port}",
+        *("-cp", str(tools.fuseki_jar())),
+        "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
+        *("--jetty", str(_HERE / "jetty.xml")),
+    )
 
 
 def fuseki_check(settings: Settings) -> Check:

@@ -8,7 +8,8 @@ import pytest
 
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import PlanError
-from sampler_bridge.plan.graph_plan import read_plan
+from sampler_bridge.plan.graph_plan import Plans, read_plan
+from sampler_bridge.plan.nudge import Named, nudge
 from sampler_bridge.plan.plan import Plan, Planned
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
@@ -22,15 +23,15 @@ def graph(emptied_fuseki: Fuseki) -> Fuseki:
     return emptied_fuseki
 
 
-def planned(host: str, metric: str, period: float) -> str:
+def planned(host: str, metric: str, period: float, plan: str = "monitor") -> str:
     """One metric of a host's plan, as the probe describes it."""
     return f"""
       <{BASE}/twin/{host}> a st:ComputeNode ; st:hostname "{host}" .
       <{BASE}/metric/{metric}> a st:Metric ; st:samplerName "{metric}" ;
         st:dbName "{metric.replace(".", "_")}" ; st:semantics st:Counter ;
         st:valueType "u64" .
-      <{BASE}/twin/{host}/plan/monitor.{metric}> a st:SamplingPlan ;
-        st:planName "monitor" ; st:ofHost <{BASE}/twin/{host}> ;
+      <{BASE}/twin/{host}/plan/{plan}.{metric}> a st:SamplingPlan ;
+        st:planName "{plan}" ; st:ofHost <{BASE}/twin/{host}> ;
         st:samples <{BASE}/metric/{metric}> ; st:period {period} ."""
 
 
@@ -39,8 +40,24 @@ def put(graph: Fuseki, host: str, *metrics: tuple[str, float]) -> None:
     name = f"<{BASE}/graph/plans/{host}>"
     triples = "".join(planned(host, metric, period) for metric, period in metrics)
     insert = f"INSERT DATA {{ GRAPH {name} {{ {triples} }} }}"
-    update = f"{PREFIX} DROP SILENT GRAPH {name} ; {insert}"
-    httpx.post(f"{graph.url}/twin/update", data={"update": update}).raise_for_status()
+    send(graph, f"DROP SILENT GRAPH {name} ; {insert}")
+
+
+def add(graph: Fuseki, host: str, plan: str, metric: str, period: float) -> None:
+    """Add a plan of one metric."""
+    triples = planned(host, metric, period, plan)
+    name = f"{BASE}/graph/plan/{host}/{plan}"
+    send(graph, f"INSERT DATA {{ GRAPH <{name}> {{ {triples} }} }}")
+
+
+def drop(graph: Fuseki, host: str, plan: str) -> None:
+    """Take an added plan out."""
+    send(graph, f"DROP GRAPH <{BASE}/graph/plan/{host}/{plan}>")
+
+
+def send(graph: Fuseki, update: str) -> None:
+    whole = {"update": f"{PREFIX} {update}"}
+    httpx.post(f"{graph.url}/twin/update", data=whole).raise_for_status()
 
 
 def test_a_plan_is_read_for_its_host_alone(graph: Fuseki) -> None:
@@ -54,6 +71,50 @@ def test_a_plan_is_read_for_its_host_alone(graph: Fuseki) -> None:
             )
         )
         assert read_plan(endpoint, 'c"} UNION {') == Plan()
+
+
+def test_a_plan_that_changed_is_read_alone(graph: Fuseki) -> None:
+    put(graph, "c", ("kernel.all.pswitch", 1.0), ("kernel.all.intr", 1.0))
+    put(graph, "d", ("kernel.all.load", 2.0))
+    with Endpoint(f"{graph.url}/twin") as endpoint:
+        plans = Plans(endpoint)
+        before = plans.read()
+        add(graph, "c", "a", "kernel.all.intr", 0.1)
+        add(graph, "c", "z", "kernel.all.nprocs", 0.5)
+        add(graph, "d", "z", "kernel.all.nprocs", 0.5)
+        changed = plans.reread({Named("c", "a"), Named("c", "z")})
+        assert changed["d"] == before["d"]
+        everything = Plans(endpoint).read()
+        assert changed["c"] == everything["c"] != before["c"]
+        assert plans.reread({Named("d", "z")}) == everything == plans.read()
+        drop(graph, "c", "a")
+        assert plans.reread({Named("c", "a")}) == Plans(endpoint).read()
+
+
+@pytest.mark.parametrize(
+    ("host", "plan", "metric"),
+    [
+        ("new", "first", "kernel.all.load"),
+        ("e", "counts", "perfevent.hwcounters.cycles.value"),
+    ],
+    ids=["the first plan of a host", "a counter"],
+)
+def test_what_brings_more_than_a_plan_has_everything_read(
+    graph: Fuseki, host: str, plan: str, metric: str
+) -> None:
+    put(graph, "e", ("kernel.all.load", 2.0))
+    with Endpoint(f"{graph.url}/twin") as endpoint:
+        plans = Plans(endpoint)
+        plans.read()
+        socket = f'<{BASE}/twin/{host}> st:perfeventSocket "/run/counts"'
+        send(graph, f"INSERT DATA {{ GRAPH <{BASE}/graph/counts> {{ {socket} }} }}")
+        add(graph, host, plan, metric, 1.0)
+        found = plans.reread({Named(host, plan)})
+        assert found[host].counters == "/run/counts"
+        assert metric in found[host].plan.names
+        drop(graph, host, plan)
+        send(graph, f"DROP GRAPH <{BASE}/graph/counts>")
+        assert plans.reread({Named(host, plan)}) == Plans(endpoint).read()
 
 
 def test_no_graph_store_is_a_plan_error() -> None:
@@ -92,3 +153,25 @@ def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
     assert again.status()["plan"]["source"] == "cache"
     assert again.status()["plan"]["metrics"] == 2
     assert again.end() == 0
+
+
+def test_a_nudge_by_name_takes_effect_at_once(
+    pmcd: Pmcd,
+    store: VictoriaMetrics,
+    graph: Fuseki,
+    new_bridge: Callable[..., BridgeProcess],
+) -> None:
+    put(graph, "n1", ("kernel.all.pswitch", 0.2))
+    bridge = new_bridge(pmcd.address, store.url, fuseki=graph.url)
+    bridge.start()
+    first = bridge.process()["plan"]
+    # All is read again three seconds later.
+    bridge.wait_for(lambda _: bridge.process()["plan"] != first)
+    add(graph, "n1", "fast", "sample.long.ten", 0.1)
+    assert nudge(bridge.state, Named("n1", "fast"))
+    began = time.monotonic()
+    bridge.wait_for(lambda status: status["plan"]["metrics"] == 2)
+    assert time.monotonic() - began < 1.8
+    drop(graph, "n1", "fast")
+    bridge.wait_for(lambda status: status["plan"]["metrics"] == 1)
+    assert bridge.end() == 0

@@ -7,7 +7,7 @@ from threading import Timer
 
 import pytest
 
-from sampler_bridge.plan.nudge import NUDGE_FILE, Nudges, nudge
+from sampler_bridge.plan.nudge import NUDGE_FILE, Named, Nudges, nudge
 
 
 def seconds(nudges: Nudges, longest: float) -> float:
@@ -56,3 +56,38 @@ def test_without_a_pipe_it_waits(
     assert "no nudges" in caplog.text
     assert seconds(nowhere, 0.1) > 0.08
     assert [path.name for path in tmp_path.iterdir()] == [NUDGE_FILE]
+
+
+def test_nudges_name_what_has_changed(tmp_path: Path) -> None:
+    nudges = Nudges(tmp_path)
+    first, second = Named("n 1", 'a"\n'), Named("\u00f6", "b")
+    assert nudge(tmp_path, first)
+    assert nudge(tmp_path, second)
+    assert nudge(tmp_path, first)
+    assert nudges.wait(1) == {first, second}
+    assert nudges.wait(0.01) == set()
+    nudges.close()
+
+
+@pytest.mark.parametrize(
+    "others",
+    [[None], [Named("h" * 2000, "a")], [Named("h", "a")] * 10_000],
+    ids=["one without a name", "a long name", "more than the pipe holds"],
+)
+def test_some_nudges_name_nothing(tmp_path: Path, others: list[Named | None]) -> None:
+    nudges = Nudges(tmp_path)
+    for named in (Named("n1", "fast"), *others):
+        assert nudge(tmp_path, named)
+    assert nudges.wait(1) == set()
+    nudges.close()
+
+
+@pytest.mark.parametrize(
+    "said", [b"what\n", b"[1, 2]\n", b'["a"]\n', b"7\n", b"\xff\n"]
+)
+def test_what_is_no_name_names_nothing(tmp_path: Path, said: bytes) -> None:
+    nudges = Nudges(tmp_path)
+    with (tmp_path / NUDGE_FILE).open("wb", buffering=0) as pipe:
+        pipe.write(said)
+    assert nudges.wait(1) == set()
+    nudges.close()
