@@ -45,8 +45,7 @@ def choose(
 
     ``threads`` may be None where the policy says how many: with per: and likwid:.
     """
-    if not tree.allowed:
-        raise PlaceError(f"nothing is known of the threads of {tree.host}: probe it")
+    tree.check()
     _check(policy, threads)
     if policy.order == "idle" and not (known and known.load):
         raise PlaceError(

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pinning import reason
 from pinning.choose import MOST_THREADS
 from pinning.cpu_list import in_order, write_cpus
-from pinning.errors import LimitError, PlaceError, PolicyError
+from pinning.errors import LimitError, PolicyError
 from pinning.formats import COMMAND, find_format, rankfile
 from pinning.tree import Tree
 
@@ -86,8 +86,7 @@ class Layout:
 def lay_out(tree: Tree, asked: Wanted) -> Layout:
     """The ranks on nodes that are all like the host; raises PinningError."""
     wanted = asked.settled()
-    if not tree.allowed:
-        raise PlaceError(f"nothing is known of the threads of {tree.host}: probe it")
+    tree.check()
     each = _split(wanted)
     places = [
         (tuple(threads), _bound(tree, wanted.bind, threads))

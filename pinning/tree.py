@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from pinning.branches import Branch, branches, leaves
+from pinning.errors import PlaceError
 
 # What two threads may share, smallest first: the word of a policy, and in full.
 KINDS = {
@@ -46,6 +47,13 @@ class Tree:
     cpus: frozenset[int]
     allowed: frozenset[int]
     things: tuple[Domain, ...]
+
+    def check(self) -> None:
+        """Raise PlaceError for a tree in which nothing can be placed."""
+        if not self.allowed:
+            raise PlaceError(
+                f"nothing is known of the threads of {self.host}: probe it"
+            )
 
     @cached_property
     def root(self) -> Branch:

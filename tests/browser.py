@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.network import still_network
+
 CHROMIUM = Path("/usr/bin/chromium-headless-shell")
 _OPTIONS = [
     "--headless",
@@ -57,6 +59,11 @@ def watched_page(
     browser: Browser, origin: str, scheme: str = "light"
 ) -> Iterator[Watched]:
     """A new page of 1280 x 800 that notes console errors and outside requests."""
+    with still_network():
+        yield from _watched(browser, origin, scheme)
+
+
+def _watched(browser: Browser, origin: str, scheme: str) -> Iterator[Watched]:
     context = browser.new_context(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
     watched = Watched(context.new_page())
     page = watched.page

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tests.network import changing_network
 from tests.servers import ROOT, Server, wait_until
 
 USER = "prober"
@@ -107,18 +108,20 @@ class Sshd(Server):
             ]
         )
         self.ready(lambda: "Server listening on :: port 22." in self.output())
-        self._make_network()
+        with changing_network():
+            self._make_network()
 
     def clean(self) -> None:
         inside = self.processes() if self._process else []
-        super().clean()
-        if self._holder:
-            self._holder.kill()
-            self._holder.wait()
-        for pid in inside:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        _quietly("ip", "link", "del", f"{self._link}a")
+        with changing_network():
+            super().clean()
+            if self._holder:
+                self._holder.kill()
+                self._holder.wait()
+            for pid in inside:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            _quietly("ip", "link", "del", f"{self._link}a")
         shutil.rmtree(self.folder)
 
     def end_listening(self) -> None:
@@ -139,7 +142,8 @@ class Sshd(Server):
 
     def set_network(self, state: str) -> None:
         """Plug its cable in, or out: ``up`` or ``down``."""
-        _run("ip", "link", "set", f"{self._link}a", state)
+        with changing_network():
+            _run("ip", "link", "set", f"{self._link}a", state)
 
     def set_shell(self, body: str) -> None:
         """Let the user's login shell be a script."""
@@ -193,6 +197,8 @@ class Sshd(Server):
         ):
             _run(*ip, "addr", "add", f"{v4}/30", "dev", name)
             _run(*ip, "addr", "add", f"{v6}/64", "dev", name, "nodad")
+            # An address of its own would be there two seconds later.
+            _run(*ip, "link", "set", name, "addrgenmode", "none")
             _run(*ip, "link", "set", name, "up")
         _run(*there, "link", "set", "lo", "up")
 

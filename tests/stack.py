@@ -69,6 +69,11 @@ class Stack:
         rows = found["results"]["bindings"]
         return [[row[n]["value"] if n in row else "" for n in names] for row in rows]
 
+    def update(self, text: str) -> None:
+        """Change the graph behind everybody's back."""
+        url = f"{self.fuseki}/twin/update"
+        httpx.post(url, data={"update": text}, timeout=60).raise_for_status()
+
     def children(self) -> dict[str, dict[str, Any]]:
         """What the supervisor says of its children, by name."""
         found: dict[str, dict[str, Any]] = json.loads(

@@ -101,7 +101,7 @@ async def _telemetry(
     sampled, others = await asyncio.gather(
         find_sampled(services.graph, iri), _others(services, host, iri)
     )
-    known = {metric.telemetry for metric in sampled}
+    known = {one.telemetry for one in sampled}
     offered = running.series if running else others
     unsampled = [other for other in offered if other.telemetry not in known]
     return {"sampled": sampled, "others": unsampled, "silence": ""}

@@ -10,7 +10,7 @@ from api import formats, nodes
 from api.connection import while_connected
 from api.explorer.graph import find_parts
 from api.explorer.page import host_of
-from api.explorer.series import Metric, find_sampled, read_metrics
+from api.explorer.series import Sampled, find_sampled, read_sampled
 from api.problems import ApiError
 from api.rdf import iri_term
 from api.services import Services, Use
@@ -63,32 +63,32 @@ async def _telemetry(services: Services, host: str, node: URIRef) -> dict[str, A
         await _refuse_unknown_host(services, host)
     problem, times = "", list[float]()
     try:
-        sampled, times = await read_metrics(services.store, host, sampled)
+        sampled, times = await read_sampled(services.store, host, sampled)
     except StoreError as error:
         problem = error.detail
     return {
         "times": times,
-        "metrics": [_listed(metric, host) for metric in sampled],
+        "metrics": [_listed(one, host) for one in sampled],
         "problem": problem,
     }
 
 
-def _listed(metric: Metric, host: str) -> dict[str, Any]:
-    scale, chart_scale = float(metric.unit[1]), float(metric.chart_unit[1])
-    reading = metric.reading
+def _listed(sampled: Sampled, host: str) -> dict[str, Any]:
+    metric, reading = sampled.metric, sampled.reading
+    scale, chart_scale = float(metric.unit[1]), float(metric.drawn[1])
     return {
         "host": host,
         "metric": metric.name,
-        "instance": metric.instance,
-        "telemetry": metric.telemetry,
-        "period": metric.period,
+        "instance": sampled.instance,
+        "telemetry": sampled.telemetry,
+        "period": sampled.period,
         "value": None if reading.value is None else reading.value * scale,
         "text": reading.text,
         "time": reading.time,
         "unit": metric.unit[0],
         "chart": [v if v is None else v * chart_scale for v in reading.chart],
-        "chartUnit": metric.chart_unit[0],
-        "rate": metric.counter,
+        "chartUnit": metric.drawn[0],
+        "rate": metric.is_counter,
     }
 
 

@@ -5,25 +5,26 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from rdflib import URIRef
 
 from api.fuseki import GraphStore, Row
+from api.metrics import (
+    METRIC_COLUMNS,
+    METRIC_PATTERN,
+    METRIC_PREFIXES,
+    Metric,
+    metric_of,
+)
 from api.rdf import iri_term
 from api.store import SeriesStore
 from api.web.pages import natural
-from dashboards.errors import UnitError
-from dashboards.spec import Unit
-from dashboards.units import drawn_unit, local_name
 from ontology.iris import Iris
 from ontology.selectors import TEXT_LABEL, escaped, pattern
-from ontology.terms import PREFIXES
 
 SECONDS = 900
 POINTS = 90
 _WINDOW = f"{SECONDS}s"
-_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rdfs"))
 
 
 @dataclass(frozen=True)
@@ -40,22 +41,13 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """One series that is sampled every ``period`` seconds.
+class Sampled:
+    """One series of a metric that is sampled every ``period`` seconds."""
 
-    ``unit`` is that of the value, ``chart_unit`` that of the chart: the rate of a
-    counter. Both come with what a stored value is multiplied by.
-    """
-
-    name: str
-    db_name: str
+    metric: Metric
     instance: str | None
     telemetry: str
-    counter: bool
-    comment: str
     period: float
-    unit: tuple[Unit, Fraction]
-    chart_unit: tuple[Unit, Fraction]
     reading: Reading = field(default=Reading())
 
 
@@ -69,11 +61,11 @@ class Other:
     comment: str
 
 
-async def find_sampled(store: GraphStore, iri: URIRef) -> list[Metric]:
+async def find_sampled(store: GraphStore, iri: URIRef) -> list[Sampled]:
     """Every series of a component that a plan samples, by name and instance."""
     rows = await store.rows(_sampled(iri_term(iri)))
-    found = [_metric(row) for row in rows if "t" in row]
-    return sorted(found, key=lambda m: (m.name, natural(m.instance or "")))
+    found = [_sampled_of(row) for row in rows if "t" in row]
+    return sorted(found, key=lambda s: (s.metric.name, natural(s.instance or "")))
 
 
 async def find_others(
@@ -95,24 +87,26 @@ async def find_others(
     return sorted(found, key=lambda o: (o.name, natural(o.instance)))
 
 
-async def read_metrics(
-    store: SeriesStore, host: str, metrics: Sequence[Metric]
-) -> tuple[list[Metric], list[float]]:
-    """The metrics with what the store holds of them, and the times of the charts.
+async def read_sampled(
+    store: SeriesStore, host: str, sampled: Sequence[Sampled]
+) -> tuple[list[Sampled], list[float]]:
+    """The series with what the store holds of them, and the times of the charts.
 
     Raises StoreError.
     """
     end = math.floor(time.time())
-    instances = {metric.instance for metric in metrics}
+    metrics: dict[str | None, list[Metric]] = {}
+    for one in sampled:
+        metrics.setdefault(one.instance, []).append(one.metric)
     answers = await asyncio.gather(
-        *(_readings(store, host, metrics, instance, end) for instance in instances)
+        *(_readings(store, host, own, name, end) for name, own in metrics.items())
     )
     found = {key: reading for answer in answers for key, reading in answer.items()}
     step = SECONDS // POINTS
     times = [float(end - SECONDS + step * number) for number in range(POINTS + 1)]
     return [
-        replace(m, reading=found.get((m.db_name, m.instance), Reading()))
-        for m in metrics
+        replace(s, reading=found.get((s.metric.db_name, s.instance), Reading()))
+        for s in sampled
     ], times
 
 
@@ -123,9 +117,10 @@ async def _readings(
     instance: str | None,
     end: int,
 ) -> dict[tuple[str, str | None], Reading]:
-    own = [metric for metric in metrics if metric.instance == instance]
-    names = {c: [m.db_name for m in own if m.counter is c] for c in (False, True)}
-    every = _selector(host, instance, [metric.db_name for metric in own])
+    names = {
+        c: [m.db_name for m in metrics if m.is_counter is c] for c in (False, True)
+    }
+    every = _selector(host, instance, [metric.db_name for metric in metrics])
     values, times, levels, rates = await asyncio.gather(
         _last(store, f"last_over_time({every}[{_WINDOW}])", end),
         _last(store, f"tlast_over_time({every}[{_WINDOW}]) keep_metric_names", end),
@@ -193,21 +188,19 @@ def _points(
 
 
 def _sampled(component: str) -> str:
-    columns = "?t ?metric ?name ?db ?instname ?kind ?unit ?units ?comment"
+    columns = f"?t ?metric ?instname {METRIC_COLUMNS}"
     return (
-        f"{_PREFIXES}SELECT {columns} (MIN(?each) AS ?period) {{ "
+        f"{METRIC_PREFIXES}SELECT {columns} (MIN(?each) AS ?period) {{ "
         f"?t st:ofComponent {component} ; st:sampledBy ?plan . ?plan st:period ?each . "
         "?t st:ofMetric ?metric ; st:samplerName ?name ; st:dbName ?db . "
-        "OPTIONAL { ?t st:instname ?instname } ?metric st:semantics ?kind . "
-        "OPTIONAL { ?metric qudt:hasUnit ?unit } "
-        "OPTIONAL { ?metric st:pcpUnits ?units } "
-        f"OPTIONAL {{ ?metric rdfs:comment ?comment }} }} GROUP BY {columns}"
+        f"OPTIONAL {{ ?t st:instname ?instname }} {METRIC_PATTERN} }} "
+        f"GROUP BY {columns}"
     )
 
 
 def _others(host: str, component: str) -> str:
     return (
-        f"{_PREFIXES}SELECT ?name ?instname ?comment {{ "
+        f"{METRIC_PREFIXES}SELECT ?name ?instname ?comment {{ "
         f"{{ SELECT DISTINCT ?d ?instname {{ ?i st:ofComponent {component} . "
         "?i a st:MetricInstance ; st:instname ?instname ; st:inInstanceDomain ?d } } "
         "?metric st:instanceDomain ?d ; st:samplerName ?name ; st:valueType ?type . "
@@ -217,28 +210,10 @@ def _others(host: str, component: str) -> str:
     )
 
 
-def _metric(row: Row) -> Metric:
-    def text(name: str) -> str:
-        return row[name].value if name in row else ""
-
-    counter = text("kind").endswith("#Counter")
-    return Metric(
-        name=text("name"),
-        db_name=text("db"),
-        instance=text("instname") if "instname" in row else None,
-        telemetry=text("t"),
-        counter=counter,
-        comment=text("comment"),
-        period=float(text("period")),
-        unit=unit_of(text("unit"), text("units"), rate=False),
-        chart_unit=unit_of(text("unit"), text("units"), rate=counter),
+def _sampled_of(row: Row) -> Sampled:
+    return Sampled(
+        metric=metric_of(row),
+        instance=row["instname"].value if "instname" in row else None,
+        telemetry=row["t"].value,
+        period=float(row["period"].value),
     )
-
-
-def unit_of(qudt: str, pcp: str, *, rate: bool) -> tuple[Unit, Fraction]:
-    """The unit to draw; for one that nobody knows how to draw, PCP's own text."""
-    try:
-        return drawn_unit(local_name(qudt) if qudt else None, rate)
-    except UnitError:
-        symbol = f"{pcp}/s" if rate else pcp
-        return Unit(local_name(qudt), symbol, "short"), Fraction(1)

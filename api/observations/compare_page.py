@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from rdflib import URIRef
 
 from api.explorer.facts import word
-from api.explorer.series import unit_of
+from api.metrics import unit_of
 from api.observations.figures import duration, figure
 from api.observations.found import Entry
 from api.services import Services

@@ -10,19 +10,19 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
 from api.connection import while_connected
+from api.metrics import Metric
 from api.negotiation import negotiate
 from api.observations.compare_page import compare_page
 from api.observations.found import RUNS, Row, rows
 from api.observations.measured import (
     STATISTICS,
-    Metric,
     Span,
     find_metrics,
     find_span,
     observation_of,
 )
+from api.observations.parameters import POINTS, MetricName, Points
 from api.observations.readings import (
-    MOST_POINTS,
     Column,
     Grid,
     added,
@@ -93,14 +93,12 @@ async def compared_series(
     request: Request,
     services: Use,
     ids: Ids,
-    metric: Annotated[str, Query(max_length=1000, description="Name in PCP")],
+    metric: MetricName,
     instance: Annotated[
         str | None,
         Query(max_length=1000, description="Of the metric; the sum of all without it"),
     ] = None,
-    points: Annotated[
-        int, Query(ge=1, le=MOST_POINTS, description="At most so many times")
-    ] = 600,
+    points: Points = POINTS,
 ) -> Response:
     """`times` in seconds since each run's start; `values` with a list for each id, the
     mean over the runs of a group (of its first 20).

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from api.explorer.series import unit_of
+from api.metrics import unit_of
 from api.observations.figures import figure
 from api.observations.found import Row, rows
 from api.services import Services

@@ -3,22 +3,20 @@
 import re
 from base64 import b64decode, b64encode
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Response
-from fastapi import Path as PathParameter
 
 from api import formats
 from api.access.roles import ANSWERS, requires
+from api.observations.parameters import RunId
 from api.problems import NotFoundError
 from api.services import Use
 from supertwin.access.tokens import Role
 
 router = APIRouter(tags=["Observations"])
-
-Id = Annotated[str, PathParameter(max_length=300)]
 
 _OPERATOR = requires(Role.OPERATOR)
 # The name of a folder: nothing that leads out of where all of them are.
@@ -38,7 +36,7 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
     dependencies=[_OPERATOR],
 )
-async def program(services: Use, id_: Id) -> Response:
+async def program(services: Use, id_: RunId) -> Response:
     """Python that runs the command again as it was run: `python3 run.py`.
 
     Role: operator, for the variables that were set may be secrets.
@@ -58,7 +56,7 @@ async def program(services: Use, id_: Id) -> Response:
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
     dependencies=[_OPERATOR],
 )
-async def output(services: Use, id_: Id) -> Response:
+async def output(services: Use, id_: RunId) -> Response:
     """For `stdout` and `stderr`: how many `bytes`, the first and the last of them in
     base64 (`head`, `tail`), and how many between them are `cut`. Role: operator.
     """

@@ -4,27 +4,28 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 
 from rdflib import URIRef
 
-from api.explorer.series import unit_of
 from api.fuseki import GraphStore
-from api.fuseki import Row as Bindings
+from api.metrics import (
+    METRIC_COLUMNS,
+    METRIC_PATTERN,
+    METRIC_PREFIXES,
+    Metric,
+    metric_of,
+)
 from api.observations.figures import figure
 from api.observations.found import Row, rows
 from api.problems import NotFoundError
 from api.rdf import iri_term
 from api.services import Services
 from api.web.pages import natural
-from dashboards.spec import Unit
 from ontology.iris import IdError, Iris
-from ontology.terms import PREFIXES
 
 STATISTICS = "observations/statistics"
 # In the order of the table; of a counter all but the last are rates.
 FIGURES = ("minimum", "mean", "median", "p95", "maximum", "total")
-_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rdfs"))
 _PROV = "http://www.w3.org/ns/prov#"
 
 
@@ -41,18 +42,6 @@ class Span:
     def seconds(self) -> float:
         """How long it took."""
         return (self.end_ms - self.start_ms) / 1000
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric by PCP's name; each unit comes with what values are multiplied by."""
-
-    name: str
-    db_name: str
-    is_counter: bool
-    comment: str
-    unit: tuple[Unit, Fraction]
-    drawn: tuple[Unit, Fraction]
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,7 @@ async def find_span(services: Services, id_: str) -> Span:
     """When a recorded run went, and where; raises NotFoundError."""
     node = iri_term(observation_of(services.iris, id_))
     found = await services.graph.rows(
-        f"{_PREFIXES}SELECT ?host ?start ?end ?period {{ "
+        f"{METRIC_PREFIXES}SELECT ?host ?start ?end ?period {{ "
         f"{node} st:ofHost/st:hostname ?host ; <{_PROV}startedAtTime> ?start ; "
         f"<{_PROV}endedAtTime> ?end . OPTIONAL {{ {node} st:observationPeriod ?period "
         "} } LIMIT 1"
@@ -126,31 +115,13 @@ async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, M
     """The metrics that runs have summaries of, by their names in PCP."""
     asked = " ".join(iri_term(run) for run in runs)
     found = await store.rows(
-        f"{_PREFIXES}SELECT ?name ?db ?kind ?unit ?pcp ?comment {{ "
+        f"{METRIC_PREFIXES}SELECT {METRIC_COLUMNS} {{ "
         f"{{ SELECT DISTINCT ?metric {{ VALUES ?run {{ {asked} }} "
         "?run st:hasSummary/st:ofMetric ?metric } } "
         "?metric st:samplerName ?name ; st:dbName ?db . "
-        "OPTIONAL { ?metric st:semantics ?kind } "
-        "OPTIONAL { ?metric qudt:hasUnit ?unit } "
-        "OPTIONAL { ?metric st:pcpUnits ?pcp } "
-        "OPTIONAL { ?metric rdfs:comment ?comment } }"
+        f"{METRIC_PATTERN} }}"
     )
-    return {row["name"].value: _metric(row) for row in found}
-
-
-def _metric(row: Bindings) -> Metric:
-    def text(name: str) -> str:
-        return row[name].value if name in row else ""
-
-    counter = text("kind").endswith("#Counter")
-    return Metric(
-        name=text("name"),
-        db_name=text("db"),
-        is_counter=counter,
-        comment=text("comment"),
-        unit=unit_of(text("unit"), text("pcp"), rate=False),
-        drawn=unit_of(text("unit"), text("pcp"), rate=counter),
-    )
+    return {row["name"].value: metric_of(row) for row in found}
 
 
 def _number(value: object) -> float | None:

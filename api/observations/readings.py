@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from api.observations.measured import Metric, Span
+from api.metrics import Metric
+from api.observations.measured import Span
 from api.services import Services
 from api.store import StoreError
 from ontology.selectors import escaped, pattern, selector

@@ -4,12 +4,13 @@ import math
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
 from api.connection import while_connected
 from api.observations.measured import find_measured, find_span, observation_of
-from api.observations.readings import MOST_POINTS, grid_of, read, window
+from api.observations.parameters import POINTS, MetricName, Points, RunId
+from api.observations.readings import grid_of, read, window
 from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
@@ -18,12 +19,6 @@ from api.twin import decoded
 router = APIRouter(tags=["Observations"])
 
 _DAY = 86_400.0
-
-Id = Annotated[str, Path(max_length=300)]
-MetricName = Annotated[str, Query(max_length=1000, description="Name in PCP")]
-Points = Annotated[
-    int, Query(ge=1, le=MOST_POINTS, description="At most so many times")
-]
 
 
 @router.get(
@@ -39,13 +34,13 @@ Points = Annotated[
 async def run_series(
     request: Request,
     services: Use,
-    id_: Id,
+    id_: RunId,
     metric: MetricName,
     start: Annotated[
         float | None, Query(description="Seconds after the run's start")
     ] = None,
     end: Annotated[float | None, Query(description="The same")] = None,
-    points: Points = 600,
+    points: Points = POINTS,
 ) -> Response:
     """`times` in seconds after the start of the run, from a period before it to one
     after its end; `values` with a list for each of `instances`, null where there is no

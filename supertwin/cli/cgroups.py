@@ -4,12 +4,10 @@ import click
 
 from queries.catalogue import saved_query
 from supertwin.cgroup_list import read_groups
-from supertwin.cli.host import HOST
-from supertwin.cli.queries import as_csv, as_json, as_table
+from supertwin.cli.host import HOST_OPTION
+from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.loading import dataset
 from supertwin.settings import Settings
-
-_FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
 
 
 @click.group("cgroups")
@@ -22,16 +20,8 @@ def cgroups_group() -> None:
 
 @cgroups_group.command("list")
 @click.option("--ended", is_flag=True, help="Those that ended, the newest first.")
-@click.option(
-    "--host", type=HOST, default=None, help="Name of the host; else this one."
-)
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice([*_FORMATS]),
-    default="table",
-    help="How to print the answer.",
-)
+@HOST_OPTION
+@FORMAT_OPTION
 def list_command(ended: bool, host: str | None, output: str) -> None:
     """The control groups of a host that run, and what is not watched of this one."""
     settings = Settings()
@@ -39,6 +29,6 @@ def list_command(ended: bool, host: str | None, output: str) -> None:
     query = saved_query("cgroups/ended" if ended else "cgroups/running")
     with dataset(settings, "twin") as twin:
         rows = twin.select(query.bind({"host": asked}))
-    click.echo(_FORMATS[output](rows), nl=False)
+    click.echo(TABLES[output](rows), nl=False)
     for problem in read_groups(settings).problems if asked == settings.host else ():
         click.echo(problem, err=True)

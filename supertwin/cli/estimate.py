@@ -21,7 +21,8 @@ from sampling_cost.wording import (
     unknown_lines,
     unsure_lines,
 )
-from supertwin.cli.plan_options import HOST_OPTION, plan_options, plan_request
+from supertwin.cli.host import HOST_OPTION
+from supertwin.cli.plan_options import plan_options, plan_request
 from supertwin.cost.calibration import calibrate, model_path
 from supertwin.cost.estimating import (
     FleetCost,

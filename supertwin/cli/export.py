@@ -10,8 +10,8 @@ from dtdl.versions import VERSIONS
 from ingest.probe import check_host
 from ingest.sources.files import read_file
 from supertwin.cli.carry import export_observation, import_observation
-from supertwin.cli.host import HOST
-from supertwin.cli.ingest import write_whole
+from supertwin.cli.host import CONFIRM_OPTION, HOST
+from supertwin.cli.ingest import hand_out
 from supertwin.cli.ontology import export_ontology
 from supertwin.cli.summary import twin_line
 from supertwin.exchange import dtdl_of, load_dtdl
@@ -50,17 +50,13 @@ def export_dtdl(host: str | None, version: str, out: Path | None) -> None:
     settings = Settings()
     name = check_host(host or settings.host)
     text = b"".join(dtdl_of(settings, name, int(version))).decode()
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_whole(out, text)
-        click.echo(f"{name} written to {out} as DTDL {version}", err=True)
+    hand_out(text, out, f"{name} written to {out} as DTDL {version}")
 
 
 @import_group.command("dtdl")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--host", type=HOST, help="Another name for the host in the file.")
-@click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
+@CONFIRM_OPTION
 def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:
     """A DTDL document of version 2 that was exported, as the twin of its host."""
     settings = Settings()

@@ -17,9 +17,9 @@ from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
 from remote_login.address import parse_address
-from supertwin.cli.host import HOST
-from supertwin.cli.queries import as_table
+from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.summary import twin_line
+from supertwin.cli.tables import as_table
 from supertwin.errors import MendableError
 from supertwin.far import probe_far
 from supertwin.loading import dataset, load_document, read_twin
@@ -44,7 +44,7 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
     "--partition", default="", help="The set of hosts that it is meant to be like."
 )
 @click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
-@click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
+@CONFIRM_OPTION
 def add_command(
     address: str,
     alias: str,

@@ -1,4 +1,4 @@
-"""The name of a host as an option: refused where no host can have it."""
+"""A host as options: a name is refused where no host can have it."""
 
 from typing import Any
 
@@ -21,3 +21,9 @@ class HostName(click.ParamType[str]):
 
 
 HOST = HostName()
+HOST_OPTION = click.option(
+    "--host", type=HOST, default=None, help="Name of the host; else this one."
+)
+CONFIRM_OPTION = click.option(
+    "--confirm", is_flag=True, help="Replace another machine of that name."
+)

@@ -10,7 +10,7 @@ from ingest import machine_files as files
 from ingest.probe import check_host, probe
 from ingest.remote.probe import probe_copy
 from supertwin.bulk import load_folder
-from supertwin.cli.host import HOST
+from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.summary import twin_line
 from supertwin.far import probe_far
 from supertwin.loading import load_document, read_twin
@@ -53,11 +53,7 @@ def probe_command(
     else:
         document = probe(check_host(settings.host), pmcd_address(settings), _progress)
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_whole(out, text)
-        click.echo(f"facts of {document['host']} written to {out}", err=True)
+    hand_out(text, out, f"facts of {document['host']} written to {out}")
 
 
 @click.command("ingest")
@@ -92,7 +88,7 @@ def probe_command(
     type=click.Path(path_type=Path),
     help="A folder of such files, each of another machine.",
 )
-@click.option("--confirm", is_flag=True, help="Replace another machine of that name.")
+@CONFIRM_OPTION
 @click.pass_context
 def ingest_command(
     ctx: click.Context,
@@ -137,6 +133,15 @@ def ingest_command(
     load_document(settings, document, _progress, confirm)
     if twin := read_twin(settings, document["host"]):
         click.echo(twin_line(twin))
+
+
+def hand_out(text: str, out: Path | None, said: str) -> None:
+    """Print a text; where a file is named, write it there and say so."""
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+        click.echo(said, err=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

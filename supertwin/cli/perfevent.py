@@ -23,6 +23,11 @@ def perfevent_command() -> None:
     """Show how PMU events and roles are counted; `supertwin sample add` counts them."""
 
 
+_HOST = click.option(
+    "--host", type=HOST, help="Host of the twin.  [default: this host]"
+)
+
+
 def _asked(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--multiplex", is_flag=True, help="Let events share counters."),
@@ -34,7 +39,7 @@ def _asked(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @perfevent_command.command("show")
-@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+@_HOST
 @_asked
 def show_command(
     host: str | None, roles: tuple[str, ...], events: tuple[str, ...], multiplex: bool
@@ -52,7 +57,7 @@ def show_command(
 
 
 @perfevent_command.command("resume")
-@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+@_HOST
 def resume_command(host: str | None) -> None:
     """Count again what the plans of a host ask for, as after its reboot.
 
@@ -66,7 +71,7 @@ def resume_command(host: str | None) -> None:
 
 @perfevent_command.command("expression")
 @click.argument("role")
-@click.option("--host", type=HOST, help="Host of the twin.  [default: this host]")
+@_HOST
 @click.option("--window", default="", help="Time to look back, such as 30s.")
 @click.option(
     "--least",

@@ -7,7 +7,6 @@ import click
 
 from ingest.errors import PlanRequestError
 from ingest.plans.request import PlanRequest, parse_period
-from supertwin.cli.host import HOST
 
 _OPTIONS = (
     click.option(
@@ -50,9 +49,6 @@ _OPTIONS = (
         metavar="NAME",
         help="Instance that is sampled; several times for several.",
     ),
-)
-HOST_OPTION = click.option(
-    "--host", type=HOST, default=None, help="Name of the host; else this one."
 )
 
 

@@ -1,9 +1,5 @@
 """`supertwin query`: every saved query is a command, its parameters are options."""
 
-import csv
-import io
-import json
-from collections.abc import Sequence
 from difflib import get_close_matches
 
 import click
@@ -11,8 +7,8 @@ import click
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.endpoint import Endpoint
-from queries.results import Rows
 from supertwin.access.accounts import fuseki_account
+from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.settings import Settings
 
 
@@ -47,26 +43,19 @@ def _unknown(name: str) -> str:
 
 def _command(saved: SavedQuery) -> click.Command:
     options: list[click.Parameter] = [_option(param) for param in saved.params.values()]
-    options.append(
-        click.Option(
-            ["--format", "output"],
-            type=click.Choice(["table", "csv", "json"]),
-            default="table",
-            help="How to print the answer.",
-        )
-    )
 
     def run(output: str, **values: str | None) -> None:
         given = {name: value for name, value in values.items() if value is not None}
         click.echo(_answer(saved, given, output), nl=False)
 
-    return click.Command(
+    command = click.Command(
         saved.name,
         params=options,
         callback=run,
         help=f"{saved.title}\n\n{saved.description}",
         short_help=saved.title,
     )
+    return FORMAT_OPTION(command)
 
 
 def _option(param: Param) -> click.Option:
@@ -90,39 +79,4 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
         rows = endpoint.select(text)
-    return {"table": as_table, "csv": as_csv, "json": as_json}[output](rows)
-
-
-def as_table(rows: Rows) -> str:
-    """Aligned columns, a count at the end."""
-    cells = [[_text(cell) for cell in row] for row in rows.values()]
-    widths = [
-        max(map(len, column)) for column in zip(rows.columns, *cells, strict=True)
-    ]
-    lines = [_line(rows.columns, widths), _line(["-" * w for w in widths], widths)]
-    lines += [_line(row, widths) for row in cells]
-    noun = "row" if len(cells) == 1 else "rows"
-    return "\n".join([*lines, f"({len(cells)} {noun})", ""])
-
-
-def as_csv(rows: Rows) -> str:
-    """RFC 4180 with a header line."""
-    out = io.StringIO()
-    csv.writer(out).writerows([rows.columns, *map(list, rows.values())])
-    return out.getvalue()
-
-
-def as_json(rows: Rows) -> str:
-    """A list with one object a row; absent values are null."""
-    return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
-
-
-def _text(cell: object) -> str:
-    if cell is None:
-        return ""
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
-
-
-def _line(cells: Sequence[str], widths: list[int]) -> str:
-    pairs = zip(cells, widths, strict=True)
-    return "  ".join(cell.ljust(width) for cell, width in pairs).rstrip()
+    return TABLES[output](rows)

@@ -6,11 +6,10 @@ import click
 
 from supertwin import sampling
 from supertwin.cli.estimate import calibrate_command, consent, estimate_command
-from supertwin.cli.plan_options import HOST_OPTION, plan_options, plan_request
-from supertwin.cli.queries import as_csv, as_json, as_table
+from supertwin.cli.host import HOST_OPTION
+from supertwin.cli.plan_options import plan_options, plan_request
+from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.settings import Settings
-
-_FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
 
 
 @click.group("sample")
@@ -75,18 +74,12 @@ def remove_command(name: str, host: str | None) -> None:
 
 @sample_group.command("list")
 @HOST_OPTION
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice([*_FORMATS]),
-    default="table",
-    help="How to print the answer.",
-)
+@FORMAT_OPTION
 def list_command(host: str | None, output: str) -> None:
     """The plans of a host with periods (seconds) and how much they sample."""
     settings = Settings()
     rows = sampling.listed(settings, host or settings.host)
-    click.echo(_FORMATS[output](rows), nl=False)
+    click.echo(TABLES[output](rows), nl=False)
 
 
 def _progress(line: str) -> None:

@@ -10,10 +10,9 @@ from rdflib import Literal
 from queries.results import Rows, Term
 from supertwin.access import tokens
 from supertwin.access.tokens import Role, Token, moment
-from supertwin.cli.queries import as_csv, as_json, as_table
+from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.settings import Settings
 
-_FORMATS = {"table": as_table, "csv": as_csv, "json": as_json}
 _COLUMNS = ["name", "role", "made", "expires", "used"]
 _LONGEST = 4096
 
@@ -43,18 +42,12 @@ def add_command(name: str, role: Role, expires: str | None) -> None:
 
 
 @token_group.command("list")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice([*_FORMATS]),
-    default="table",
-    help="How to print the answer.",
-)
+@FORMAT_OPTION
 def list_command(output: str) -> None:
     """The tokens: whose, for what, until when, when last used; never the secret."""
     home = Settings().home
     rows = [_row(home, token) for token in tokens.all_tokens(home)]
-    click.echo(_FORMATS[output](Rows(_COLUMNS, rows)), nl=False)
+    click.echo(TABLES[output](Rows(_COLUMNS, rows)), nl=False)
 
 
 def _row(home: Path, token: Token) -> list[Term | None]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api import graph
 from tests.api import watched as watching
-from tests.api.servers import Api, Closed
+from tests.api.servers import Api, Closed, own_api
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
@@ -87,24 +87,20 @@ def api(api_url: str) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="session")
+def opened(api_url: str, home: Path) -> Iterator[Closed]:
+    """The API that everybody may read, on loopback, and its state folder."""
+    with httpx.Client(timeout=30, trust_env=False) as client:
+        yield Closed(api_url, home, client)
+
+
+@pytest.fixture(scope="session")
 def closed(
     tmp_path_factory: pytest.TempPathFactory, fuseki: str, store: str, base: str
 ) -> Iterator[Closed]:
     """An API that is read with a token only, even on loopback."""
     home = tmp_path_factory.mktemp("closed")
-    with (
-        Api(
-            home / "api",
-            base=base,
-            host="n1",
-            home=str(home),
-            read_access="token",
-            fuseki_url=fuseki,
-            store_read_url=store,
-        ) as server,
-        httpx.Client(timeout=20, trust_env=False) as client,
-    ):
-        yield Closed(server.url, home, client)
+    with own_api(home, base, fuseki, store, read_access="token") as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

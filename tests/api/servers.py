@@ -1,7 +1,9 @@
 """The API as a process."""
 
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,3 +56,29 @@ class Closed:
         """What a path answers to whoever shows a token."""
         shown = bearer(token) if token else {}
         return self.client.get(self.url + path, headers=shown)
+
+
+@contextmanager
+def own_api(
+    home: Path, base: str, fuseki: str, store: str, **settings: str
+) -> Iterator[Closed]:
+    """An API with a state folder of its own, before stores that others have, too."""
+    stores = {"fuseki_url": fuseki, "store_read_url": store}
+    folder = {"base": base, "host": "n1", "home": str(home)}
+    with (
+        Api(home / "api", **folder, **stores, **settings) as server,
+        httpx.Client(timeout=30, trust_env=False) as client,
+    ):
+        yield Closed(server.url, home, client)
+
+
+def write_duty(store: str, host: str, metric: str, duty: str) -> None:
+    """A value of now of a hardware counter, and which share of the time it counted."""
+    now = int(time.time() * 1000)
+    lines = "".join(
+        f'{metric}_{part}{{hostname="{host}",instname="cpu0"}} {value} {now}\n'
+        for part, value in (("value", "9"), ("dutycycle", duty))
+    )
+    url = f"{store}/api/v1/import/prometheus"
+    httpx.post(url, content=lines).raise_for_status()
+    httpx.get(f"{store}/internal/force_flush").raise_for_status()

@@ -1,7 +1,6 @@
 """What is refused before a command would be run."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,15 +8,9 @@ import pytest
 
 from supertwin.access.local_api import read_local_api
 from supertwin.access.tokens import Role
-from tests.api.servers import Api, Closed, bearer
+from tests.api.servers import Closed, bearer, own_api
 
 COMMAND = {"argv": ["true"]}
-
-
-@pytest.fixture(scope="module")
-def opened(api_url: str, home: Path) -> Iterator[Closed]:
-    with httpx.Client(timeout=30, trust_env=False) as client:
-        yield Closed(api_url, home, client)
 
 
 @pytest.fixture(scope="module")
@@ -96,19 +89,9 @@ def listing(
     home = tmp_path_factory.mktemp("listing")
     allowed = home / "commands"
     allowed.write_text("/usr/bin/sleep *\n")
-    with (
-        Api(
-            home / "api",
-            base=base,
-            host="n1",
-            home=str(home),
-            fuseki_url=fuseki,
-            store_read_url=store,
-            allowed_commands=str(allowed),
-        ) as server,
-        httpx.Client(timeout=30, trust_env=False) as client,
-    ):
-        yield Closed(server.url, home, client)
+    allowing = {"allowed_commands": str(allowed)}
+    with own_api(home, base, fuseki, store, **allowing) as found:
+        yield found
 
 
 def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None:

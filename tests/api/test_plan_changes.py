@@ -19,13 +19,6 @@ PLAN = {"host": "n1", "metrics": [USER], "period": "10ms"}
 
 
 @pytest.fixture(scope="module")
-def opened(api_url: str, home: Path) -> Iterator[Closed]:
-    """The API that everybody may read, on loopback."""
-    with httpx.Client(timeout=30, trust_env=False) as client:
-        yield Closed(api_url, home, client)
-
-
-@pytest.fixture(scope="module")
 def operator(opened: Closed) -> str:
     return opened.add("operator", Role.OPERATOR)
 

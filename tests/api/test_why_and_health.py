@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.servers import write_duty
 from tests.bridge_status import write_status
 
 STATUS: dict[str, Any] = {
@@ -118,13 +119,7 @@ def test_a_name_that_nobody_knows(api: httpx.Client, metric: str, near: str) -> 
 def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -> None:
     name = "perfevent_hwcounters_CYCLES"
     for duty, verdict in (("0.25", "data"), ("0", "multiplexed")):
-        points = "".join(
-            f'{name}_{part}{{hostname="n1",instname="cpu0"}} {value} {_now()}\n'
-            for part, value in (("value", "9"), ("dutycycle", duty))
-        )
-        url = f"{store}/api/v1/import/prometheus"
-        httpx.post(url, content=points).raise_for_status()
-        httpx.get(f"{store}/internal/force_flush").raise_for_status()
+        write_duty(store, "n1", name, duty)
         metric = "perfevent.hwcounters.CYCLES.value"
         found = why(api, metric, instance="cpu0")
         assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))

@@ -1,7 +1,6 @@
 """/why of roles and events: a host with a PMU of its own, its plan, its series."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
 from queries.endpoint import Endpoint
 from tests.api import graph
+from tests.api.servers import write_duty
 
 EVENTS = ("amd64_fam19h_zen4::RETIRED_INSTRUCTIONS", "msr::tsc")
 ZEN = "amd64_fam19h_zen4"
@@ -112,14 +112,7 @@ def test_how_exact_a_role_is(api: httpx.Client, store: str) -> None:
         ("0.5", "data", "50% of the time"),
         ("0", "multiplexed", "never had a counter"),
     ):
-        now = int(time.time() * 1000)
-        lines = "".join(
-            f'{metric}_{part}{{hostname="zen",instname="cpu0"}} {value} {now}\n'
-            for part, value in (("value", "9"), ("dutycycle", duty))
-        )
-        url = f"{store}/api/v1/import/prometheus"
-        httpx.post(url, content=lines).raise_for_status()
-        httpx.get(f"{store}/internal/force_flush").raise_for_status()
+        write_duty(store, "zen", metric, duty)
         found = why(api, "zen", "Instructions")
         assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))
         assert said in found["reason"]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -10,19 +11,33 @@ import pytest
 from sampler_bridge.account.reasons import WORDS
 from sampler_bridge.sources.own_metrics import OWN_METRICS
 from tests.servers import wait_until
-from tests.stack import HOST, Stack, running_stack
+from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
 EXPECTED = "supertwin.bridge.points.expected"
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack that loses a plan: not the one of the other tests."""
-    with running_stack(tmp_path_factory.mktemp("accounted")) as stack:
-        wait_until(lambda: last(stack, EXPECTED) > 0, 30, "the account")
-        yield stack
+@pytest.fixture(scope="module", autouse=True)
+def accounted(stack: Stack) -> None:
+    wait_until(lambda: last(stack, EXPECTED) > 0, 30, "the account")
+
+
+@contextmanager
+def without_plan(stack: Stack, metric: str) -> Iterator[None]:
+    """The monitor set without a metric; afterwards the graph is as it was."""
+    plan = f"<{stack.base}/twin/{HOST}/plan/monitor.{metric}>"
+    triple = f"GRAPH <{stack.base}/graph/plans/{HOST}> {{ {plan} ?p ?o }}"
+    asked = {"query": f"CONSTRUCT {{ {plan} ?p ?o }} WHERE {{ {triple} }}"}
+    accept = {"Accept": "application/n-triples"}
+    found = httpx.post(f"{stack.fuseki}/twin/sparql", data=asked, headers=accept)
+    assert f"{plan} " in found.text
+    stack.update(f"DELETE WHERE {{ {triple} }}")
+    try:
+        yield
+    finally:
+        graph = f"GRAPH <{stack.base}/graph/plans/{HOST}>"
+        stack.update(f"INSERT DATA {{ {graph} {{ {found.text} }} }}")
 
 
 def last(stack: Stack, metric: str) -> float:
@@ -86,14 +101,10 @@ def test_why_of_a_stack_that_runs(stack: Stack) -> None:
 def test_a_plan_that_was_removed_has_a_history(stack: Stack) -> None:
     metric = "kernel.all.nprocs"
     wait_until(lambda: last(stack, metric) > 0, 30, "its values")
-    plan = f"{stack.base}/twin/{HOST}/plan/monitor.{metric}"
-    graph = f"{stack.base}/graph/plans/{HOST}"
-    update = f"DELETE WHERE {{ GRAPH <{graph}> {{ <{plan}> ?p ?o }} }}"
-    url = f"{stack.fuseki}/twin/update"
-    httpx.post(url, data={"update": update}).raise_for_status()
-    wait_until(lambda: why(stack, metric)[1]["verdict"] == "plan removed", 30)
-    code, found = why(stack, metric)
+    with without_plan(stack, metric):
+        wait_until(lambda: why(stack, metric)[1]["verdict"] == "plan removed", 30)
+        code, found = why(stack, metric)
+        api = stack.get("/why", host=HOST, metric=metric).json()
     assert code == 1
     assert found["plan"] == [] and found["age_s"] > 5
-    api = stack.get("/why", host=HOST, metric=metric).json()
     assert (api["verdict"], api["selector"]) == (found["verdict"], found["selector"])

@@ -5,7 +5,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from ontology.iris import Iris
@@ -20,9 +19,7 @@ def gone_afterwards(stack: Stack) -> Iterator[None]:
     yield
     iris = Iris(stack.base)
     for host in ("from-hwloc", "from-probe", "kept"):
-        drop = f"DROP SILENT GRAPH <{iris.twin_graph(host)}>"
-        url = f"{stack.fuseki}/twin/update"
-        httpx.post(url, data={"update": drop}).raise_for_status()
+        stack.update(f"DROP SILENT GRAPH <{iris.twin_graph(host)}>")
 
 
 def drawn(stack: Stack, host: str) -> int:

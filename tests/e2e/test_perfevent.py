@@ -36,8 +36,7 @@ def counting(stack: Stack) -> Iterator[Stack]:
         stack.run("sample", "remove", plan)
     drop = f"""DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} WHERE {{ GRAPH ?g {{ ?s ?p ?o }}
       FILTER (STRSTARTS(STR(?s), "{stack.base}/role/T")) }}"""
-    url = f"{stack.fuseki}/twin/update"
-    httpx.post(url, data={"update": drop}).raise_for_status()
+    stack.update(drop)
     assert not exposed(stack)
     wait_until(lambda: not hwcounters(stack), what="the end of the agent")
 
@@ -260,9 +259,7 @@ def role_of_this_machine(stack: Stack) -> None:
       ?core st:countScope "thread" ; st:pmuName ?name .
       BIND (IRI(CONCAT("{base}/role/T/", ?name)) AS ?formula)
     }}"""
-    httpx.post(
-        f"{stack.fuseki}/twin/update", data={"update": update}
-    ).raise_for_status()
+    stack.update(update)
 
 
 def ask(stack: Stack, expression: str, at: float) -> dict[str, float]:

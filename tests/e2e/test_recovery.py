@@ -64,7 +64,7 @@ def missing(stack: Stack, start: int, end: int) -> set[int]:
 @pytest.mark.parametrize("name", ["fuseki", "victoria-metrics"])
 def test_no_second_is_lost_when_a_store_is_killed(stack: Stack, name: str) -> None:
     start = int(time.time())
-    time.sleep(4)
+    time.sleep(2)
     kill(stack, name)
     time.sleep(3)
     assert missing(stack, start + 1, int(time.time()) - 2) == set()
@@ -73,7 +73,7 @@ def test_no_second_is_lost_when_a_store_is_killed(stack: Stack, name: str) -> No
 
 def test_the_bridge_loses_no_second_up_to_its_kill(stack: Stack) -> None:
     start = int(time.time())
-    time.sleep(4)
+    time.sleep(3)
     killed = int(time.time())
     kill(stack, "bridge")
     # the running second is the bridge's to lose

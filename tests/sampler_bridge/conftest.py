@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sampler_bridge.sources.pcp_source import PcpSource
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import Pmcd, VictoriaMetrics
 
@@ -22,6 +23,15 @@ def own_pmcd(tmp_path: Path) -> Iterator[Pmcd]:
     """A PMCD that a test may kill."""
     with Pmcd(tmp_path / "own", sample=True) as server:
         yield server
+
+
+@pytest.fixture
+def source(pmcd: Pmcd) -> Iterator[PcpSource]:
+    """The PMCD of all, fetched from."""
+    source = PcpSource(pmcd.address)
+    source.connect()
+    yield source
+    source.close()
 
 
 @pytest.fixture

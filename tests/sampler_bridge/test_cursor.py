@@ -26,6 +26,7 @@ def whole(**changed: Any) -> str:
     [
         *("", "[]", "{}", "7", "[" * 100_000, "1" * 5000, "\0", "\xff"),
         '{"taken": [1, 2], "again": [1, 2]}',
+        '{"taken": [-1, 1e9]}',
         whole(taken=[1]),
         whole(taken=[1, 2, 3]),
         whole(taken="12"),

@@ -140,8 +140,8 @@ def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> float:
     away = bridge.status("far")
     assert "does not answer" in away["pcp"]["reason"]
     assert set(away["metrics"]) == set(METRICS)
-    ended = time.time()
     end()
+    ended = time.time()
     bridge.wait_for(lambda s: (s["last_tick_ms"] or 0) > ended * 1000, "far")
     longer = bridge.status("far")["last_tick_ms"] / 1000 - ended
     wait_for_points(bridge, "far")

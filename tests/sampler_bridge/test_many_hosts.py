@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from sampler_bridge.account.account import LATE, SLOW_SOURCE
+from sampler_bridge.plan.nudge import nudge
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.sampler_bridge.test_graph_plan import BASE, PREFIX, put
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
@@ -58,17 +59,20 @@ def test_hosts_come_move_and_go_without_disturbing_others(
     put(graph, "n2", (METRIC, 0.1))
     put(graph, "n3", (METRIC, 0.1))
     place(graph, "n2", pmcd.address)
+    nudge(bridge.state)
     wait_for_process(bridge, {"n1", "n2"})
     bridge.wait_for(lambda status: status["written"] > 10, "n2")
     assert "no address" in bridge.process()["unreached"]["n3"]
 
     place(graph, "n2", other.address)
+    nudge(bridge.state)
     bridge.wait_for(lambda s: s["pcp"]["address"] == other.address, "n2")
     written = bridge.status("n2")["written"]
     bridge.wait_for(lambda status: status["written"] > written + 10, "n2")
     moved = bridge.status("n2")
 
     place(graph, "n2", "")
+    nudge(bridge.state)
     wait_for_process(bridge, {"n1"})
     time.sleep(0.5)
     gone = store.peek(f'{METRIC.replace(".", "_")}{{hostname="n2"}}')

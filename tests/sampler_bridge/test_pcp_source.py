@@ -2,7 +2,6 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -13,14 +12,6 @@ from sampler_bridge.errors import SourceDownError
 from sampler_bridge.sources.pcp_source import PcpSource
 from sampler_bridge.sources.source import Sample, Series
 from tests.servers import Pmcd, wait_until
-
-
-@pytest.fixture
-def source(pmcd: Pmcd) -> Iterator[PcpSource]:
-    source = PcpSource(pmcd.address)
-    source.connect()
-    yield source
-    source.close()
 
 
 def values(sample: Sample) -> dict[Series, float]:

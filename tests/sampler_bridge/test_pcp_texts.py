@@ -1,7 +1,7 @@
 """Texts as series of the value 1, a label for each; what becomes of too many."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,14 +22,6 @@ from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
 
 WRITTEN = "sample.string.write_me"
-
-
-@pytest.fixture
-def source(pmcd: Pmcd) -> Iterator[PcpSource]:
-    source = PcpSource(pmcd.address)
-    source.connect()
-    yield source
-    source.close()
 
 
 def texts(sample: Sample) -> dict[str | None, str | None]:

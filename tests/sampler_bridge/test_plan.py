@@ -85,7 +85,8 @@ def whole(*rows: object, **changed: object) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "{}", "[1]", "[" * 100_000, '{"format": "supertwin-plan/1"}', "\xff"),
+        *("", "{", "{}", "[1]", "[" * 100_000, "\xff"),
+        *('{"metrics": 7}', '{"format": "supertwin-plan/1"}'),
         whole(ROW, format="x"),
         whole(ROW, refused=[]),
         whole(ROW, refused={"a": 1}),

@@ -23,21 +23,24 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(
+    shared_fuseki: Fuseki, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    # No test of this folder empties it.
+    shared_fuseki.empty()
     home = tmp_path_factory.mktemp("home")
     with ExitStack() as stack:
-        fuseki = stack.enter_context(Fuseki(tmp_path_factory.mktemp("fuseki")))
         store = stack.enter_context(VictoriaMetrics(tmp_path_factory.mktemp("store")))
         api = Api(
             tmp_path_factory.mktemp("api"),
             host=BIG,
             home=str(home),
-            fuseki_url=fuseki.url,
+            fuseki_url=shared_fuseki.url,
             store_read_url=store.url,
         )
         api.env["SUPERTWIN_BASE"] = api.url
         stack.enter_context(api)
-        found = Site(api, fuseki, store)
+        found = Site(api, shared_fuseki, store)
         found.before = found.get("/", "text/html").text
         found.fill()
         yield found

@@ -1,0 +1,59 @@
+"""Rows as text: a table, CSV or JSON, as `--format` asks."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+import click
+
+from queries.results import Rows
+
+
+def as_table(rows: Rows) -> str:
+    """Aligned columns, a count at the end."""
+    cells = [[_text(cell) for cell in row] for row in rows.values()]
+    widths = [
+        max(map(len, column)) for column in zip(rows.columns, *cells, strict=True)
+    ]
+    lines = [_line(rows.columns, widths), _line(["-" * w for w in widths], widths)]
+    lines += [_line(row, widths) for row in cells]
+    noun = "row" if len(cells) == 1 else "rows"
+    return "\n".join([*lines, f"({len(cells)} {noun})", ""])
+
+
+def as_csv(rows: Rows) -> str:
+    """RFC 4180 with a header line."""
+    out = io.StringIO()
+    csv.writer(out).writerows([rows.columns, *map(list, rows.values())])
+    return out.getvalue()
+
+
+def as_json(rows: Rows) -> str:
+    """A list with one object a row; absent values are null."""
+    return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _line(cells: Sequence[str], widths: list[int]) -> str:
+    pairs = zip(cells, widths, strict=True)
+    return "  ".join(cell.ljust(width) for cell, width in pairs).rstrip()
+
+
+TABLES: Mapping[str, Callable[[Rows], str]] = {
+    "table": as_table,
+    "csv": as_csv,
+    "json": as_json,
+}
+FORMAT_OPTION = click.option(
+    "--format",
+    "output",
+    type=click.Choice([*TABLES]),
+    default="table",
+    help="How to print the answer.",
+)
