@@ -25,9 +25,10 @@ down:  ## stop what `make up` started, and nothing else
 status: install  ## what runs, since when, restarted how often
 	@.venv/bin/supertwin status
 
-# Two at once: much of a test's time is waiting for servers and for the clock.
+# Three at once, also on two cores: most of the time goes in waiting for servers and for
+# the clock.
 test: install-test  ## every test, on a stack of its own
-	@$(PYTHON) -m pytest -n 2 --dist loadfile
+	@$(PYTHON) -m pytest -n 3 --dist loadfile
 
 check: install  ## format, lint and types
 	@$(PYTHON) -m ruff format --check .
