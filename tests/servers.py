@@ -255,10 +255,6 @@ _FROZEN = """
 """
 
 
-# Half of the CPU of a start: what a JVM does for its later hours is left out.
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-
-
 class Fuseki(Server):
     """A graph store with the project's own configuration.
 
@@ -282,7 +278,7 @@ class Fuseki(Server):
     def start(self) -> None:
         self.launch(
             [
-                *(tools.java(), "-Xmx512m", *SHORT_LIVED),
+                *(tools.java(), "-Xmx512m"),
                 *fuseki_main(self.port),
                 *("--ping", "--config", self.folder / "config.ttl"),
             ],

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tests.command_line import run
-from tests.servers import SHORT_LIVED, free_ports
+from tests.servers import free_ports
 
 HOST = "twin-under-test"
 
@@ -104,7 +104,6 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
     return {
         **inherited,
-        "JDK_JAVA_OPTIONS": " ".join(SHORT_LIVED),
         "SUPERTWIN_HOME": str(home),
         "SUPERTWIN_HOST": host,
         "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",

@@ -9,7 +9,7 @@ import pytest
 
 from supertwin.stack import tools
 from supertwin.stack.children import fuseki_main
-from tests.servers import SHORT_LIVED, Fuseki, answers
+from tests.servers import Fuseki, answers
 
 _ANSWERS, _BUFFER_KIB = 100, 5 * 1024
 _EVERYWHERE = "00000000000000000000000000000000"
@@ -22,7 +22,7 @@ class OpenFuseki(Fuseki):
         config = self.folder / "config.ttl"
         self.launch(
             [
-                *(tools.java(), "-Xmx1g", *SHORT_LIVED),
+                *(tools.java(), "-Xmx1g"),
                 *fuseki_main(self.port, everywhere=True),
                 *("--ping", "--config", config),
             ]
