@@ -18,7 +18,8 @@ def program(request: Mapping[str, object]) -> bytes:
     text = json.dumps(dict(request), sort_keys=True)
     # What is to come first may come twice in one file, but not later.
     parts = [_FUTURE, *(_source(module) for module in (surroundings, runner))]
-    parts += [f"\n\nraise SystemExit(run(json.loads({text!r}), surroundings))\n"]
+    # All is said then, and who follows waits for the end: nothing is tidied up.
+    parts += [f"\n\nos._exit(run(json.loads({text!r}), surroundings))\n"]
     return "".join(parts).encode()
 
 

@@ -6,6 +6,7 @@ outlives the next probe of its host.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 
 from rdflib import Literal, URIRef
@@ -26,6 +27,10 @@ from queries.endpoint import Endpoint
 def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
     """Raise PlanRequestError for what can be told to be wrong without looking far."""
     check_request(request)
+    _check_free(request, twin, iris)
+
+
+def _check_free(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
     if not twin.ask(_stands(request.host, request.name, iris, has_plan=False)):
         check_host(request.host, twin, iris)
         raise PlanRequestError(
@@ -45,9 +50,8 @@ def add_plan(
     `counters` are the metrics of its roles and events, which the graph has to know.
     Raises PlanRequestError where it cannot be; nothing is written then.
     """
-    check_new(request, twin, iris)
     counts = counters or {}
-    metrics = sampled(request, iris.host(request.host), twin, counts)
+    metrics = _checked(request, twin, iris, counts)
     triples = _described(request, metrics, iris, counts)
     if fault := first_fault(triples, twin):
         raise PlanRequestError(
@@ -55,6 +59,19 @@ def add_plan(
         )
     twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
     return metrics
+
+
+def _checked(
+    request: PlanRequest, twin: Endpoint, iris: Iris, counters: Iterable[str]
+) -> list[Sampled]:
+    """What a plan samples; both questions to the store are asked at once."""
+    check_request(request)
+    with ThreadPoolExecutor(1) as pool:
+        is_free = pool.submit(_check_free, request, twin, iris)
+        try:
+            return sampled(request, _node(request.host, iris), twin, counters)
+        finally:
+            is_free.result()  # what is wrong with it is told of first
 
 
 def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
