@@ -22,13 +22,11 @@ SERIES = (Series("slow.clock", None),)
 class SlowSource:
     """Gives the middle of each fetch as its value, in ms of Unix time."""
 
-    connected = True
-
     def __init__(self) -> None:
-        self.fetches = 0
+        self.fetches, self.connected = 0, False
 
     def connect(self) -> None:
-        pass
+        self.connected = True
 
     def close(self) -> None:
         pass
