@@ -16,16 +16,20 @@ from functools import partial
 from typing import Any, Protocol
 
 from observations.errors import LaunchError
+from observations.program import beginning
 
 Event = Mapping[str, Any]
 
 PIECE = 1 << 20
 # The runner's word of the same name: the end of its input cancels the run.
 HELD = "held"
-# Reads how long a program is, and then the program, whose imports are there by then.
+# Reads how the program will begin, and does that while nobody waits; then the program,
+# of which the rest is left to do. Each is told after how long it is.
 START = (
     "import sys, base64, ctypes, hashlib, json, pathlib, select, shutil, subprocess; "
-    "exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0)))"
+    "_part = lambda: sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0)); "
+    "_begin = _part(); exec(_begin); _all = _part(); "
+    "exec(_all[len(_begin) :] if _all.startswith(_begin) else _all)"
 )
 _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
@@ -125,6 +129,7 @@ def ahead(
     assert process.stdout  # noqa: S101
     with suppress(OSError):  # more than a user may have
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIECE)
+    _say(process, sent(beginning()))
     with process:
         try:
             yield partial(_begun, process)
@@ -136,15 +141,19 @@ def ahead(
 
 
 def _begun(process: subprocess.Popen[bytes], text: bytes) -> Running:
-    assert process.stdin  # noqa: S101
-    with suppress(BrokenPipeError):
-        process.stdin.write(sent(text))
-        process.stdin.flush()
+    _say(process, sent(text))
     return _Here(process)
 
 
+def _say(process: subprocess.Popen[bytes], text: bytes) -> None:
+    assert process.stdin  # noqa: S101
+    with suppress(BrokenPipeError):
+        process.stdin.write(text)
+        process.stdin.flush()
+
+
 def sent(text: bytes) -> bytes:
-    """A program as START reads it, of which more may follow."""
+    """A part as START reads it, of which more may follow."""
     return b"%d\n%s" % (len(text), text)
 
 

@@ -53,7 +53,8 @@ def there(text: bytes, address: Address, config: Path | None) -> Iterator[Runnin
     """
     script = f'{FIND_PYTHON}exec "$p" -ISB -c "{START}" {HELD}'
     words = (*ssh_argv(address, config, OPTIONS), f"exec sh -c '{script}'")
-    ssh = Ssh(words, address, sent(text), hold=True)
+    # The whole of it is there already: nothing is to be begun ahead.
+    ssh = Ssh(words, address, sent(b"") + sent(text), hold=True)
     try:
         yield _There(ssh, address)
     finally:

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
-
-from observations import runner, surroundings
 
 _FUTURE = "from __future__ import annotations\n"
+# Read as text: whoever sends them need not import them.
+_PARTS = ("surroundings.py", "runner.py")
 
 
 def program(request: Mapping[str, object]) -> bytes:
@@ -16,13 +15,17 @@ def program(request: Mapping[str, object]) -> bytes:
     The request is data in it: nothing of a command is read as a program.
     """
     text = json.dumps(dict(request), sort_keys=True)
-    # What is to come first may come twice in one file, but not later.
-    parts = [_FUTURE, *(_source(module) for module in (surroundings, runner))]
     # All is said then, and who follows waits for the end: nothing is tidied up.
-    parts += [f"\n\nos._exit(run(json.loads({text!r}), surroundings))\n"]
-    return "".join(parts).encode()
+    last = f"\n\nos._exit(run(json.loads({text!r}), surroundings))\n"
+    return beginning() + last.encode()
 
 
-def _source(module: ModuleType) -> str:
-    assert module.__file__  # noqa: S101
-    return Path(module.__file__).read_text("utf-8").replace(_FUTURE, "")
+def beginning() -> bytes:
+    """What all programs begin with; by itself it does nothing."""
+    # What is to come first may come twice in one file, but not later.
+    return "".join([_FUTURE, *map(_source, _PARTS)]).encode()
+
+
+def _source(name: str) -> str:
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return text.replace(_FUTURE, "")

@@ -296,6 +296,8 @@ class Run:
 
     def _end_others(self) -> list[dict[str, Any]]:
         """End what the command started and left; who that was."""
+        if not _reap_any():  # whatever is left would be ours, adopted
+            return []
         found = list(_descendants())
         left = [{"pid": pid, "name": _name(pid)} for pid in found]
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -413,10 +415,11 @@ def _name(pid: int) -> str:
 def _descendants() -> Iterator[int]:
     """All processes below this one, ours and those that were adopted."""
     children: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            fields = (folder / "stat").read_bytes().rpartition(b") ")[2].split()
-            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    # No Path for each of hundreds: whoever runs a command waits for this.
+    for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
+        with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
+            parent = stat.read().rpartition(b") ")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(name))
     waiting = [os.getpid()]
     while waiting:
         found = children.get(waiting.pop(), [])

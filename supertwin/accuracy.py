@@ -38,7 +38,7 @@ Printed = Mapping[str, str]
 class Api(Protocol):
     """The API, as the command line asks it."""
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+    def ask(self, method: str, path: str, body: bytes = b"") -> Any:
         """The JSON document that a request is answered with."""
 
     def events(self, path: str) -> Iterator[Any]:

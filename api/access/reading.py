@@ -13,8 +13,8 @@ from supertwin.access.tokens import Role
 
 # For health checks, for readers of JSON-LD, which have no token, and for logging in:
 # none of them tells of the twin.
-_OPEN = ("/health", "/context.jsonld", LOGIN, "/logout")
-_OPEN_BELOW = "/static/"
+_OPEN = ("/health", "/context.jsonld", "/ontology", LOGIN, "/logout")
+_OPEN_BELOW = ("/static/", "/ontology/")
 _STREAM = "text/event-stream"
 
 

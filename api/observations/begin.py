@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,7 +73,8 @@ async def begin(
     _check_allowed(services, new)
     await check_known(services, host)
     chosen = await _placed(services, new, host)
-    wish = await _done(lambda: new.wish(host, chosen, caller.name))
+    with _answered():
+        wish = new.wish(host, chosen, caller.name)
     session = await _begun(request, services, wish, new)
     return Response(
         orjson.dumps(
@@ -100,7 +102,7 @@ def _check_allowed(services: Services, new: NewObservation) -> None:
 async def _placed(services: Services, new: NewObservation, host: str) -> Chosen:
     """The CPUs and how they were chosen; raises ApiError."""
     if not (new.pin or new.threads):
-        return Chosen(await _done(lambda: parse_cpus(new.cpus)))
+        return Chosen(await _done(lambda: parse_cpus(new.cpus)) if new.cpus else ())
     if new.cpus:
         detail = "cpus names CPUs, pin chooses them: give one"
         raise ApiError(400, "bad-observation", "Cannot be run", detail)
@@ -150,13 +152,17 @@ def _queue() -> CapacityLimiter:
     return CapacityLimiter(_MOST_WAITING)
 
 
+def _answered() -> AbstractContextManager[None]:
+    return answered(refused, "observation-failed", _FAILED)
+
+
 async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
     """Do it in a thread; what it raises becomes an ApiError.
 
     What waits in a queue is told by other means that it need not any more.
     """
     gives_up = queue is not None
-    with answered(refused, "observation-failed", _FAILED):
+    with _answered():
         return await to_thread.run_sync(work, limiter=queue, abandon_on_cancel=gives_up)
 
 

@@ -16,7 +16,7 @@ _MOST_CPUS = 1 << 16
 
 Text = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
 Word = Annotated[str, StringConstraints(max_length=131_071, pattern=r"^[^\x00]*$")]
-Tag = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^=\x00]{1,300}$")]
 
 

@@ -53,12 +53,22 @@ def add_plan(
     counts = counters or {}
     metrics = _checked(request, twin, iris, counts)
     triples = _described(request, metrics, iris, counts)
-    if fault := first_fault(triples, twin):
+    known = _known(metrics, _node(request.host, iris))
+    if fault := first_fault(triples, twin, known=known):
         raise PlanRequestError(
             f"plan {request.name} cannot be written as it is: {fault}"
         )
     twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
     return metrics
+
+
+def _known(metrics: Sequence[Sampled], host: URIRef) -> Mapping[URIRef, URIRef | None]:
+    """The classes of what a plan names, as its questions have told them."""
+    components = {one for metric in metrics for one in metric.known.values()}
+    found: dict[URIRef, URIRef | None] = dict.fromkeys(components)
+    return (
+        found | {metric.iri: ST.Metric for metric in metrics} | {host: ST.ComputeNode}
+    )
 
 
 def _checked(

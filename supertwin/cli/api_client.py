@@ -1,18 +1,21 @@
-"""The API as the command line asks it, by Python's own library, which is quick."""
+"""The API as the command line asks it: httptools over a socket, quick to import."""
 
-import http.client
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
+from httptools import HttpParserError, HttpResponseParser, parse_url
 
 from supertwin.access.local_api import LocalApi, read_local_api
 
 _SECONDS = 60.0
-_FAILURE = 500
+_UNAUTHORIZED, _REFUSED, _FAILURE = 401, 400, 500
+_PIECE = 1 << 16
+_BROKEN = (OSError, HttpParserError)
 
 
 class ApiAnswerError(click.ClickException):
@@ -39,15 +42,14 @@ class ApiClient:
             raise AwayError(
                 f"no SuperTwin of yours runs in {home}: `make up` starts one"
             )
-        self._local: LocalApi = local
-        self._connection = self._new_connection(_SECONDS)
+        self._connection = _Connection(local, _SECONDS)
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+    def ask(self, method: str, path: str, body: bytes = b"") -> Any:
         """The JSON document that a request is answered with."""
         status, text = self._sent(method, path, body)
-        if status == http.client.UNAUTHORIZED and self._is_another():
+        if status == _UNAUTHORIZED and self._is_another():
             status, text = self._sent(method, path, body)
-        if status >= 400:
+        if status >= _REFUSED:
             raise _refusal(status, text)
         return json.loads(text) if text else None
 
@@ -57,64 +59,129 @@ class ApiClient:
 
     def events(self, path: str) -> Iterator[Any]:
         """What a stream of events says, until it ends."""
-        connection = self._new_connection(None)
-        try:
-            answer = self._answered(connection, "GET", path, None)
-            if answer.status >= 400:
-                raise _refusal(answer.status, answer.read())
-            for line in answer:
-                if line.startswith(b"data:"):
-                    yield json.loads(line[5:])
-        except (OSError, http.client.HTTPException) as error:
-            raise self._away(error) from None
-        finally:
-            connection.close()
+        local, rest = self._connection.local, b""
+        with closing(_Connection(local, None)) as connection:
+            try:
+                answer = connection.request("GET", path)
+                if answer.status >= _REFUSED:
+                    raise _refusal(answer.status, b"".join(answer.pieces()))
+                for piece in answer.pieces():
+                    *lines, rest = (rest + piece).split(b"\n")
+                    for line in lines:
+                        if line.startswith(b"data:"):
+                            yield json.loads(line[5:])
+            except _BROKEN as error:
+                raise _away(local, error) from None
 
-    def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+    def _sent(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        local = self._connection.local
         try:
-            answer = self._answered(self._connection, method, path, body)
-            return answer.status, answer.read()
-        except (OSError, http.client.HTTPException) as error:
+            answer = self._connection.request(method, path, body)
+            text = b"".join(answer.pieces())
+        except _BROKEN as error:
             self._connection.close()
             self._is_another()
-            raise self._away(error) from None
+            raise _away(local, error) from None
+        if not answer.keeps_alive:
+            self._connection.close()
+        return answer.status, text
 
     def _is_another(self) -> bool:
         """Whether an API was started meanwhile, which is asked from now on."""
         local = read_local_api(self._home)
-        if local is None or local == self._local:
+        if local is None or local == self._connection.local:
             return False
-        self._local = local
         self._connection.close()
-        self._connection = self._new_connection(_SECONDS)
+        self._connection = _Connection(local, _SECONDS)
         return True
 
-    def _answered(
-        self,
-        connection: http.client.HTTPConnection,
-        method: str,
-        path: str,
-        body: bytes | None,
-    ) -> http.client.HTTPResponse:
-        headers = {
-            "Authorization": f"Bearer {self._local.key}",
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-        }
-        connection.request(method, path, body, headers)
-        return connection.getresponse()
 
-    def _new_connection(self, seconds: float | None) -> http.client.HTTPConnection:
-        place = urlsplit(self._local.url)
-        return http.client.HTTPConnection(
-            place.hostname or "", place.port, timeout=seconds
-        )
+class _Connection:
+    """A way to an API, open from the first request on; ``seconds``: its patience."""
 
-    def _away(self, error: Exception) -> AwayError:
-        return AwayError(
-            f"SuperTwin at {self._local.url} does not answer ({error}): `make status` "
-            "tells more"
+    def __init__(self, local: LocalApi, seconds: float | None) -> None:
+        self.local = local
+        self._seconds = seconds
+        self._socket: socket.socket | None = None
+
+    def request(self, method: str, path: str, body: bytes = b"") -> "_Answer":
+        """An answer whose status is known, to be read before anything else is asked."""
+        self._socket = self._socket or self._opened()
+        self._socket.sendall(self._head(method, path, len(body)) + body)
+        return _Answer(self._socket)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket:
+            self._socket.close()
+        self._socket = None
+
+    def _opened(self) -> socket.socket:
+        url = parse_url(self.local.url.encode())
+        place = (url.host.decode(), url.port or 80)
+        opened = socket.create_connection(place, self._seconds)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return opened
+
+    def _head(self, method: str, path: str, length: int) -> bytes:
+        lines = (
+            f"{method} {path} HTTP/1.1",
+            f"Host: {self.local.url.partition('//')[2].rstrip('/')}",
+            f"Authorization: Bearer {self.local.key}",
+            "Accept: application/json, text/event-stream",
+            "Content-Type: application/json",
+            f"Content-Length: {length}",
         )
+        return "\r\n".join((*lines, "", "")).encode()
+
+
+class _Answer:
+    """An answer as it comes; httptools calls what begins with ``on_``.
+
+    Raises OSError and HttpParserError where it breaks off or is none.
+    """
+
+    def __init__(self, source: socket.socket) -> None:
+        self.status, self.keeps_alive = 0, False
+        self._socket, self._parser = source, HttpResponseParser(self)
+        self._body: list[bytes] = []
+        self._is_whole = False
+        while not self.status:
+            self._receive()
+
+    def on_headers_complete(self) -> None:
+        """Take the status."""
+        self.status = self._parser.get_status_code()
+        self.keeps_alive = self._parser.should_keep_alive()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece."""
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        """Take it for whole."""
+        self._is_whole = True
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its body, as it comes in."""
+        while True:
+            yield from self._body
+            self._body.clear()
+            if self._is_whole:
+                return
+            self._receive()
+
+    def _receive(self) -> None:
+        piece = self._socket.recv(_PIECE)
+        if not piece:
+            raise ConnectionError("it hung up")
+        self._parser.feed_data(piece)
+
+
+def _away(local: LocalApi, error: Exception) -> AwayError:
+    return AwayError(
+        f"SuperTwin at {local.url} does not answer ({error}): `make status` tells more"
+    )
 
 
 def _refusal(status: int, text: bytes) -> click.ClickException:

@@ -63,7 +63,9 @@ def remove_command(name: str) -> None:
 @click.argument("name")
 @click.argument("id_", metavar="ID")
 @click.option("--metric", default=DURATION, help="What is judged, as in PCP.")
-@click.option("--more-is-better", is_flag=True, help="As of operations a second.")
+@click.option(
+    "--more-is-better", is_flag=True, help="More is better, as of operations a second."
+)
 @click.option(
     "--tolerance",
     type=click.FloatRange(0, 100),

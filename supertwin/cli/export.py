@@ -21,12 +21,12 @@ from supertwin.settings import Settings
 
 @click.group("export")
 def export_group() -> None:
-    """Write the twin of a host in a format that others read."""
+    """Write a host, a run or the ontology in a format that others read."""
 
 
 @click.group("import")
 def import_group() -> None:
-    """Load the twin of a host from a file that `supertwin export` wrote."""
+    """Load a host or a run that `supertwin export` wrote."""
 
 
 export_group.add_command(export_ontology)

@@ -6,12 +6,13 @@ Nothing is imported that takes long: a command that takes a second is not to tak
 """
 
 import json
+import os
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -33,16 +34,25 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 @click.option("--metrics", default="", metavar="NAME,…", help="Metrics, as PCP's.")
 @click.option("--role", "roles", multiple=True, help="Role that is measured: FLOPs.")
 @click.option("--event", "events", multiple=True, help="PMU event that is counted.")
-@click.option("--every", default="1s", help="Time between two samples: 1ms to 1h.")
+@click.option(
+    "--every", default="1s", show_default=True, help="Between two samples: 1ms to 1h."
+)
 @click.option(
     "--repeat", type=click.IntRange(1, 1000), default=1, help="Run it N times."
 )
 @click.option("--tag", "tags", multiple=True, help="A word to find it by.")
-@click.option("--env", "pairs", multiple=True, metavar="K=V", help="Added variables.")
+@click.option(
+    "--env", "pairs", multiple=True, metavar="K=V", help="A variable that is added."
+)
 @click.option("--cwd", default="", help="Its folder; else this one, on this host.")
 @click.option("--timeout", type=float, default=None, help="Seconds it may take.")
 @click.option("--wait", is_flag=True, help="Queue behind who has these CPUs.")
-@click.option("--srun", metavar="WORDS", default=None, help="Start it by srun, so.")
+@click.option(
+    "--srun",
+    metavar="WORDS",
+    default=None,
+    help='Options of srun, which starts it: "-p debug".',
+)
 def observe_command(
     argv: tuple[str, ...],
     metrics: str,
@@ -76,8 +86,18 @@ def observe_command(
         if session["reason"]:
             say(session["reason"])
         if session["program"] is None:
-            sys.exit(_follow(api, session))
-        sys.exit(attend(api, session, begin, another, boot))
+            status = _follow(api, session)
+        else:
+            status = attend(api, session, begin, another, boot)
+    _end(status)
+
+
+def _end(status: int) -> NoReturn:
+    """End at once: who waits for the command need not wait for Python to tidy up."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # nobody reads it any more
+            stream.flush()
+    os._exit(status)
 
 
 def _follow(api: ApiClient, session: Any) -> int:

@@ -28,7 +28,7 @@ def token_group() -> None:
     "--role",
     type=click.Choice([*Role], case_sensitive=False),
     required=True,
-    help="reader: all that can be seen; operator: plans, too; admin: everything.",
+    help="reader: all that can be seen; operator: plans, and commands; admin: all.",
 )
 @click.option(
     "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."

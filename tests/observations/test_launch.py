@@ -18,7 +18,7 @@ from observations import runner, surroundings
 from observations.errors import LaunchError
 from observations.launch import HELD, Event, Running, ahead, events
 from observations.launch_beside import beside, is_begun
-from observations.program import program
+from observations.program import beginning, program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -96,9 +96,9 @@ def test_a_runner_that_breaks_says_why() -> None:
 
 
 def test_what_a_login_prints_is_no_event() -> None:
-    text = program({"argv": ["true"]})
-    text = text.replace(b"\n\nraise", b"\n\nprint('Welcome to n1\\n[1]')\nraise")
-    with here(text, {}) as running:
+    last = program({"argv": ["true"]}).removeprefix(beginning())
+    welcome = b"\nprint('Welcome to n1\\n[1]', flush=True)\n"
+    with here(beginning() + welcome + last, {}) as running:
         found = [event["event"] for event in events(running)]
     assert found == ["started", "about", "ended"]
 
@@ -108,6 +108,15 @@ def test_what_starts_a_program_is_ready_before_there_is_one() -> None:
         running = begin(program({"argv": ["echo", "late"]}))
         found = list(events(running))
     assert base64.b64decode(found[1]["data"]) == b"late\n"
+
+
+def test_a_program_of_another_version_is_run_whole() -> None:
+    older = program({"argv": ["true"]}).replace(
+        b'{"event": event, ', b'{"event": "x", '
+    )
+    with here(older, ENVIRONMENT) as running, pytest.raises(LaunchError):
+        for event in events(running):
+            assert event["event"] == "x"
 
 
 def test_the_word_for_what_is_held_is_the_runner_s() -> None:

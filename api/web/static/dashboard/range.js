@@ -2,7 +2,7 @@
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const DEFAULT = { last: 300 };
-const LONGEST_S = 30 * 86400;
+const LONGEST_S = 7 * 86400;
 
 /** The ranges on the buttons. */
 export const PRESETS = ["5m", "15m", "1h", "6h", "24h"];
@@ -21,7 +21,7 @@ export function readRange(search) {
   return seconds ? { last: seconds } : misfit(`last=${last}`, "write it as last=15m");
 }
 
-/** The seconds of `15m`, NaN when it is no span of 10 s to 30 days. */
+/** The seconds of `15m`, NaN when it is no span of 10 s to 7 days. */
 export function readSpan(text) {
   const found = /^(\d{1,6})([smhd])$/.exec(text);
   const seconds = found ? Number(found[1]) * SECONDS[found[2]] : NaN;
