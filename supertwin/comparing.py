@@ -87,6 +87,13 @@ def run_node(iris: Iris, id_: str) -> URIRef:
 
 def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
     """The run, or the group of repetitions, of an id or IRI; raises MendableError."""
+    return _group(twin, id_, find_runs(twin, iris, id_))
+
+
+def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
+    """The run, or those of a group, as `observations/runs` has them; raises
+    MendableError.
+    """
     node = run_node(iris, id_)
     runs = saved_rows(twin, _RUNS, {"ofGroup": id_.rpartition("/")[2]})
     runs = runs or saved_rows(twin, _RUNS, {"id": node})
@@ -95,7 +102,7 @@ def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
             f"no run and no group {id_!r} is recorded: "
             "`supertwin query observations/runs` lists them"
         )
-    return _group(twin, id_, runs)
+    return runs
 
 
 def group_of(twin: Endpoint, name: str, runs: Sequence[str]) -> Group:

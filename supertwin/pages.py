@@ -39,7 +39,8 @@ def _settings() -> str:
     )
     out.write("| variable | default | what it sets |\n|---|---|---|\n")
     for name, field in Settings.model_fields.items():
-        default = "" if field.default_factory else str(field.default)
+        has_none = field.default_factory or field.default is None
+        default = "" if has_none else str(field.default)
         shown = (
             f"`{default}`" if default else "this machine's" if name == "host" else ""
         )
@@ -82,7 +83,7 @@ def _query(saved: SavedQuery) -> str:
 
 
 def _commands(root: click.Group) -> str:
-    parts = [f"{GENERATED}# Commands\n"]
+    parts = [f"{GENERATED}# Commands\n", f"```\n{_help('', root)}\n```\n"]
     parent = click.Context(root)
     for name in root.list_commands(parent):
         if command := root.get_command(parent, name):
@@ -99,6 +100,9 @@ def _command(name: str, command: click.Command) -> list[str]:
 def _help(name: str, command: click.Command) -> str:
     """What --help says, without the saved queries: they have a page of their own."""
     context = click.Context(
-        command, info_name=f"supertwin {name}", terminal_width=80, max_content_width=80
+        command,
+        info_name=f"supertwin {name}".rstrip(),
+        terminal_width=80,
+        max_content_width=80,
     )
     return command.get_help(context).partition("\nCommands:")[0].rstrip()

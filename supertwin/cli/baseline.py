@@ -70,7 +70,7 @@ def remove_command(name: str) -> None:
     "--tolerance",
     type=click.FloatRange(0, 100),
     default=0.0,
-    help="Percent of change that is none.",
+    help="Change in percent that counts as none.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 def check_command(

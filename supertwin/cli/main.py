@@ -28,6 +28,7 @@ _COMMANDS = {
     "check": "supertwin.cli.services:check_command",
     "add": "supertwin.cli.fleet:add_command",
     "diff": "supertwin.cli.fleet:diff_command",
+    "forget": "supertwin.cli.forget:forget_command",
     "observe": "supertwin.cli.observe:observe_command",
     "open": "supertwin.cli.fleet:open_command",
     "perfevent": "supertwin.cli.perfevent:perfevent_command",

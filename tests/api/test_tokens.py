@@ -64,7 +64,13 @@ def test_a_token_is_the_password_of_any_user(closed: Closed, token: str) -> None
         )
 
 
-@pytest.mark.parametrize("path", ["/health", "/context.jsonld", "/static/theme.css"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/health", "/context.jsonld", "/static/theme.css"),
+        *("/ontology", "/ontology/telemetry"),
+    ],
+)
 def test_what_does_not_tell_of_the_twin_is_open(closed: Closed, path: str) -> None:
     assert closed.get(path).status_code in (200, 503)
 
