@@ -71,16 +71,16 @@ _NODE = re.compile(r"supertwin: completed after [\d.]+ s: (\S+)")
 
 
 class Truth(NamedTuple):
-    """What a run is known to have used, by PCP's metrics."""
+    """What a run is known to have used, by PCP's metrics, and what its record tells."""
 
     known: dict[str, float]
     told: dict[str, float]
 
     def errors(self) -> Iterator[tuple[str, float]]:
-        """Relative errors in %, by metric."""
+        """Relative errors in %, by metric; a total that is missing is wrong by 100."""
         for name, value in self.known.items():
-            if name in self.told and value:
-                yield name, 100 * abs(self.told[name] - value) / value
+            if value:
+                yield name, 100 * abs(self.told.get(name, 0.0) - value) / value
 
 
 def overhead_figures(stack: Stack) -> list[Figure]:
@@ -140,10 +140,10 @@ def _observed(stack: Stack, metrics: tuple[str, ...], period_ms: int) -> Truth:
     )
     found = _NODE.search(done.stderr)
     assert found, done.stderr
-    return _truth(stack, found[1])
+    return _truth(stack, found[1], metrics)
 
 
-def _truth(stack: Stack, node: str) -> Truth:
+def _truth(stack: Stack, node: str, metrics: tuple[str, ...]) -> Truth:
     ended = stack.home / "observations" / node.rsplit("/", 1)[1]
     wait_until(lambda: (ended / "recorded").exists(), seconds=20)
     events = [*map(json.loads, (ended / "events.jsonl").read_text().splitlines())]
@@ -164,7 +164,7 @@ def _truth(stack: Stack, node: str) -> Truth:
         for row in json.loads(rows.stdout)
         if row["total"] is not None and _is_of(pid, row["instance"] or "")
     }
-    return Truth(known, told)
+    return Truth({name: known[name] for name in metrics if name in known}, told)
 
 
 def _is_of(pid: int, instance: str) -> bool:
