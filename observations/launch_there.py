@@ -49,7 +49,7 @@ class _There:
 def there(text: bytes, address: Address, config: Path | None) -> Iterator[Running]:
     """Start a program in what a login there gives; at the end it is ended.
 
-    Raises SshMissingError.
+    Raises SshMissingError, SshNotStartedError.
     """
     script = f'{FIND_PYTHON}exec "$p" -ISB -c "{START}" {HELD}'
     words = (*ssh_argv(address, config, OPTIONS), f"exec sh -c '{script}'")

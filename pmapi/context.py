@@ -20,6 +20,7 @@ from pmapi.library import (
     free,
     libpcp,
 )
+from pmapi.room import ROOM
 
 _ALWAYS_THERE = "pmcd.version"
 _THREAD = local()  # which context PMAPI has as the current one of each thread
@@ -41,7 +42,10 @@ class Context:
 
     def __init__(self, address: str) -> None:
         self._lib = libpcp()
-        self._handle = checked(self._lib.pmNewContext(CONTEXT_HOST, address.encode()))
+        with ROOM.for_one():
+            self._handle = checked(
+                self._lib.pmNewContext(CONTEXT_HOST, address.encode())
+            )
         _THREAD.handle = self._handle
 
     def close(self) -> None:

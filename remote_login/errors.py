@@ -2,7 +2,8 @@
 
 RemoteLoginError
 ├── AddressError        what is no ssh:// address of a host
-└── SshMissingError     no ssh is installed here
+├── SshMissingError     no ssh is installed here
+└── SshNotStartedError  this machine cannot start one more process or thread now
 """
 
 
@@ -16,3 +17,13 @@ class AddressError(RemoteLoginError):
 
 class SshMissingError(RemoteLoginError):
     """No ssh is installed on this machine."""
+
+
+class SshNotStartedError(RemoteLoginError):
+    """There is no room for one more process on this machine."""
+
+    def __init__(self, cause: Exception) -> None:
+        why = getattr(cause, "strerror", None) or str(cause)
+        super().__init__(
+            f"ssh cannot be started ({why}): free memory, processes or open files here"
+        )

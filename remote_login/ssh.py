@@ -7,14 +7,14 @@ would make it ask, or do more than it is asked for, is switched off.
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from threading import Thread
 
 from remote_login.address import Address
-from remote_login.errors import SshMissingError
+from remote_login.errors import SshMissingError, SshNotStartedError
 
 CONNECT_SECONDS = 10
 # A Unix socket's path holds 107 bytes; ssh adds 17 to it while it makes one.
@@ -61,7 +61,8 @@ class Ssh:
     """A process of ssh, whose complaints are kept as they come, up to a limit.
 
     It is sent a program, behind which its input ends, or with ``hold`` when `let_go` is
-    called. It ends when the thread that started it does. Raises SshMissingError.
+    called. It ends when the thread that started it does. Raises SshMissingError,
+    SshNotStartedError.
     """
 
     def __init__(
@@ -88,13 +89,14 @@ class Ssh:
                 f"ssh is not installed, so {address} cannot be reached: "
                 "apt-get install openssh-client"
             ) from None
+        except OSError as error:
+            raise SshNotStartedError(error) from error
         self.complaints = bytearray()
         self._hold = hold
-        self._threads = [Thread(target=self._listen, daemon=True)]
+        self._threads: list[Thread] = []
+        self._begin(self._listen)
         if program is not None:
-            self._threads += [Thread(target=self._send, args=(program,), daemon=True)]
-        for thread in self._threads:
-            thread.start()
+            self._begin(self._send, program)
 
     def wait(self, seconds: float | None = None) -> int | None:
         """Its exit status; None where it does not end within so many seconds."""
@@ -134,6 +136,18 @@ class Ssh:
             self._threads[0].join(1.0)
         lines = bytes(self.complaints).decode(errors="replace").splitlines()
         return [line.strip() for line in lines if line.strip()][-20:]
+
+    def _begin(self, work: Callable[..., None], *given: bytes) -> None:
+        thread = Thread(target=work, args=given, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self.end()
+            for pipe in (self.process.stdin, self.process.stderr):
+                if pipe:
+                    pipe.close()
+            raise SshNotStartedError(error) from error
+        self._threads.append(thread)
 
     def _listen(self) -> None:
         assert self.process.stderr  # noqa: S101

@@ -4,6 +4,7 @@ import fcntl
 import json
 import logging
 import os
+import resource
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,7 @@ class Bridge:
         place = options.place
         self._place = place
         self._started = time.time()
+        _open_as_many_as_allowed()
         self._lock = _lock(place.state)
         _move_in(place.state, place.host)
         latency = Latency()
@@ -116,6 +118,15 @@ class Bridge:
             write_reserved(path, json.dumps(document, indent=1))
         except OSError as error:
             _LOG.debug("no status written: %s", error.strerror)
+
+
+def _open_as_many_as_allowed() -> None:
+    """Raise the limit on open files: each host takes several.
+
+    Those that PCP cannot use are kept from it (pmapi.room).
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _move_in(state: Path, host: str) -> None:

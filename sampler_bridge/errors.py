@@ -2,6 +2,7 @@
 
 BridgeError
 ├── MonitorError     the monitor set cannot be read
+├── NotLoggedError   the disk of a log does not take a record
 ├── PerfeventError   what is asked of PMUs cannot be counted, or not on this host
 ├── PlanError        the plan cannot be read
 ├── SourceError      a source cannot be used at all (library missing)
@@ -17,6 +18,14 @@ class BridgeError(Exception):
 
 class MonitorError(BridgeError):
     """The monitor set is not what it should be."""
+
+
+class NotLoggedError(BridgeError):
+    """The disk does not take a record; ``dropped`` waiting points had gone for it."""
+
+    def __init__(self, cause: OSError, dropped: int) -> None:
+        super().__init__(f"the log cannot be written ({cause.strerror})")
+        self.dropped = dropped
 
 
 class PerfeventError(BridgeError):

@@ -23,6 +23,7 @@ from sampler_bridge.plan.graph_plan import (
     save_addresses,
 )
 from sampler_bridge.sampled_host import SampledHost
+from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.ways.forward import PMCD_SOCKET, Forward
@@ -66,7 +67,7 @@ class Fleet:
         self._place = place
         self._writer = writer
         self._cgroups = cgroups
-        self._lock, self._making = Lock(), Lock()
+        self._lock = Lock()
         self._hosts: dict[str, SampledHost] = {}
         self._leaving: list[SampledHost] = []
         self._numbers = count(1)
@@ -74,6 +75,7 @@ class Fleet:
         self._wanted: dict[str, Wanted] = {}
         self._try_again_at = 0.0
         self._spread: float | None = None
+        self._is_ending = False
         self._start_as_before()
 
     @property
@@ -93,8 +95,9 @@ class Fleet:
             except (AddressError, IdError) as error:
                 unreached[host] = str(error)
         with self._lock:
+            if self._is_ending:  # a reading that was under way
+                return
             self._take(ways, unreached)
-            self.unreached = unreached
         self._keep()
 
     def mend(self) -> None:
@@ -130,8 +133,10 @@ class Fleet:
         }
 
     def end(self, seconds: float) -> None:
-        """Finish the running ticks of all hosts, within so many seconds."""
+        """Finish all running ticks, within so many seconds, and take no more."""
         until = time.monotonic() + seconds
+        with self._lock:
+            self._is_ending = True
         everyone = [*self.hosts, *self._leaving]
         for host in everyone:
             host.end(seconds)
@@ -147,22 +152,29 @@ class Fleet:
 
     @property
     def _lacks_some(self) -> bool:
-        return len(self._hosts) < len(self._wanted)
+        return any(
+            name not in self._hosts or name in self.unreached for name in self._wanted
+        )
 
     def _take(self, ways: dict[str, Wanted], unreached: dict[str, str]) -> None:
         self._wanted = ways
         for name in self._hosts.keys() - ways.keys():
             self._leave(self._hosts.pop(name))
+        for host in self._leaving:
+            host.is_wanted &= host.name in ways
         for name, wanted in ways.items():
             try:
+                self._open_sockets(wanted.address)
                 host = self._hosts.get(name) or self._anew(name)
             except StateError as error:
                 _LOG.error("%s: %s", name, error)
                 unreached[name] = str(error)
                 self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
                 continue
+            unreached.pop(name, None)
             self._hosts[name] = host
             host.sample(wanted)
+        self.unreached = unreached
         few = len(self._hosts) <= _FEW_HOSTS
         sys.setswitchinterval(_QUICK_SECONDS if few else _USUAL_SECONDS)
 
@@ -184,38 +196,47 @@ class Fleet:
         """The way to a host's PMCD, or to the one behind another socket there."""
         if not address.startswith("ssh://"):
             return Near(f"unix://{socket}" if socket else address)
-        with self._making:
-            if self._sockets is None:
-                self._sockets = sockets_folder(self._place.state)
-            name = str(next(self._numbers))
+        assert self._sockets is not None  # noqa: S101
+        name = str(next(self._numbers))
         config = self._place.ssh_config
         where = parse_address(address)
         return Forward(where, self._sockets, name, config, socket or PMCD_SOCKET)
 
-    def _new(self, name: str) -> SampledHost:
-        folder = self._place.state / HOSTS_FOLDER / encode_id(name)
+    def _open_sockets(self, address: str) -> None:
+        """Make the folder that a way to an address needs; raises StateError."""
+        if self._sockets is None and address.startswith("ssh://"):
+            self._sockets = sockets_folder(self._place.state)
+
+    def _new(self, name: str, outbox: Outbox | None = None) -> SampledHost:
+        place = self._place
+        folder = place.state / HOSTS_FOLDER / encode_id(name)
         host = SampledHost(
             name,
             folder,
-            self._place.log_max_bytes,
+            outbox or Outbox(folder, place.log_max_bytes, self._writer.told),
             self._writer,
             self._way,
             lambda: self._spread,
             # Those of other machines cannot be seen from here.
-            self._cgroups if name == self._place.host else None,
+            self._cgroups if name == place.host else None,
         )
         host.start()
         return host
 
     def _anew(self, name: str) -> SampledHost:
         """A host that was not sampled before, or not of late; raises StateError."""
-        for host in [one for one in self._leaving if one.name == name]:
-            if not host.has_ended:
-                raise StateError("its last samplers have not ended yet: it has to wait")
-            self._leaving.remove(host)
-            host.close()
-            host.forget()
-        return self._new(name)
+        last = next((one for one in self._leaving if one.name == name), None)
+        if last is None:
+            return self._new(name)
+        if not last.has_ended:
+            raise StateError("its last samplers have not ended yet: it has to wait")
+        if not last.is_wanted:
+            last.forget()
+        # The sender may be at work on it: a second one would be of the same files.
+        last.outbox.count_anew()
+        host = self._new(name, last.outbox)
+        self._leaving.remove(last)
+        return host
 
     def _start_as_before(self) -> None:
         """Start with what is known without the graph, the own host first."""
@@ -226,6 +247,7 @@ class Fleet:
                 self._resume(name, known[name])
             except (AddressError, IdError, StateError) as error:
                 _LOG.error("%s: %s", name, error)
+                self.unreached = {**self.unreached, name: str(error)}
         for name in self._left_over():
             try:
                 self._leave(self._new(name))
@@ -236,6 +258,7 @@ class Fleet:
         address = self._address(name, known)
         host = self._hosts[name] = self._new(name)
         self._wanted[name] = Wanted(host.kept, address)
+        self._open_sockets(address)
         host.sample(self._wanted[name])
 
     def _left_over(self) -> Iterator[str]:
@@ -247,13 +270,15 @@ class Fleet:
 
     def _leave(self, host: SampledHost) -> None:
         _LOG.info("%s is sampled no more", host.name)
+        host.is_wanted = False
         host.end(0.0)
         self._leaving.append(host)
 
     def _drop(self, host: SampledHost) -> None:
+        """Give up one that broke; who takes over waits for its end."""
         del self._hosts[host.name]
         host.end(0.0)
-        host.close()
+        self._leaving.append(host)
 
     def _keep(self) -> None:
         path = self._place.state / HOSTS_FILE

@@ -11,7 +11,6 @@ from typing import Any
 
 from sampler_bridge.account.absence import Counted
 from sampler_bridge.account.cost import Cost
-from sampler_bridge.errors import StateError
 from sampler_bridge.files import write_reserved
 from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan.graph_plan import Reading, Wanted
@@ -39,29 +38,25 @@ _READ_AGAIN_WITHIN = 60.0  # what a store that is killed may ask for again
 class SampledHost(Worker):
     """One host in a folder of its own; a change is taken up without delaying another.
 
-    ``new_way`` makes a way to an address, ``spread`` is how far the ticks of all hosts
-    are apart (seconds), ``cgroups`` watches the control groups of this machine. Raises
-    StateError where the folder cannot be used.
+    ``outbox`` is what its points go into; ``new_way`` makes a way to an address;
+    ``spread`` is how far the ticks of all hosts are apart (seconds); ``cgroups``
+    watches the control groups of this machine; ``is_wanted`` says whether it is to be
+    sampled, also while it cannot be.
     """
 
     def __init__(
         self,
         name: str,
         folder: Path,
-        max_bytes: int,
+        outbox: Outbox,
         writer: Writer,
         new_way: NewWay,
         spread: Callable[[], float | None],
         cgroups: CgroupWatch | None = None,
     ) -> None:
         super().__init__(f"host-{name}")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StateError(
-                f"folder {folder} cannot be made ({error.strerror}): make room for it"
-            ) from error
-        self.name, self.folder = name, folder
+        self.name, self.folder, self.outbox = name, folder, outbox
+        self.is_wanted = True
         self.kept = load_plan(folder / PLAN_FILE) or Plan()
         self._started = time.time()
         self._plan = Plan()
@@ -69,11 +64,10 @@ class SampledHost(Worker):
         self._spread = spread
         self._cgroups = cgroups
         self._counted = Counted(folder / COUNTED_FILE, self._started)
-        self._outbox = Outbox(folder, max_bytes, writer.told)
         self._cost = Cost(writer.latency)
         self._writer = writer
         recorder = Recorder(
-            self._outbox.log, self._outbox.account, lambda: not writer.state.up
+            self.outbox.log, self.outbox.account, lambda: not writer.state.up
         )
         self._main = Route(name, new_way, recorder, self._cost)
         self._counters = Route(name, new_way, recorder, self._cost)
@@ -87,7 +81,7 @@ class SampledHost(Worker):
 
     def start(self) -> None:
         """Start to send what is left from before, and to wait for `sample`."""
-        self._writer.add(self._outbox)
+        self._writer.add(self.outbox)
         super().start()
 
     def sample(self, wanted: Wanted) -> None:
@@ -109,8 +103,8 @@ class SampledHost(Worker):
 
     def close(self) -> None:
         """Write to the log no more, and send nothing more of it."""
-        self._writer.remove(self._outbox)
-        self._outbox.log.close()
+        self._writer.remove(self.outbox)
+        self.outbox.log.close()
 
     def forget(self) -> None:
         """Count no time as uncounted in which it was not to be sampled."""
@@ -123,8 +117,9 @@ class SampledHost(Worker):
 
     @property
     def alive(self) -> bool:
-        """Whether all its threads run."""
-        return super().alive and all(one.alive for one in self._all)
+        """Whether all its threads run, and those of the ways to it."""
+        routes = self._main.alive and self._counters.alive
+        return super().alive and routes and self._own.alive
 
     @property
     def has_ended(self) -> bool:
@@ -133,8 +128,8 @@ class SampledHost(Worker):
 
     @property
     def is_done_with(self) -> bool:
-        """Whether it has ended, and a killed store can ask for nothing of it."""
-        if not self.has_ended or self._outbox.has_more:
+        """Whether nobody wants it, it has ended, and no killed store can need it."""
+        if self.is_wanted or not self.has_ended or self.outbox.has_more:
             self._idle_since = None
             return False
         self._idle_since = self._idle_since or time.monotonic()
@@ -159,7 +154,7 @@ class SampledHost(Worker):
 
     def figures(self) -> Mapping[str, Any]:
         """What is counted and measured, of one moment."""
-        counts = figures(self._outbox, self._cost, self._counted.absence)
+        counts = figures(self.outbox, self._cost, self._counted.absence)
         return {**counts, "tick_spread_seconds": self._spread()}
 
     def write_status(self, base: str, reading: Reading, stopped: float | None) -> None:
@@ -176,7 +171,7 @@ class SampledHost(Worker):
             samplers=self._samplers,
             others=(self._counters.samplers, self._own),
             figures=counts,
-            log=self._outbox.log,
+            log=self.outbox.log,
             store=self._writer.state,
         )
         try:
@@ -186,12 +181,14 @@ class SampledHost(Worker):
             _LOG.debug("no status of %s written: %s", self.name, error.strerror)
 
     def _work(self) -> None:
-        while (wanted := self._next()) is not None:
-            self._take_up(wanted)
-        seconds = self._ending or 0.0
-        self._main.stop(seconds)
-        self._counters.stop(seconds)
-        self._own.stop(seconds)
+        try:
+            while (wanted := self._next()) is not None:
+                self._take_up(wanted)
+        finally:  # of a host that broke nothing may go on
+            seconds = self._ending or 0.0
+            self._main.stop(seconds)
+            self._counters.stop(seconds)
+            self._own.stop(seconds)
 
     def _next(self) -> Wanted | None:
         """Wait for what is wanted next; None for the end."""

@@ -57,7 +57,11 @@ def figures(outbox: Outbox, cost: Cost, absence: Absence | None) -> dict[str, An
     """What is counted, of one moment: expected = written + missing + queue."""
     with outbox.account.moment():
         counted = outbox.account.figures()
-        queue = {"points": outbox.log.waiting, "bytes": outbox.log.size_bytes}
+        queue = {
+            "points": outbox.log.waiting,
+            "bytes": outbox.log.size_bytes,
+            "reason": outbox.reason,
+        }
     return {
         **counted,
         "queue": queue,

@@ -141,7 +141,7 @@ class Command:
 def connected(address: Address, config: Path | None = None) -> Iterator[Connection]:
     """A connection that ends with the block; ``config`` stands for ~/.ssh/config.
 
-    Raises RemoteError, SshMissingError.
+    Raises RemoteError, SshMissingError, SshNotStartedError.
     """
     short = len(tempfile.gettempdir()) <= _LONGEST_FOLDER
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 
-from sampler_bridge.errors import StateError
+from sampler_bridge.errors import NotLoggedError, StateError
 from sampler_bridge.files import write_all
 from sampler_bridge.log.batch import START, Batch, Position, Reading, Taken
 from sampler_bridge.log.record import HEADER_BYTES, write_record
@@ -57,6 +57,7 @@ class Log:
         self._reading = Reading()
         self._active: int | None = None
         self._newest = 0
+        self._dropped = 0  # for the record that is written
         try:
             self._segments = self._open()
         except OSError as error:
@@ -79,21 +80,15 @@ class Log:
     def append(self, tick_ms: int, rows: Sequence[Rows], packed: bool = False) -> int:
         """Write a record; returns how many waiting points had to go for it.
 
-        Raises OSError, with nothing written, where the disk does not take it.
+        Raises NotLoggedError, with nothing written, where the disk does not take it.
         """
-        points, dropped = points_of(rows), 0
         with self._lock:
-            while True:
-                payload = self._told.payload(rows)
-                record = write_record(tick_ms, points, payload, tells(payload), packed)
-                if len(record) > self._max_bytes:
-                    return dropped + points
-                if self._fits(len(record)):
-                    break
-                dropped += self._make_room(len(record))
-            self._write(record)
-            self._told.written()
-            self._segments[-1].points += points
+            self._dropped = 0
+            try:
+                self._append(tick_ms, rows, packed)
+            except OSError as error:
+                raise NotLoggedError(error, self._dropped) from error
+            dropped = self._dropped
         self._call()
         return dropped
 
@@ -105,7 +100,8 @@ class Log:
     def read(self, position: Position, max_bytes: int) -> Batch:
         """Records from a position on, of one segment, of about ``max_bytes``.
 
-        An empty batch whose end is further on passed over what cannot be read.
+        An empty batch whose end is further on passed over what is gone or damaged.
+        Raises OSError, with nothing passed over, where the disk does not give it.
         """
         with self._lock:
             segment = self._at(position)
@@ -187,24 +183,41 @@ class Log:
                 return lost
         return None
 
+    def _append(self, tick_ms: int, rows: Sequence[Rows], packed: bool) -> None:
+        points = points_of(rows)
+        while True:
+            payload = self._told.payload(rows)
+            record = write_record(tick_ms, points, payload, tells(payload), packed)
+            if len(record) > self._max_bytes:
+                self._dropped += points
+                return
+            if self._fits(len(record)):
+                break
+            self._make_room(len(record))
+        self._write(record)
+        self._told.written()
+        self._segments[-1].points += points
+
     def _fits(self, more: int) -> bool:
         return not self._is_full(more) and self._bytes + more <= self._max_bytes
 
-    def _make_room(self, needed: int) -> int:
+    def _make_room(self, needed: int) -> None:
         """End the segment, or drop the oldest one; what is written depends on both."""
         if self._is_full(needed):
             self._close_active()
-            return 0
+            return
         dropped = self._segments[0].waiting
         self._remove_oldest()
-        return dropped
+        self._dropped += dropped
 
     def _remove_oldest(self) -> None:
-        oldest = self._segments.pop(0)
-        if not self._segments:
+        """Raises OSError, with nothing removed, where the disk does not allow it."""
+        oldest = self._segments[0]
+        if len(self._segments) == 1:
             self._close_active()
-        self._bytes -= oldest.size
         oldest.path.unlink(missing_ok=True)
+        del self._segments[0]
+        self._bytes -= oldest.size
 
     def _write(self, record: bytes) -> None:
         descriptor = self._roll() if self._active is None else self._active
@@ -241,5 +254,5 @@ class Log:
 
     def _close_active(self) -> None:
         if self._active is not None:
-            os.close(self._active)
-            self._active, self._told = None, Told()
+            descriptor, self._active, self._told = self._active, None, Told()
+            os.close(descriptor)

@@ -76,7 +76,7 @@ class Nudges:
         """
         if self._pipe is None:
             time.sleep(seconds)
-        elif select.select([self._pipe], [], [], seconds)[0]:
+        elif _has_input(self._pipe, seconds):
             with contextlib.suppress(BlockingIOError):
                 return _named(os.read(self._pipe, _MOST_BYTES))
         return frozenset()
@@ -86,6 +86,13 @@ class Nudges:
         if self._pipe is not None:
             os.close(self._pipe)
             self._pipe = None
+
+
+def _has_input(pipe: int, seconds: float) -> bool:
+    # Of many open files it may be beyond those that select() takes.
+    asked = select.poll()
+    asked.register(pipe, select.POLLIN)
+    return bool(asked.poll(1000 * seconds))
 
 
 def _line(named: Named | None) -> bytes:

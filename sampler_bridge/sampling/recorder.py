@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from sampler_bridge.account.account import LOG_FULL, Account
+from sampler_bridge.errors import NotLoggedError
 from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sources.source import Gap
@@ -34,8 +35,9 @@ class Recorder:
     def _append(self, tick_ms: int, labelled: Labelled) -> None:
         try:
             dropped = self._log.append(tick_ms, labelled.rows, self._pack())
-        except OSError as error:
-            self._fail(labelled.points, error)
+        except NotLoggedError as error:
+            self._account.lost(error.dropped, LOG_FULL)
+            self._fail(labelled.points, str(error))
         else:
             self._account.lost(dropped, LOG_FULL)
             self._broken = False
@@ -45,8 +47,7 @@ class Recorder:
         if points:
             self._account.skipped(points, reason)
 
-    def _fail(self, points: int, error: OSError) -> None:
-        reason = f"the log cannot be written ({error.strerror})"
+    def _fail(self, points: int, reason: str) -> None:
         self._account.lost(points, reason)
         if not self._broken:
             _LOG.error("%s: make room on the disk; sampling goes on", reason)

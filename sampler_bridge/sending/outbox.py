@@ -15,13 +15,15 @@ from sampler_bridge.sending.store import Refusal
 _LOG = logging.getLogger(__name__)
 
 CURSOR_FILE, LOG_FOLDER = "cursor.json", "log"
+_READ_AGAIN_SECONDS = 1.0  # after which a log that cannot be read is tried again
 
 
 class Outbox:
     """What a folder holds of one host's points; its cursor says what was acknowledged.
 
     ``told`` is called when there is more to send; ``sent_bytes`` are those that the
-    store acknowledged. Raises StateError where the folder cannot be used.
+    store acknowledged; ``reason`` says why the log cannot be read (None: it can).
+    Raises StateError where the folder cannot be used.
     """
 
     def __init__(self, folder: Path, max_bytes: int, told: Callable[[], None]) -> None:
@@ -30,6 +32,9 @@ class Outbox:
         self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=told)
         self.account = Account(self.log.waiting)
         self.sent_bytes = 0
+        self.reason: str | None = None
+        self._folder = folder / LOG_FOLDER
+        self._read_at = 0.0
         self._requests = Requests()
         self._next = self.log.taken
         self._sent = Sent(min(cursor.again, self.log.taken), time.monotonic())
@@ -42,13 +47,24 @@ class Outbox:
         return self.log.has_more(self._next)
 
     @property
+    def is_due(self) -> bool:
+        """Whether something is to be sent now; what cannot be read waits a while."""
+        return time.monotonic() >= self._read_at and self.has_more
+
+    @property
     def is_doubted(self) -> bool:
         """Whether a record that the store refuses is being looked for."""
         return self._next < self._one_by_one_until
 
-    def read(self, max_bytes: int) -> Batch:
-        """What is to be sent next."""
-        return self.log.read(self._next, 1 if self.is_doubted else max_bytes)
+    def read(self, max_bytes: int) -> Batch | None:
+        """What is to be sent next; None where the log cannot be read just now."""
+        try:
+            batch = self.log.read(self._next, 1 if self.is_doubted else max_bytes)
+        except OSError as error:
+            self._put_off(error)
+            return None
+        self.reason = None
+        return batch
 
     def leaves(self, batch: Batch) -> bool:
         """Whether more waits behind a batch: it is full, or at a segment's end."""
@@ -89,6 +105,14 @@ class Outbox:
         self._next = min(self._sent.again, self._next)
         return known is not None
 
+    def count_anew(self) -> None:
+        """Begin another account, for samplers that take over from others.
+
+        What waits is expected there again, as after a start.
+        """
+        with self.account.moment():
+            self.account = Account(self.log.waiting)
+
     def _keep_cursor(self) -> None:
         cursor = Cursor(self.log.taken, self._sent.again, self._run)
         try:
@@ -96,3 +120,13 @@ class Outbox:
             self.log.forget(cursor.again)
         except OSError as error:  # the next start sends more than it needs to
             _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
+
+    def _put_off(self, error: OSError) -> None:
+        reason = (
+            f"the log {self._folder} cannot be read ({error.strerror}): mend its disk; "
+            "what is in it waits"
+        )
+        if reason != self.reason:
+            _LOG.error("%s", reason)
+        self.reason = reason
+        self._read_at = time.monotonic() + _READ_AGAIN_SECONDS

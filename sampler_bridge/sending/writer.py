@@ -8,6 +8,7 @@ equal points. While it is away, everything waits in the logs.
 
 import logging
 import time
+from collections.abc import Iterator, Sequence
 from threading import Event
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ class Writer(Worker):
 
     def add(self, box: Outbox) -> None:
         """Send what is in this one, too; `told` is to be called when there is more."""
-        self._boxes = (*self._boxes, box)
+        if box not in self._boxes:
+            self._boxes = (*self._boxes, box)
         self._check_at = 0.0  # it may have been sent to another run of the store
         self._more.set()
 
@@ -120,7 +122,7 @@ class Writer(Worker):
             self._show()
 
     def _has_more(self) -> bool:
-        return any(box.has_more for box in self._boxes)
+        return any(box.is_due for box in self._boxes)
 
     def _wait(self, seconds: float) -> None:
         """Wait until there is something to send, and what comes with it."""
@@ -142,25 +144,27 @@ class Writer(Worker):
             self._back()
 
     def _send(self) -> None:
-        waiting = [box for box in self._boxes if box.has_more]
+        waiting = [box for box in self._boxes if box.is_due]
         together = [box for box in waiting if not box.is_doubted]
+        doubted = [box for box in waiting if box.is_doubted]
         share = BATCH_BYTES // max(len(together), 1)
         self._is_behind = False
-        parcels = [self._parcel(box, share) for box in together]
+        parcels = list(self._parcels(together, share))
         refusal = self._write(b"".join(parcel.request for parcel in parcels))
         for parcel in parcels:
             # What one host has is no reason to lose that of the others.
             alone = len(parcels) == 1 or not refusal
             self._conclude(parcel, refusal if alone else self._write(parcel.request))
-        for box in waiting:
-            if box not in together:
-                parcel = self._parcel(box, share)
-                self._conclude(parcel, self._write(parcel.request))
+        for parcel in self._parcels(doubted, share):
+            self._conclude(parcel, self._write(parcel.request))
 
-    def _parcel(self, box: Outbox, share: int) -> _Parcel:
-        batch = box.read(share)
-        self._is_behind |= box.leaves(batch)
-        return _Parcel(box, batch, box.request(batch))
+    def _parcels(self, boxes: Sequence[Outbox], share: int) -> Iterator[_Parcel]:
+        """What is sent of each next, as far as its log can be read."""
+        for box in boxes:
+            batch = box.read(share)
+            if batch is not None:
+                self._is_behind |= box.leaves(batch)
+                yield _Parcel(box, batch, box.request(batch))
 
     def _write(self, request: bytes) -> Refusal | None:
         if not request:

@@ -105,7 +105,7 @@ class Forward(Worker):
         while not self._ending.is_set():
             try:
                 self._log_in()
-            except RemoteLoginError as error:
+            except (RemoteLoginError, OSError) as error:
                 self._away(str(error))
             self._ending.wait(self._pause())
         self._reason = "its login was ended"
@@ -124,7 +124,7 @@ class Forward(Worker):
         return _PART_OF_OUTAGE * (time.monotonic() - self._down_since)
 
     def _log_in(self) -> None:
-        """Log in, and stay until that ends; raises SshMissingError."""
+        """Log in, and stay until that ends; raises RemoteLoginError, OSError."""
         self._control.unlink(missing_ok=True)
         options = {
             **_MASTER,

@@ -32,6 +32,11 @@ class Route:
         """Where the PMCD is reached from here; empty while there is no way."""
         return self._way.pcp if self._way else ""
 
+    @property
+    def alive(self) -> bool:
+        """Whether its samplers run, and what keeps its way open."""
+        return self.samplers.alive and (self._way is None or self._way.alive)
+
     def take(self, plan: Plan, address: str, socket: str = "") -> None:
         """Sample a plan at an address from now on; nothing opens a way for nothing."""
         left = self._go((address, socket)) if plan.names or self._way else None
@@ -49,9 +54,9 @@ class Route:
         """Take the way to a place; gives the one that is left for it, if any."""
         if self._way is not None and place == self._place:
             return None
-        left, self._way = self._way, self._new_way(*place)
-        self._place = place
-        self._way.start()
+        way = self._new_way(*place)
+        way.start()
+        left, self._way, self._place = self._way, way, place
         return left
 
     def _source(self, period_ms: int) -> Source:

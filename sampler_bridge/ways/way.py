@@ -18,6 +18,10 @@ class Way(Protocol):
     def pcp(self) -> str:
         """The address that PCP is given, such as ``unix:///run/pcp/pmcd.socket``."""
 
+    @property
+    def alive(self) -> bool:
+        """Whether what keeps it open runs."""
+
     def reach(self) -> None:
         """Make sure that the PMCD answers; raises SourceDownError with the reason."""
 
@@ -36,6 +40,7 @@ class Near:
 
     def __init__(self, pcp: str) -> None:
         self.pcp = pcp
+        self.alive = True
 
     def reach(self) -> None:
         """Nothing: who connects finds out."""

@@ -56,7 +56,7 @@ def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
     fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     fleet.take({"n1": Wanted(), "n2": Wanted(address=NOBODY)})
     first, broken = fleet.hosts
-    wait_until(lambda: not broken.alive)
+    wait_until(lambda: broken.has_ended)
     fleet.mend()
     assert [host.name for host in fleet.hosts] == ["n1", "n2"]
     assert fleet.hosts[0] is first and fleet.hosts[1] is not broken
@@ -125,8 +125,38 @@ def test_sockets_lie_where_nobody_else_gets_at_them(
     folder.chmod(0o755)
     other = sockets_folder(tmp_path)
     assert other != folder and stat.S_IMODE(other.stat().st_mode) == 0o700
-    for made in (folder, other):
+    folder.rmdir()
+    folder.write_text("anybody's")
+    third = sockets_folder(tmp_path)
+    assert third != folder and stat.S_IMODE(third.stat().st_mode) == 0o700
+    folder.unlink()
+    for made in (other, third):
         made.rmdir()
+
+
+def test_without_a_folder_for_sockets_a_host_says_so_until_there_is_one(
+    tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    address = "ssh://no-such-host.invalid"
+    (tmp_path / "hosts/n2").mkdir(parents=True)
+    save_addresses(tmp_path / "hosts.json", {"n2": address})
+    fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
+    for wanted in (None, {"n2": Wanted(address=address)}):
+        if wanted:
+            fleet.take(wanted)
+        assert "no folder for sockets can be made" in fleet.unreached["n2"]
+        fleet.mend()
+        assert "make room" in fleet.unreached["n2"]
+    monkeypatch.setattr("tempfile.tempdir", None)
+    fleet.mend()
+    assert fleet.unreached == {}
+    n2 = fleet.hosts[1]
+    wait_until(lambda: n2.summary()["address"] == address)
+    assert n2.alive
+    fleet.end(1.0)
+    fleet.close()
 
 
 def test_offsets_are_those_from_the_nearest_tick() -> None:

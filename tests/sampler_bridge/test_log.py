@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.errors import StateError
+from sampler_bridge.errors import NotLoggedError, StateError
 from sampler_bridge.log.batch import START, Batch, Entry, Position, Taken
 from sampler_bridge.log.log import Log
 from sampler_bridge.log.record import HEADER_BYTES
@@ -281,7 +281,7 @@ def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> No
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200, hard))
     try:
-        with pytest.raises(OSError, match="too large"):
+        with pytest.raises(NotLoggedError, match="too large"):
             log.append(1, rows({b"y" * 100: 2, b"x" * 100: 1}))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -150,6 +150,33 @@ def test_what_is_refused_of_one_host_costs_no_other_anything(
         box.log.close()
 
 
+def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
+    tmp_path: Path, store: VictoriaMetrics, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A folder in place of a file of it stands in for a disk with bad blocks."""
+    boxes = [Outbox(tmp_path / name, 10**9, lambda: None) for name in "ab"]
+    for name, box in zip("ab", boxes, strict=True):
+        box.log.append(*row(1, name))
+    (file,) = (tmp_path / "a/log").iterdir()
+    aside = file.rename(tmp_path / "aside")
+    file.mkdir()
+    with writing(Store(store.url)) as writer:
+        for box in boxes:
+            writer.add(box)
+        wait_until(lambda: boxes[1].log.waiting == 0)
+        assert boxes[0].log.waiting == 1
+        assert boxes[0].reason and "Is a directory" in boxes[0].reason
+        assert boxes[1].reason is None and writer.alive
+        file.rmdir()
+        aside.rename(file)
+        wait_until(lambda: boxes[0].log.waiting == 0)
+    assert boxes[0].reason is None
+    assert caplog.text.count("cannot be read") == 1
+    assert store.values() == {"a": {T0 + 1: 1}, "b": {T0 + 1: 1}}
+    for box in boxes:
+        box.log.close()
+
+
 @pytest.mark.parametrize("path", ["", "/no/store/here"])
 def test_an_address_without_a_store_loses_nothing(
     tmp_path: Path, store: VictoriaMetrics, path: str

@@ -1,0 +1,51 @@
+"""A way over ssh on a machine that has no room for a process just now."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from remote_login.address import Address
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.ways.forward import Forward
+from tests.servers import wait_until
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def reason(way: Forward) -> str:
+    with pytest.raises(SourceDownError) as caught:
+        way.reach()
+    return str(caught.value)
+
+
+def test_a_login_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
+    way = Forward(Address("no-such-host.invalid"), tmp_path, "1", None)
+    with no_more_files():
+        way.start()
+        wait_until(lambda: "Too many open files" in reason(way))
+        assert "ssh://no-such-host.invalid" in reason(way)
+        assert way.alive
+    wait_until(lambda: "nothing resolves" in reason(way))
+    way.stop()
+    wait_until(lambda: not way.alive)
+
+
+def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("no folder")
+    way = Forward(Address("no-such-host.invalid"), tmp_path / "folder", "1", None)
+    way.start()
+    wait_until(lambda: "Not a directory" in reason(way))
+    assert way.alive
+    way.stop()
+    wait_until(lambda: not way.alive)

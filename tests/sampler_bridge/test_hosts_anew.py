@@ -1,0 +1,154 @@
+"""Hosts that broke, left or came back: never do two work on one folder."""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.account.cost import Latency
+from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.plan.graph_plan import Wanted
+from sampler_bridge.plan.plan import make_plan
+from sampler_bridge.sampled_host import SampledHost
+from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.ways.forward import Forward
+from tests.sampler_bridge.servers import closes
+from tests.servers import Pmcd, VictoriaMetrics, wait_until
+
+METRICS = ("sample.milliseconds", "sample.seconds")
+breaks = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)
+
+
+@pytest.fixture
+def fleet(
+    tmp_path: Path, store: VictoriaMetrics, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Fleet]:
+    """A fleet of the own host alone, which has no plan."""
+    monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
+    writer = Writer(Store(store.url), Latency())
+    writer.start()
+    place = Place("n1", "unix:///nowhere", "http://localhost:8000", tmp_path, 10**6)
+    fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
+    yield fleet
+    fleet.end(5.0)
+    writer.stop(5.0)
+    fleet.close()
+
+
+def hosts(address: str, metrics: int = 1) -> Mapping[str, Wanted]:
+    """The own host, and one with so many metrics."""
+    rows = [
+        {"samplerName": name, "dbName": name.replace(".", "_"), "period": 0.02}
+        for name in METRICS[:metrics]
+    ]
+    return {"n1": Wanted(), "n2": Wanted(make_plan(rows), address)}
+
+
+def other(fleet: Fleet) -> SampledHost:
+    (found,) = (host for host in fleet.hosts if host.name == "n2")
+    return found
+
+
+def written(host: SampledHost) -> int:
+    return int(host.figures()["written"])
+
+
+def mended(fleet: Fleet, broken: SampledHost) -> SampledHost:
+    """Wait until another one has taken over from it."""
+
+    def is_done() -> bool:
+        fleet.mend()
+        return any(one.name == "n2" and one is not broken for one in fleet.hosts)
+
+    wait_until(is_done)
+    return other(fleet)
+
+
+@breaks
+def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
+    fleet: Fleet,
+    pmcd: Pmcd,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fleet.take(hosts(pmcd.address))
+    broken = other(fleet)
+    wait_until(lambda: written(broken) > 10)
+    take_up = SampledHost._take_up
+
+    def breaks(host: SampledHost, wanted: Wanted) -> None:
+        if host is broken:
+            raise RuntimeError("a fault")
+        take_up(host, wanted)
+
+    monkeypatch.setattr(SampledHost, "_take_up", breaks)
+    fleet.take(hosts(pmcd.address, 2))
+    wait_until(lambda: not broken.alive)
+    again = mended(fleet, broken)
+    assert broken.has_ended
+    assert fleet.unreached == {}
+    wait_until(lambda: written(again) > 20)
+    fleet.end(5.0)
+    assert closes(again.figures())
+    assert "cannot be written" not in caplog.text
+
+
+@breaks
+def test_a_way_that_breaks_is_noticed(
+    fleet: Fleet, pmcd: Pmcd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in = Forward._log_in
+    faults = ["a fault"]
+
+    def breaks_once(way: Forward) -> None:
+        if faults:
+            raise RuntimeError(faults.pop())
+        log_in(way)
+
+    monkeypatch.setattr(Forward, "_log_in", breaks_once)
+    fleet.take(hosts("ssh://no-such-host.invalid"))
+    broken = other(fleet)
+    wait_until(lambda: not broken.alive)
+    again = mended(fleet, broken)
+    wait_until(lambda: "nothing resolves" in str(again.summary()["reason"]))
+    assert again.alive
+
+
+def test_a_host_that_comes_back_while_its_points_are_on_their_way(
+    fleet: Fleet, pmcd: Pmcd, store: VictoriaMetrics
+) -> None:
+    fleet.take(hosts(pmcd.address))
+    first = other(fleet)
+    wait_until(lambda: written(first) > 10)
+    account = first.outbox.account
+    os.kill(store.pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: first.figures()["queue"]["points"] > 10)
+        fleet.take({"n1": Wanted()})
+        wait_until(lambda: first.has_ended)
+        fleet.take(hosts(pmcd.address))
+        again = other(fleet)
+        wait_until(lambda: again.figures()["fetched"] > 10)
+    finally:
+        os.kill(store.pid, signal.SIGCONT)
+    wait_until(lambda: written(again) > 20)
+    fleet.end(5.0)
+    wait_until(lambda: not again.figures()["queue"]["points"])
+    assert closes(again.figures())
+    ticks = store.values('{hostname="n2"}')["sample_milliseconds"]
+    assert len(ticks) == account.figures()["written"] + written(again)
+
+
+def test_a_reading_that_ends_after_the_end_starts_nobody(
+    fleet: Fleet, pmcd: Pmcd, tmp_path: Path
+) -> None:
+    fleet.end(1.0)
+    fleet.take(hosts(pmcd.address))
+    assert [host.name for host in fleet.hosts] == ["n1"]
+    assert not (tmp_path / "hosts/n2").exists()

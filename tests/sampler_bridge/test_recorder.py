@@ -1,0 +1,48 @@
+"""The account of a log on a disk that takes no more: every point is somewhere."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sampler_bridge.account.account import LOG_FULL, Account
+from sampler_bridge.account.reasons import LOG_FAILED
+from sampler_bridge.log.log import Log
+from sampler_bridge.sampling.labelled import Labelled
+from sampler_bridge.sampling.recorder import Recorder
+from tests.sampler_bridge.wire import rows_of
+
+
+@contextmanager
+def no_room_in_files() -> Iterator[None]:
+    """A limit on the size of files stands in for the full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def record(recorder: Recorder, tick: int) -> None:
+    recorder.record(tick, Labelled(rows_of("a", tick), 1, {}), ())
+
+
+def test_points_dropped_for_a_record_that_is_not_written_are_counted(
+    tmp_path: Path,
+) -> None:
+    log, account = Log(tmp_path, 1000), Account(0)
+    recorder = Recorder(log, account, lambda: False)
+    for tick in range(50):
+        record(recorder, tick)
+    full = account.figures()
+    with no_room_in_files():
+        for tick in range(50, 60):
+            record(recorder, tick)
+    figures = account.figures()
+    assert figures["missing"][LOG_FULL] > full["missing"][LOG_FULL] > 0
+    assert figures["reasons"][LOG_FAILED] == 10
+    assert figures["expected"] == sum(figures["missing"].values()) + log.waiting == 60
+    record(recorder, 60)
+    assert log.waiting == 61 - sum(account.figures()["missing"].values())
+    log.close()
