@@ -16,13 +16,15 @@ from functools import partial
 from typing import Any, Protocol
 
 from observations.errors import LaunchError
+from observations.launch_orphans import end_orphans
 from observations.program import beginning
 
 Event = Mapping[str, Any]
 
 PIECE = 1 << 20
-# The runner's word of the same name: the end of its input cancels the run.
-HELD = "held"
+# The runner's words of the same names: the end of its input cancels the run; the
+# number of what the command reads.
+HELD, INPUT = "held", "input="
 # Reads how the program will begin, and does that while nobody waits; then the program,
 # of which the rest is left to do. Each is told after how long it is.
 START = (
@@ -54,15 +56,22 @@ class Running(Protocol):
 def events(running: Running) -> Iterator[Event]:
     """What a runner says, until it has said how the command ended.
 
-    Raises LaunchError where it ends without, as when its host goes away.
+    Raises LaunchError where it ends without, as when its host goes away; nothing of the
+    command runs on here then.
     """
     rest = b""
+    started: Event = {}
+    last: Event = {}
     while piece := running.read():
         *lines, rest = (rest + piece).split(b"\n")
         for event in filter(None, map(_event, lines)):
+            started = event if event["event"] == "started" else started
+            last = event if "pids" in event else last
             yield event
             if event["event"] in ("ended", "refused"):
                 return
+    if started:
+        end_orphans(started, last)
     complaint = running.complaint()
     why = f": {complaint}" if complaint else ""
     raise LaunchError(f"the run broke off before its command had ended{why}")
@@ -110,19 +119,24 @@ class _Here:
 
 @contextmanager
 def ahead(
-    environment: Mapping[str, str], before: Sequence[str] = ()
+    environment: Mapping[str, str],
+    before: Sequence[str] = (),
+    source: int | None = None,
 ) -> Iterator[Callable[[bytes], Running]]:
     """What starts a program on this machine, ready while there is none yet.
 
     It is ended, with its command, at the end. ``before`` are the words of what starts
-    it in its place, as srun does.
+    it in its place, as srun does. ``source`` is the descriptor that the command reads,
+    above 2; without, it reads nothing.
     """
+    given = [] if source is None else [f"{INPUT}{source}"]
     process = subprocess.Popen(  # noqa: S603
-        [*before, sys.executable, "-I", "-S", "-c", START, HELD],
+        [*before, sys.executable, "-I", "-S", "-c", START, HELD, *given],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
+        pass_fds=[] if source is None else [source],
         # An interrupt is ours to pass on.
         start_new_session=True,
     )

@@ -16,7 +16,7 @@ def program(request: Mapping[str, object]) -> bytes:
     """
     text = json.dumps(dict(request), sort_keys=True)
     # All is said then, and who follows waits for the end: nothing is tidied up.
-    last = f"\n\nos._exit(run(json.loads({text!r}), surroundings))\n"
+    last = f"\n\nos._exit(run(json.loads({text!r}), Surroundings))\n"
     return beginning() + last.encode()
 
 

@@ -26,12 +26,15 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Protocol
 
 BEAT_SECONDS = 1.0
 # With this word among its arguments, the end of its input cancels the run, and so does
 # the other word on it; another line lets go of a command that is over.
 HELD, CANCEL = "held", b"cancel"
+# What the command reads is the descriptor of this number. Without the word it reads
+# nothing where our own input is for us, and else what we would.
+INPUT = "input="
 _PIECE = 1 << 18
 # Nothing in it is to be escaped, and there may be much of it.
 _OUTPUT = b'{"event": "output", "stream": "%s", "data": "%s"}\n'
@@ -41,8 +44,6 @@ _LAST_WORDS_SECONDS = 2.0
 _LOOK_SECONDS = 2.0
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python 3.8 does not name
-_BIND = 2
-_SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261}
 _ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _RUSAGE = {
     "ru_utime": "user_seconds",
@@ -50,16 +51,23 @@ _RUSAGE = {
     "ru_maxrss": "max_rss_kib",
     "ru_minflt": "minor_faults",
     "ru_majflt": "major_faults",
-    "ru_inblock": "blocks_read",
-    "ru_oublock": "blocks_written",
     "ru_nvcsw": "voluntary_switches",
     "ru_nivcsw": "involuntary_switches",
 }
 
+
+class Around(Protocol):
+    """What a command runs in and is made of."""
+
+    def facts(self) -> dict[str, Any]:
+        """What is quickly told."""
+
+    def whole(self) -> dict[str, Any]:
+        """The same, with what takes a while to read."""
+
+
 # What is known of argument vector, environment, folder and CPUs of a command.
-About = Callable[
-    [List[str], Dict[str, str], Optional[str], Iterable[int]], Dict[str, Any]
-]
+About = Callable[[List[str], Dict[str, str], Optional[str], Iterable[int]], Around]
 
 
 class Refused(Exception):
@@ -107,7 +115,7 @@ class Run:
 
     def __init__(self, request: dict[str, Any], about: About | None) -> None:
         self._request = request
-        self._about = about
+        self._around = about and self._asked(about)
         self._cancelled = ""
         self._held = HELD in sys.argv
         self._is_over = self._looked_at = False
@@ -143,8 +151,8 @@ class Run:
         status = self._reap()
         left = self._end_others()
         self._last_words()
-        if self._about:
-            _tell("about", **self._about_it(self._about))
+        if self._around:
+            self._say("about", **self._around.whole())
         _tell(
             "ended",
             end_ns=ended_ns,
@@ -157,8 +165,8 @@ class Run:
             output={name: kept.document() for name, kept in self._streams.items()},
         )
 
-    def _about_it(self, about: About) -> dict[str, Any]:
-        """What the command ran in, asked when nobody is disturbed any more."""
+    def _asked(self, about: About) -> Around:
+        """What there is to know, of which the program is kept as it is now."""
         request = self._request
         cpus = request.get("cpus") or os.sched_getaffinity(0)
         return about(request["argv"], self._environment(), request.get("cwd"), cpus)
@@ -168,11 +176,12 @@ class Run:
 
     def _started(self) -> subprocess.Popen[bytes]:
         request = self._request
+        source = _input()
         start_ns = time.time_ns()
         try:
             process = subprocess.Popen(
                 request["argv"],
-                stdin=subprocess.DEVNULL,
+                stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=request.get("cwd"),
@@ -188,7 +197,9 @@ class Run:
         exec_ns = time.time_ns()
         identity = _identity(process.pid)
         whose = {"user": _user()}
-        _tell("started", start_ns=start_ns, exec_ns=exec_ns, **identity, **whose)
+        self._say("started", start_ns=start_ns, exec_ns=exec_ns, **identity, **whose)
+        if source is not None and source >= 0:  # who writes there is to see it leave
+            os.close(source)
         return process
 
     def _become(self) -> None:
@@ -196,8 +207,6 @@ class Run:
         _prctl(_SET_PDEATHSIG, signal.SIGKILL)
         if not _take(set(self._request.get("cpus") or ())):
             raise OSError
-        if self._request.get("memory_nodes"):
-            _bind_memory(self._request["memory_nodes"])
 
     def _cancel(self, number: int, _: object) -> None:
         self._cancel_for(signal.Signals(number).name)
@@ -209,7 +218,7 @@ class Run:
 
     def _wait(self, until: float | None) -> bool:
         """Read and beat until the command is over; False: it is to be ended."""
-        beat = time.monotonic() + BEAT_SECONDS
+        beat, is_first = time.monotonic() + BEAT_SECONDS, True
         while True:
             if self._has_ended():
                 return True
@@ -217,24 +226,31 @@ class Run:
             if self._cancelled or (until is not None and now >= until):
                 return False
             if now >= beat:
-                beat = now + BEAT_SECONDS
-                self._beat()
+                if is_first and self._around:  # for a run of which no more is heard
+                    self._say("about", **self._around.facts())
+                beat, is_first = now + BEAT_SECONDS, False
+                self._say("alive", ns=time.time_ns(), **self._pids(), **self._sizes())
             self._read(min(beat, until or beat) - now)
 
-    def _beat(self) -> None:
+    def _say(self, event: str, **what: Any) -> None:
+        """Tell it; that nobody listens any more cancels a command, and no more."""
         try:
-            _tell("alive", ns=time.time_ns(), pids=self._pids(), **self._sizes())
-        except OSError:  # nobody listens any more
+            _tell(event, **what)
+        except OSError:
             self._cancel_for("nobody listened")
 
-    def _pids(self) -> list[int]:
-        return [self._process.pid, *(set(_descendants()) - {self._process.pid})]
+    def _pids(self) -> dict[str, list[int]]:
+        """All that runs of it; starts, in clock ticks, tell a number from its next."""
+        found = _descendants()
+        own = self._process.pid
+        pids = [own, *(pid for pid in found if pid != own)]
+        return {"pids": pids, "starts": [found.get(pid, 0) for pid in pids]}
 
     def _show(self, ended_ns: int) -> None:
         """Keep what is over, as the kernel keeps it, until it was looked at."""
         if not self._request.get("look"):
             return
-        _tell("over", ns=ended_ns, pids=self._pids())
+        self._say("over", ns=ended_ns, **self._pids())
         until = time.monotonic() + _LOOK_SECONDS
         while self._held and not self._looked_at and time.monotonic() < until:
             self._read(until - time.monotonic())
@@ -264,7 +280,9 @@ class Run:
 
     def _listen(self) -> None:
         """Who holds the other end has looked, or lets go."""
-        said = os.read(_HOLD, _PIECE)
+        said = b""
+        with suppress(OSError):  # a connection that broke
+            said = os.read(_HOLD, _PIECE)
         if said and CANCEL not in said:
             self._looked_at = True
         else:
@@ -298,16 +316,20 @@ class Run:
         """End what the command started and left; who that was."""
         if not _reap_any():  # whatever is left would be ours, adopted
             return []
-        found = list(_descendants())
-        left = [{"pid": pid, "name": _name(pid)} for pid in found]
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid in _descendants():
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
-            until = time.monotonic() + _LAST_WORDS_SECONDS
-            while _reap_any() and time.monotonic() < until:
-                self._read(0.02)
+        left = [{"pid": pid, "name": _name(pid)} for pid in _descendants()]
+        self._signal_others(signal.SIGTERM, is_repeated=False)
+        self._signal_others(signal.SIGKILL, is_repeated=True)
         return left
+
+    def _signal_others(self, number: int, is_repeated: bool) -> None:
+        """Signal what is left, and what that forks meanwhile, until nothing is."""
+        signalled: set[int] = set()
+        until = time.monotonic() + _LAST_WORDS_SECONDS
+        while _reap_any() and time.monotonic() < until:
+            found = set(_descendants())
+            _signal(found if is_repeated else found - signalled, number)
+            signalled |= found
+            self._read(0.02)
 
     def _last_words(self) -> None:
         until = time.monotonic() + _LAST_WORDS_SECONDS
@@ -317,9 +339,9 @@ class Run:
 
 def run(request: dict[str, Any], about: About | None = None) -> int:
     """Run what is asked for: ``argv``; if given ``cwd``, ``env`` (added), ``cpus``,
-    ``memory_nodes``, ``timeout`` and ``grace`` (seconds), ``keep_bytes`` of a stream,
-    which are all that is shown of it without ``show_all``; with ``look``, what is over
-    stays until a line comes, two seconds at most.
+    ``timeout`` and ``grace`` (seconds), ``keep_bytes`` of a stream, which are all that
+    is shown of it without ``show_all``; with ``look``, what is over stays until a line
+    comes, two seconds at most.
 
     ``about`` is asked what it ran in. 0: it ran, whatever became of it; 2: it could
     not be started.
@@ -333,6 +355,7 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
 
 
 def _tell(event: str, **what: Any) -> None:
+    """Raises OSError: what is to be done before anything else is not to wait for it."""
     _write((json.dumps({"event": event, **what}) + "\n").encode())
 
 
@@ -340,6 +363,14 @@ def _write(line: bytes) -> None:
     rest = memoryview(line)
     while rest:  # a signal may cut a write short
         rest = rest[os.write(1, rest) :]
+
+
+def _input() -> int | None:
+    """What the command reads, as Popen takes it."""
+    for word in sys.argv:
+        if word.startswith(INPUT):
+            return int(word[len(INPUT) :])
+    return subprocess.DEVNULL if HELD in sys.argv else None
 
 
 def _why_not(request: dict[str, Any], error: OSError) -> str:
@@ -358,9 +389,7 @@ def _why_no_place(request: dict[str, Any]) -> str:
     cpus = set(request.get("cpus") or ())
     if absent := cpus - _online():
         return f"CPUs {_list(absent)} are not online: choose others"
-    if not _take(cpus):
-        return f"CPUs {_list(cpus)} are not all allowed here: choose others"
-    return f"memory of NUMA domains {_list(request['memory_nodes'])} cannot be bound"
+    return f"CPUs {_list(cpus)} are not all allowed here: choose others"
 
 
 def _take(cpus: set[int]) -> bool:
@@ -412,19 +441,29 @@ def _name(pid: int) -> str:
         return ""
 
 
-def _descendants() -> Iterator[int]:
-    """All processes below this one, ours and those that were adopted."""
+def _descendants() -> dict[int, int]:
+    """All below this process, ours and adopted: their starts by their numbers."""
     children: dict[int, list[int]] = {}
+    starts: dict[int, int] = {}
     # No Path for each of hundreds: whoever runs a command waits for this.
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
-            parent = stat.read().rpartition(b") ")[2].split()[1]
-            children.setdefault(int(parent), []).append(int(name))
+            fields = stat.read().rpartition(b") ")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(name))
+            starts[int(name)] = int(fields[19])
+    found: dict[int, int] = {}
     waiting = [os.getpid()]
     while waiting:
-        found = children.get(waiting.pop(), [])
-        waiting += found
-        yield from found
+        below = children.get(waiting.pop(), [])
+        waiting += below
+        found.update((pid, starts[pid]) for pid in below)
+    return found
+
+
+def _signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 def _reap_any() -> bool:
@@ -447,13 +486,3 @@ def _rusage(usage: resource.struct_rusage | None) -> dict[str, float | None]:
 
 def _prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _bind_memory(nodes: list[int]) -> None:
-    mask = sum(1 << node for node in set(nodes))
-    words = (ctypes.c_ulong * 16)(
-        *[(mask >> 64 * at) & (2**64 - 1) for at in range(16)]
-    )
-    number = _SET_MEMPOLICY[os.uname().machine]
-    if ctypes.CDLL(None).syscall(number, _BIND, words, 1024):
-        raise OSError

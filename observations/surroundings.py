@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import struct
 import subprocess
 from contextlib import suppress
@@ -60,10 +61,100 @@ class Elf(NamedTuple):
     build_id: str | None
 
 
-def surroundings(
-    argv: list[str], env: Mapping[str, str], cwd: str | None, cpus: Iterable[int]
-) -> dict[str, Any]:
-    """Kernel, frequency control, program, libraries and environment of a command."""
+class Surroundings:
+    """What a command runs in; its program is opened now, for it may change meanwhile.
+
+    What the command is: an argument vector, its environment, folder and CPUs.
+    """
+
+    def __init__(
+        self,
+        argv: list[str],
+        env: Mapping[str, str],
+        cwd: str | None,
+        cpus: Iterable[int],
+    ) -> None:
+        self._env, self._cpus = env, cpus
+        self._program = _opened(argv[0], env, cwd)
+        self._facts: dict[str, Any] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Kernel, frequency control, environment, and where the program is."""
+        if self._facts is None:
+            self._facts = {**_settings(self._cpus), "environment": _told(self._env)}
+        return {**self._facts, "program": self._program and self._program.place()}
+
+    def whole(self) -> dict[str, Any]:
+        """The same, with what the program is made of."""
+        program = self._program and self._program.read(self._env)
+        return {**self.facts(), "program": program}
+
+
+class Program:
+    """The file that is run, open: another may be in its place by the end."""
+
+    def __init__(self, path: str, number: int) -> None:
+        self._path, self._number = path, number
+        self._before = _state(number)
+
+    def place(self) -> dict[str, Any]:
+        """Where it is, or was."""
+        return {"path": self._path, "bytes": self._before[0]}
+
+    def read(self, env: Mapping[str, str]) -> dict[str, Any]:
+        """What it is made of, unless it was written to; of a script what runs it."""
+        content = None
+        with suppress(OSError):  # its file server may have gone away
+            content = self._content()
+        if content is None:
+            return self.place()
+        digest = hashlib.sha256(content).hexdigest()
+        return {**self.place(), "sha256": digest, **self._made_of(content, env)}
+
+    def _content(self) -> bytes | None:
+        if self._before[0] > _MOST_BYTES or _state(self._number) != self._before:
+            return None
+        with open(self._number, "rb", closefd=False) as file:  # noqa: PTH123
+            file.seek(0)
+            return file.read()
+
+    def _made_of(self, content: bytes, env: Mapping[str, str]) -> dict[str, Any]:
+        if content.startswith(b"#!"):
+            line = content[2:200].split(b"\n", 1)[0].decode(errors="replace")
+            return {"interpreter": line.strip()}
+        elf = read_elf(content)
+        if elf is None:
+            return {}
+        libraries = self._libraries(elf.loader, env) if elf.loader else []
+        found = {**elf._asdict(), "libraries": libraries}
+        return {name: value for name, value in found.items() if value}
+
+    def _libraries(self, loader: str, env: Mapping[str, str]) -> list[str]:
+        """The libraries that the loader finds for it, which does not run it."""
+        with suppress(OSError, subprocess.SubprocessError):
+            told = subprocess.run(
+                [loader, "--list", self._name()],
+                env={**env},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                check=False,
+                pass_fds=[self._number],
+            )
+            paths = _LIBRARY.findall(told.stdout.decode(errors="replace"))
+            return sorted({os.path.realpath(found[1]) for found in paths})
+        return []
+
+    def _name(self) -> str:
+        """Its path, beside which libraries may be; where it is gone, our own of it."""
+        with suppress(OSError):
+            if os.path.samestat(os.stat(self._path), os.fstat(self._number)):  # noqa: PTH116
+                return self._path
+        return f"/proc/self/fd/{self._number}"
+
+
+def _settings(cpus: Iterable[int]) -> dict[str, Any]:
     system = {name: _text(path) for name, path in _SYSTEM.items()}
     governors = {_text(_GOVERNOR.format(cpu)) for cpu in cpus} - {None}
     arguments = (_text("/proc/cmdline") or "").split()
@@ -71,9 +162,11 @@ def surroundings(
         "system": {k: _choice(v) for k, v in system.items() if v is not None},
         "kernel_arguments": list(filter(_ARGUMENTS.fullmatch, arguments)),
         "governors": sorted(filter(None, governors)),
-        "program": _program(argv[0], env, cwd),
-        "environment": {k: v for k, v in sorted(env.items()) if _is_told(k, v)},
     }
+
+
+def _told(env: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in sorted(env.items()) if _is_told(k, v)}
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -85,40 +178,25 @@ def _is_told(name: str, value: str) -> bool:
     return bool(_VARIABLES.fullmatch(name)) and not is_secret(name, value)
 
 
-def _program(
-    command: str, env: Mapping[str, str], cwd: str | None
-) -> dict[str, Any] | None:
-    """The file that is run; of a script also what runs it."""
-    inside = Path(cwd or ".") / command
-    found = (
-        str(inside) if "/" in command else shutil.which(command, path=env.get("PATH"))
-    )
-    path = Path(found or command)
+def _opened(command: str, env: Mapping[str, str], cwd: str | None) -> Program | None:
+    """The file that a command is; None where it is not to be read."""
+    found: str | None = os.path.join(cwd or ".", command)  # noqa: PTH118
+    if "/" not in command:
+        found = shutil.which(command, path=env.get("PATH"))
     with suppress(OSError):
-        path = path.resolve(strict=True)
-        size = path.stat().st_size
-        if size > _MOST_BYTES:
-            return {"path": str(path), "bytes": size}
-        content = path.read_bytes()
-        return {
-            "path": str(path),
-            "bytes": size,
-            "sha256": hashlib.sha256(content).hexdigest(),
-            **_made_of(path, content, env),
-        }
+        path = os.path.realpath(found or command)
+        # A named pipe would let us wait.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            return Program(path, number)
+        os.close(number)
     return None
 
 
-def _made_of(path: Path, content: bytes, env: Mapping[str, str]) -> dict[str, Any]:
-    if content.startswith(b"#!"):
-        line = content[2:200].split(b"\n", 1)[0].decode(errors="replace")
-        return {"interpreter": line.strip()}
-    elf = read_elf(content)
-    if elf is None:
-        return {}
-    libraries = _libraries(elf.loader, path, env) if elf.loader else []
-    found = {**elf._asdict(), "libraries": libraries}
-    return {name: value for name, value in found.items() if value}
+def _state(number: int) -> tuple[int, int]:
+    """What changes when a file is written to: its size and the time of that."""
+    found = os.fstat(number)
+    return found.st_size, found.st_mtime_ns
 
 
 def read_elf(content: bytes) -> Elf | None:
@@ -172,23 +250,6 @@ def _build_id(notes: bytes) -> str | None:
             return notes[at : at + size].hex()
         at += (size + 3) // 4 * 4
     return None
-
-
-def _libraries(loader: str, path: Path, env: Mapping[str, str]) -> list[str]:
-    """The libraries that the loader finds for a program, which it does not run."""
-    with suppress(OSError, subprocess.SubprocessError):
-        told = subprocess.run(
-            [loader, "--list", str(path)],
-            env={**env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
-            check=False,
-        )
-        text = told.stdout.decode(errors="replace")
-        return sorted({os.path.realpath(found[1]) for found in _LIBRARY.findall(text)})
-    return []
 
 
 def _choice(text: str) -> str:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
@@ -69,14 +69,17 @@ def statistics(stack: Stack, iri: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def observing(
-    stack: Stack, *words: str, env: Mapping[str, str] | None = None
+    stack: Stack,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
     """`supertwin observe WORDS` while it runs; killed at the end if it still does."""
     process = subprocess.Popen(
         [sys.executable, "-m", "supertwin", "observe", *words],
         cwd=ROOT,
         env=dict(env or stack.env),
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

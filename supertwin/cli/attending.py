@@ -12,6 +12,7 @@ from typing import Any
 from observations.errors import LaunchError
 from observations.launch import Event, Running, ahead, events
 from supertwin.cli.api_client import ApiAnswerError, ApiClient, AwayError
+from supertwin.cli.run_input import Input
 from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
 
 Begin = Callable[[bytes], Running]
@@ -26,10 +27,11 @@ _ELSEWHERE = (
 )
 
 
-def starter(before: list[str]) -> AbstractContextManager[Begin]:
+def starter(before: list[str], source: Input) -> AbstractContextManager[Begin]:
     """What starts a program, in our environment; ``before``: see `launch.ahead`."""
+    source.rewind()
     environment = {k: v for k, v in os.environ.items() if k[:10] != "SUPERTWIN_"}
-    return ahead(environment, before)
+    return ahead(environment, before, source.number)
 
 
 def attend(

@@ -18,6 +18,7 @@ import click
 
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attending import attend, starter
+from supertwin.cli.run_input import handed_on
 from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
 from supertwin.home import home_of
 
@@ -76,11 +77,12 @@ def observe_command(
         "attended": True,
         "own_way": srun is not None,
     }
-    api, another = ApiClient(home_of()), partial(starter, _before(srun))
+    is_near = not host and srun is None
+    source = handed_on(is_near, same["repeat"])
+    api, another = ApiClient(home_of()), partial(starter, _before(srun), source)
     boot = _BOOT.read_text().strip() if srun is not None and not host else ""
     with ExitStack() as stack:
         # It starts while the API gets ready; what would queue for nodes does not.
-        is_near = not host and srun is None
         begin = stack.enter_context(another()) if is_near else None
         session = api.ask("POST", "/observations", json.dumps(wish).encode())
         if session["reason"]:

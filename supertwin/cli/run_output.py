@@ -14,6 +14,7 @@ import click
 from observations.launch import Event
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STOP = signal.SIGTSTP
 _LOOK_SECONDS = 0.5
 _PIECE = 1 << 20
 _NEVER_WAITING = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -88,15 +89,24 @@ class Runs:
 
 @contextmanager
 def interruptible(cancel: Callable[[], object]) -> Iterator[None]:
-    """Have the command ended by what would end us; we go on to say how that went."""
-    before = {number: signal.getsignal(number) for number in _ENDINGS}
+    """Have the command ended by what would end us; we go on to say how that went.
+
+    What would stop us is told of and does nothing: nobody would hear of the run.
+    """
+    before = {number: signal.getsignal(number) for number in (*_ENDINGS, _STOP)}
     for number in _ENDINGS:
         signal.signal(number, lambda *_: cancel())
+    signal.signal(_STOP, _go_on)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _go_on(*_: object) -> None:
+    with suppress(OSError):  # not by `say`, which may be at work
+        os.write(2, b"supertwin: a run is not stopped, it goes on; Ctrl-C ends it\n")
 
 
 def status_of(event: Event, status: int) -> int:

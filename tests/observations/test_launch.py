@@ -2,6 +2,8 @@
 
 import ast
 import base64
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -16,9 +18,11 @@ import pytest
 
 from observations import runner, surroundings
 from observations.errors import LaunchError
-from observations.launch import HELD, Event, Running, ahead, events
+from observations.launch import HELD, INPUT, Event, Running, ahead, events
 from observations.launch_beside import beside, is_begun
 from observations.program import beginning, program
+from observations.record import run_of
+from tests.servers import wait_until
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -28,8 +32,10 @@ def _is_target(node: ast.AST) -> bool:
 
 
 @contextmanager
-def here(text: bytes, environment: Mapping[str, str]) -> Iterator[Running]:
-    with ahead(environment) as begin:
+def here(
+    text: bytes, environment: Mapping[str, str], source: int | None = None
+) -> Iterator[Running]:
+    with ahead(environment, source=source) as begin:
         yield begin(text)
 
 
@@ -88,6 +94,74 @@ def test_who_leaves_early_leaves_no_command_behind() -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
+def copied(source: int | None) -> bytes:
+    """What a command makes of its input that only copies it."""
+    with here(program({"argv": ["cat"]}), ENVIRONMENT, source) as running:
+        *_, last = events(running)
+    assert last["exit"] == 0
+    return base64.b64decode(last["output"]["stdout"]["head"])
+
+
+def test_a_command_reads_what_is_handed_on(tmp_path: Path) -> None:
+    (tmp_path / "input").write_bytes(b"from a file\n")
+    with (tmp_path / "input").open("rb") as file:
+        assert copied(file.fileno()) == b"from a file\n"
+        assert file.read() == b""  # as it would be without us
+    with Path(os.devnull).open("rb") as nothing:
+        assert copied(nothing.fileno()) == b""
+    assert copied(None) == b""
+    read, write = os.pipe()
+    os.write(write, b"from a pipe\n")
+    os.close(write)
+    assert copied(read) == b"from a pipe\n"
+    os.close(read)
+
+
+def test_who_writes_sees_that_a_command_reads_no_more() -> None:
+    read, write = os.pipe()
+    script = "exec <&-; echo closed; exec sleep 987"
+    text = program({"argv": ["sh", "-c", script]})
+    with here(text, ENVIRONMENT, read) as running:
+        os.close(read)
+        said = events(running)
+        assert [next(said)["event"] for _ in "12"] == ["started", "output"]
+        with pytest.raises(BrokenPipeError):
+            os.write(write, b"to nobody")
+    os.close(write)
+
+
+def test_the_program_alone_reads_what_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "run.py").write_bytes(program({"argv": ["cat"]}))
+    words = [sys.executable, tmp_path / "run.py"]
+    done = subprocess.run(words, input=b"by hand", capture_output=True, check=True)
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert base64.b64decode(last["output"]["stdout"]["head"]) == b"by hand"
+
+
+def test_what_is_quickly_told_is_there_for_a_run_that_breaks_off() -> None:
+    with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
+        said = events(running)
+        first, about, alive = next(said), next(said), next(said)
+    assert [one["event"] for one in (first, about, alive)] == [
+        "started",
+        "about",
+        "alive",
+    ]
+    run = run_of([first, about, alive], "its host went away")
+    assert run.about["system"]["kernel"] == os.uname().release
+    assert run.about["program"]["path"] == os.path.realpath(shutil.which("sleep"))
+
+
+def test_a_program_is_what_it_was_at_its_start(tmp_path: Path) -> None:
+    solver = tmp_path / "solver"
+    shutil.copy("/bin/sh", solver)
+    digest = hashlib.sha256(solver.read_bytes()).hexdigest()
+    found = launched(argv=[str(solver), "-c", f"rm {solver}; echo new > {solver}"])
+    (about,) = (one for one in found if one["event"] == "about")
+    assert about["program"]["sha256"] == digest
+    assert about["program"]["libraries"]
+
+
 def test_a_runner_that_breaks_says_why() -> None:
     words = "had ended: RuntimeError: out of order"
     text = b"raise RuntimeError('out of order')\n"
@@ -119,8 +193,8 @@ def test_a_program_of_another_version_is_run_whole() -> None:
             assert event["event"] == "x"
 
 
-def test_the_word_for_what_is_held_is_the_runner_s() -> None:
-    assert HELD == runner.HELD
+def test_the_words_for_a_runner_are_its_own() -> None:
+    assert (HELD, INPUT) == (runner.HELD, runner.INPUT)
 
 
 def following(folder: Path) -> AbstractContextManager[Running]:
@@ -174,3 +248,16 @@ def test_one_that_outlived_is_cancelled_or_told_to_be_gone(tmp_path: Path) -> No
     words = "had ended: RuntimeError: out of order"
     with pytest.raises(LaunchError, match=words), following(tmp_path) as running:
         list(events(running))
+
+
+def test_one_that_was_killed_meanwhile_leaves_nothing(tmp_path: Path) -> None:
+    script = "setsid sleep 987 & echo $!; wait"
+    (started,) = begun_and_left(tmp_path, argv=["sh", "-c", script])
+    said = tmp_path / "said.jsonl"
+    wait_until(lambda: b"alive" in said.read_bytes(), 5)
+    os.kill(int(Path(f"/proc/{started['pid']}/stat").read_text().split()[3]), 9)
+    with pytest.raises(LaunchError), following(tmp_path) as running:
+        for event in events(running):
+            if event["event"] == "output":
+                child = int(base64.b64decode(event["data"]))
+    wait_until(lambda: not Path(f"/proc/{child}").exists(), 5)

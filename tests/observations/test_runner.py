@@ -53,9 +53,11 @@ def started() -> Iterator[Any]:
     """Starts a runner whose lines are read by the test."""
     running = []
 
-    def start(*argv: str) -> subprocess.Popen[bytes]:
+    def start(*argv: str, **request: Any) -> subprocess.Popen[bytes]:
+        text = program({"argv": list(argv), **request}).decode()
         process = subprocess.Popen(
-            [sys.executable, "-I", "-c", program({"argv": list(argv)}).decode()],
+            [sys.executable, "-I", "-c", text, runner.HELD],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
         running.append(process)
@@ -65,7 +67,12 @@ def started() -> Iterator[Any]:
     for process in running:
         process.kill()
         process.wait()
+        process.stdin.close()
         process.stdout.close()
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
 
 
 def test_what_a_command_is_given_and_prints_is_left_as_it_is() -> None:
@@ -111,7 +118,6 @@ def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
         ([str(text)], {}, "cannot be run: Permission denied"),
         (["true"], {"cwd": "/no/such"}, "'/no/such' cannot be entered"),
         (["true"], {"cpus": [0, absent]}, f"CPUs {absent} are not online"),
-        (["true"], {"memory_nodes": [900]}, "memory of NUMA domains 900"),
         (["true", "x" * (1 << 18)], {}, "too long"),
     ]:
         (event,) = run(*argv, **request)
@@ -186,6 +192,40 @@ def test_when_nobody_listens_the_command_ends(started: Any) -> None:
     pid = json.loads(process.stdout.readline())["pid"]
     process.stdout.close()
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10)
+
+
+@pytest.mark.parametrize("request_", [{}, {"look": True}])
+def test_a_killed_observer_leaves_nothing_running(started: Any, request_: Any) -> None:
+    script = "setsid sh -c 'echo $$; exec sleep 987' & wait"
+    process = started("sh", "-c", script, **request_)
+    pid = json.loads(process.stdout.readline())["pid"]
+    said = json.loads(process.stdout.readline())
+    child = int(base64.b64decode(said["data"]))
+    for end in (process.stdin, process.stdout):
+        end.close()
+    wait_until(lambda: gone(pid) and gone(child), 10)
+
+
+def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
+    sign = tmp_path / "sign"
+    sign.touch()
+    code = """if True:
+        import os, sys, time
+        until = time.time() + 20
+        while time.time() < until:
+            os.utime(sys.argv[1])
+            if os.fork():
+                os._exit(0)
+            os.setsid() if sys.argv[2:] else None
+    """
+    for words in ([], ["sessions"]):
+        began = time.monotonic()
+        *_, ended = run(sys.executable, "-IS", "-c", code, str(sign), *words)
+        assert ended["exit"] == 0
+        last = sign.stat().st_mtime_ns
+        time.sleep(0.2)
+        assert sign.stat().st_mtime_ns == last
+        assert time.monotonic() - began < 10
 
 
 def test_a_killed_runner_takes_its_command_along(started: Any) -> None:

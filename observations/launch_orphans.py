@@ -1,0 +1,92 @@
+"""Ends what is left of a command whose runner was killed before it could.
+
+The first process ends with its runner; what that started goes on as an orphan, and is
+known by what was told of it last. A process is known by its number and its start, in
+clock ticks since the boot; its session and its children belong to it.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_PAUSE_SECONDS, _MOST_SECONDS = 0.02, 5.0
+# A number comes again only when all others have been given away.
+_SAME_SECONDS = 60.0
+_ENDED = b"ZX"
+
+
+class Process(NamedTuple):
+    """A line of the kernel's."""
+
+    state: bytes
+    parent: int
+    session: int
+    start: int
+
+
+class Orphans:
+    """What belongs to a command, from its start and from what was told of it last."""
+
+    def __init__(self, started: Mapping[str, Any], last: Mapping[str, Any]) -> None:
+        self._leader, first = started["pid"], started["start_ticks"]
+        seconds = (last.get("ns", started["exec_ns"]) - started["start_ns"]) / 1e9
+        ticks = (seconds + _SAME_SECONDS) * os.sysconf("SC_CLK_TCK")
+        self._began = range(first, first + int(ticks))
+        told = zip(last.get("pids", ()), last.get("starts", ()), strict=False)
+        self._starts = {**dict(told), self._leader: first}
+
+    def end(self) -> None:
+        """Kill all of them, with what they fork meanwhile."""
+        until = time.monotonic() + _MOST_SECONDS
+        while living := self._living():
+            for pid in living:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            if time.monotonic() > until:
+                return
+            time.sleep(_PAUSE_SECONDS)
+
+    def _living(self) -> list[int]:
+        there = _processes()
+        found = {pid for pid, process in there.items() if self._is_known(pid, process)}
+        before = -1
+        while before < len(found):
+            before = len(found)
+            sessions = {there[pid].session for pid in found}
+            found |= {
+                pid
+                for pid, process in there.items()
+                if process.session in sessions or process.parent in found
+            }
+        self._starts |= {pid: there[pid].start for pid in found}
+        return [pid for pid in found if there[pid].state not in _ENDED]
+
+    def _is_known(self, pid: int, process: Process) -> bool:
+        is_told = self._starts.get(pid) == process.start
+        return is_told or (
+            process.session == self._leader and process.start in self._began
+        )
+
+
+def end_orphans(started: Mapping[str, Any], last: Mapping[str, Any]) -> None:
+    """End what is left of a command on this machine; ``last``: who was told last."""
+    if started["boot"] == _BOOT.read_text().strip():
+        Orphans(started, last).end()
+
+
+def _processes() -> dict[int, Process]:
+    found = {}
+    for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
+        with suppress(OSError):
+            fields = (
+                Path(f"/proc/{name}/stat").read_bytes().rpartition(b") ")[2].split()
+            )
+            found[int(name)] = Process(
+                fields[0], int(fields[1]), int(fields[3]), int(fields[19])
+            )
+    return found

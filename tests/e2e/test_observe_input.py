@@ -1,0 +1,99 @@
+"""What a command of `supertwin observe` reads, and a terminal that it is run from."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.observed import observing, runs, said
+from tests.servers import ROOT
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+
+def test_each_run_reads_the_whole_file(stack: Stack, tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("passed over\nread\n")
+    with (tmp_path / "input").open("rb") as file:
+        os.lseek(file.fileno(), len("passed over\n"), os.SEEK_SET)
+        words = ("--repeat", "2", "--", "cat")
+        with observing(stack, *words, stdin=file) as process:
+            out, error = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "read\nread\n"), error
+    assert [how for how, _ in runs(error)] == ["completed", "completed"]
+
+
+def test_a_pipe_is_read_to_its_end_by_one_run_only(stack: Stack) -> None:
+    with observing(stack, "--", "wc", "-c", stdin=subprocess.PIPE) as process:
+        out, error = process.communicate("x" * 300_000, timeout=30)
+    assert (process.returncode, out) == (0, "300000\n"), error
+    words = ("--repeat", "2", "--", "cat")
+    with observing(stack, *words, stdin=subprocess.PIPE) as process:
+        _, error = process.communicate("x", timeout=30)
+    assert process.returncode == 2
+    assert "put it into a file" in error
+
+
+@pytest.mark.parametrize("where", [("--srun", ""), ("--host", "node9")])
+def test_what_cannot_be_handed_on_is_refused(
+    stack: Stack, where: tuple[str, str]
+) -> None:
+    with observing(stack, *where, "--", "cat", stdin=subprocess.PIPE) as process:
+        _, error = process.communicate("x", timeout=30)
+    assert process.returncode == 2
+    (line,) = error.splitlines()
+    assert "have the command read a file, or add < /dev/null" in line
+
+
+@contextmanager
+def in_a_terminal(stack: Stack, *words: str) -> Iterator[tuple[int, int]]:
+    """`supertwin observe WORDS` in a terminal of its own: its pid, and our end."""
+    pid, end = pty.fork()
+    if not pid:
+        os.chdir(ROOT)
+        command = [sys.executable, "-m", "supertwin", "observe", *words]
+        os.execve(sys.executable, command, stack.env)
+    try:
+        yield pid, end
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(end)
+
+
+def shown(end: int, word: str) -> str:
+    """What a terminal shows, up to a word."""
+    text = ""
+    while word not in text:
+        text += os.read(end, 4096).decode()
+    return text
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_terminal_is_read_and_does_not_stop_it(stack: Stack) -> None:
+    script = "echo ready; read -r line; echo got $line"
+    with in_a_terminal(stack, "--", "sh", "-c", script) as (_, end):
+        shown(end, "ready")
+        os.write(end, b"\x1a")
+        shown(end, "a run is not stopped, it goes on; Ctrl-C ends it")
+        os.write(end, b"typed\n")
+        text = shown(end, "/observation/")
+    assert "got typed" in text
+    assert "supertwin: completed" in text
+
+
+def test_what_would_stop_us_does_not(stack: Stack) -> None:
+    script = "echo ready; sleep 0.5; echo done"
+    with observing(stack, "--", "sh", "-c", script) as process:
+        said(process, "ready")
+        process.send_signal(signal.SIGTSTP)
+        said(process, "done")
+        _, error = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "supertwin: a run is not stopped" in error
