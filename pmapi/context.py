@@ -1,18 +1,18 @@
 """A connection to one PMCD, and what can be asked over it."""
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_long, c_uint, c_void_p
+from functools import partial
 from threading import local
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from pmapi.library import (
     CONTEXT_HOST,
-    ERROR_BASE,
-    NO_ANSWER,
     NO_METRIC,
     ONE_LINE_OF_METRIC,
     PARTS_OF_A_SECOND,
+    TIMEOUT,
     NameSeen,
     PmDesc,
     PmError,
@@ -23,6 +23,8 @@ from pmapi.library import (
 from pmapi.room import ROOM
 
 _ALWAYS_THERE = "pmcd.version"
+
+_Answer = TypeVar("_Answer")
 _THREAD = local()  # which context PMAPI has as the current one of each thread
 
 
@@ -68,8 +70,20 @@ class Context:
 
     def describe(self, name: str) -> Metric:
         """Look a metric up by its name."""
-        desc = self.descriptor(self.identifier(name))
-        return Metric(desc.pmid, desc.type, desc.indom)
+        return _metric(self.descriptor(self.identifier(name)))
+
+    def describe_all(self, names: Sequence[str]) -> list[Metric | PmError]:
+        """Look metrics up by their names; where that fails, say why.
+
+        It takes two round trips for all, and one or two more for each that fails.
+        """
+        pmids = self.identifiers(names)
+        given = [pmid for pmid in pmids if pmid != NO_METRIC]
+        descs = dict(zip(given, self.descriptors(given), strict=True))
+        return [
+            self._metric_or_why(name, descs.get(pmid))
+            for name, pmid in zip(names, pmids, strict=True)
+        ]
 
     def identifier(self, name: str) -> int:
         """The identifier of one metric."""
@@ -84,7 +98,7 @@ class Context:
         found = (c_uint * len(names))(*[NO_METRIC] * len(names))
         texts = (c_char_p * len(names))(*[name.encode() for name in names])
         # A failure as a whole still leaves what was found; each one tells itself.
-        self._lib.pmLookupName(len(names), texts, found)
+        self._heed(self._lib.pmLookupName(len(names), texts, found))
         return list(found)
 
     def descriptor(self, pmid: int) -> PmDesc:
@@ -101,7 +115,7 @@ class Context:
         for desc in found:
             desc.pmid = NO_METRIC
         if hasattr(self._lib, "pmLookupDescs"):  # since PCP 6: one round trip
-            self._lib.pmLookupDescs(len(pmids), pmid_array(pmids), found)
+            self._heed(self._lib.pmLookupDescs(len(pmids), pmid_array(pmids), found))
         return [
             desc if desc.pmid == pmid != NO_METRIC else self._descriptor_or_why(pmid)
             for pmid, desc in zip(pmids, found, strict=True)
@@ -129,7 +143,7 @@ class Context:
         try:
             self.describe(_ALWAYS_THERE)
         except PmError as error:
-            if error.code in NO_ANSWER or error.code > ERROR_BASE:
+            if error.is_silence:
                 raise
 
     def instances(self, indom: int) -> dict[int, str]:
@@ -163,11 +177,31 @@ class Context:
         changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
         return Result(result, changed)
 
+    def _metric_or_why(
+        self, name: str, desc: PmDesc | PmError | None
+    ) -> Metric | PmError:
+        if desc is None:
+            return self._or_why(partial(self.describe, name))
+        return desc if isinstance(desc, PmError) else _metric(desc)
+
     def _descriptor_or_why(self, pmid: int) -> PmDesc | PmError:
+        return self._or_why(partial(self.descriptor, pmid))
+
+    def _or_why(self, ask: Callable[[], _Answer]) -> _Answer | PmError:
         try:
-            return self.descriptor(pmid)
+            return ask()
         except PmError as error:
+            self._heed(error.code)
             return error
+
+    def _heed(self, status: int) -> None:
+        """Raise what ends the connection, so that nothing more is asked over it."""
+        if status == TIMEOUT:
+            # The answer may come yet, and would be taken for that to the next question.
+            raise PmError(status)
+        if status < 0 and PmError(status).is_silence:
+            # It may be an agent's, handed on by PMCD.
+            self.check()
 
     def _use(self) -> None:
         # Each call of the library gives the interpreter up and has to get it back.
@@ -200,6 +234,10 @@ class Result:
 def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
     """The ids of metrics as pmFetch wants them."""
     return (c_uint * len(pmids))(*pmids)
+
+
+def _metric(desc: PmDesc) -> Metric:
+    return Metric(desc.pmid, desc.type, desc.indom)
 
 
 def _read_instances(count: int, numbers: c_void_p, names: c_void_p) -> dict[int, str]:

@@ -19,8 +19,9 @@ ONE_LINE_OF_METRIC = 1 | 4
 TYPE_32, TYPE_U32, TYPE_64, TYPE_U64, TYPE_FLOAT, TYPE_DOUBLE, TYPE_STRING = range(7)
 
 UNKNOWN_NAME = -12357
-# PM_ERR_TIMEOUT, _IPC, _EOF, _NOTCONN, and below PM_ERR_BASE the system's own errors.
-NO_ANSWER = frozenset({-12353, -12366, -12368, -12391})
+TIMEOUT = -12353
+# PM_ERR_IPC, _EOF, _NOTCONN, and below PM_ERR_BASE the system's own errors.
+NO_ANSWER = frozenset({TIMEOUT, -12366, -12368, -12391})
 ERROR_BASE = -12345
 
 _MESSAGE_BYTES = 256
@@ -42,6 +43,11 @@ class PmError(PmapiError):
     def __init__(self, code: int) -> None:
         super().__init__(error_text(code))
         self.code = code
+
+    @property
+    def is_silence(self) -> bool:
+        """Whether it may be that PMCD itself does not answer any more."""
+        return self.code in NO_ANSWER or self.code > ERROR_BASE
 
 
 class PmDesc(ctypes.Structure):

@@ -108,7 +108,10 @@ _BODY = {
     openapi_extra={"requestBody": _BODY},
 )
 async def add(request: Request, services: Use) -> Response:
-    """Takes effect within one period; other plans lose no tick. Role: operator."""
+    """Holds some tenths of a second later where a bridge is told, and some seconds
+    later elsewhere and over slow networks: from its first tick then on. Other plans
+    lose no tick. Role: operator.
+    """
     new = await read_model(request, _MOST_BYTES, "plan", NewPlan)
     await check_known(services, new.host)
     if new.plan and new.plan in await _names(services, new.host):

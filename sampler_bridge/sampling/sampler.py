@@ -8,7 +8,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from functools import partial
 from threading import Condition, Event
 
@@ -17,7 +17,7 @@ from sampler_bridge.errors import SourceDownError
 from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.scribe import Scribe
-from sampler_bridge.sampling.ticks import Pace, first_tick, next_tick, tick_of
+from sampler_bridge.sampling.ticks import Next, Pace, first_tick, next_tick, tick_of
 from sampler_bridge.sources.source import Gap, Sample, Source
 from sampler_bridge.worker import Worker
 
@@ -31,8 +31,9 @@ _LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
 class Sampler(Worker):
     """Samples metrics of one host at one period (ms) from one source.
 
-    ``reason`` says why the source does not answer (None: it does). What comes of a
-    tick goes into the journal, by the scribe.
+    ``reason`` says why the source does not answer (None: it does), ``early_ms`` by how
+    much the next fetch may begin before its tick. What comes of a tick goes into the
+    journal, by the scribe.
     """
 
     def __init__(
@@ -46,12 +47,12 @@ class Sampler(Worker):
         self._journal = journal
         self._scribe = scribe
         self._pace = Pace()
-        self._early_ms = 0
+        self.early_ms = 0
         self._changed = Condition()
         self._stopping = False
         self._next: deque[tuple[int, Group | None]] = deque()
         self._group = Group()
-        self._looked_up: Set[str] = frozenset()
+        self._planned: Group | None = None
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
 
     @property
@@ -68,12 +69,16 @@ class Sampler(Worker):
         self.start()
 
     def knows(self, group: Group) -> bool:
-        """Whether it has looked all metrics of a group up, so that it needs no time."""
-        return group.names.keys() <= self._looked_up
+        """Whether all metrics of a group are planned, so that it needs no time."""
+        planned = self._planned.names.keys() if self._planned else frozenset()
+        return group.names.keys() <= planned
 
     def plan(self, group: Group, moment_ms: int) -> None:
         """Sample this at all ticks after a moment."""
-        self._hand(group, moment_ms)
+        # What goes on as it did is never between two plans.
+        if group != self._planned:
+            self._planned = group
+            self._hand(group, moment_ms)
 
     def end(self, moment_ms: int) -> None:
         """Sample up to a moment, and end without being waited for."""
@@ -103,9 +108,21 @@ class Sampler(Worker):
             else:
                 reason = self.reason or LATE
                 self._skip(1, reason)
-            tick_ms, skipped = next_tick(tick_ms, _now_ms(), self.period_ms)
-            self._skip(skipped, reason)
+            tick_ms = self._after(tick_ms, reason)
         self._source.close()
+
+    def _after(self, tick_ms: int, reason: str) -> int:
+        """The next tick; those that passed meanwhile count here while the plan holds.
+
+        Others count for the next plan, in this sampler or in another.
+        """
+        then = next_tick(tick_ms, _now_ms(), self.period_ms)
+        if then.skipped and self._is_due(then.tick_ms - self.period_ms):
+            last_ms = max(self._last_ms(), tick_ms)
+            passed = (last_ms - tick_ms) // self.period_ms
+            then = Next(last_ms + self.period_ms, passed)
+        self._skip(then.skipped, reason)
+        return then.tick_ms
 
     def _first_moment(self) -> int:
         """Wait to be given a plan, and from when on, in ms."""
@@ -127,7 +144,7 @@ class Sampler(Worker):
                     return False
                 if self._is_due(tick_ms):
                     continue
-                begin_ms = tick_ms - self._early_ms
+                begin_ms = tick_ms - self.early_ms
                 seconds = (begin_ms * 1_000_000 - time.time_ns()) / 1e9
                 if seconds <= 0:
                     return True
@@ -136,6 +153,10 @@ class Sampler(Worker):
     def _is_due(self, tick_ms: int) -> bool:
         """Whether another plan holds for a tick."""
         return bool(self._next) and self._next[0][0] < tick_ms
+
+    def _last_ms(self) -> int:
+        """The last tick that the plan holds for, where another waits."""
+        return self._next[0][0] // self.period_ms * self.period_ms
 
     def _patience(self) -> float:
         if self._source.connected:
@@ -154,7 +175,6 @@ class Sampler(Worker):
 
     def _take_up(self, group: Group) -> None:
         self._group = group
-        self._looked_up = group.names.keys()
         self._scribe.give(partial(self._journal.planned, group))
         self._source.select(list(group.names))
 
@@ -188,17 +208,30 @@ class Sampler(Worker):
         self.reason, ended_ms = None, _now_ms()
         took_ms = ended_ms - began_ms
         # A source that needs more than a period is asked again at once.
-        self._early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
+        self.early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
         if self._pace.is_held_up(took_ms, self.period_ms):
             return self._silent(tick_ms, SLOW_SOURCE)
         got_ms = tick_of(tick_ms, began_ms, ended_ms, self.period_ms)
+        if self._is_due(got_ms):
+            return self._leave(tick_ms, SLOW_SOURCE)
         self._skip((got_ms - tick_ms) // self.period_ms, SLOW_SOURCE)
         self._scribe.give(partial(self._journal.fetched, got_ms, sample))
         return got_ms, SLOW_SOURCE if 2 * took_ms > self.period_ms else LATE
 
     def _silent(self, tick_ms: int, reason: str) -> tuple[int, str]:
+        if self._is_due(tick_ms):
+            return self._leave(tick_ms, reason)
         self._scribe.give(partial(self._journal.silent, reason))
         return tick_ms, reason
+
+    def _leave(self, tick_ms: int, reason: str) -> tuple[int, str]:
+        """Leave to the next plan what is of its time; what is left of this is missing.
+
+        Another sampler may fetch that tick as well: a tick is recorded once.
+        """
+        last_ms = max(self._last_ms(), tick_ms - self.period_ms)
+        self._skip((last_ms - tick_ms) // self.period_ms + 1, reason)
+        return last_ms, reason
 
     def _fetch(self) -> Sample:
         """The values of now; a source that was restarted since is met again."""
@@ -211,7 +244,7 @@ class Sampler(Worker):
             return self._source.fetch()
 
     def _away(self, error: SourceDownError) -> None:
-        self._early_ms = 0
+        self.early_ms = 0
         if self.reason is None:
             _LOG.warning("%s", error)
         self.reason = str(error)

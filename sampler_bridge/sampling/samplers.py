@@ -1,7 +1,8 @@
 """The samplers of one host: one for each period of its plan."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from threading import Lock
 
 from sampler_bridge.plan.plan import Group, Plan
@@ -11,8 +12,17 @@ from sampler_bridge.sampling.sampler import Sampler
 from sampler_bridge.sampling.scribe import Scribe
 from sampler_bridge.sources.source import Gap, Source
 
-# How long a new sampler may take to look its metrics up before all others go on.
+# How long a new sampler may take to look its metrics up before all others go on, and
+# how long while those that it takes over from give values, as over a slow network.
 _READY_SECONDS = 2.0
+_LONGEST_READY_SECONDS = 4.0
+# A moment at which samplers change is so far ahead that all have heard of it, and by as
+# much as one may begin a fetch early: half the period of a source that needs longer
+# than that, and PCP waits 10 s at most.
+_HEARD_MS = 50
+_LONGEST_EARLY_MS = 5000
+# A fetch that hangs may be followed by an attempt to connect and another fetch.
+_LAST_TICK_SECONDS = 60.0
 
 
 class Samplers:
@@ -32,7 +42,9 @@ class Samplers:
         self._scribe.start()
         self._lock = Lock()
         self._running: dict[int, Sampler] = {}
+        self._leaving: list[Sampler] = []
         self._stopped = False
+        self._changed_at = 0.0
 
     def apply(self, plan: Plan, anew: bool = False) -> None:
         """Sample this plan from one moment on, the same for all samplers.
@@ -40,54 +52,72 @@ class Samplers:
         A period that is new, or has new metrics, gets a new sampler, made ready before
         that moment; one that ends works until it. So a series that goes from one to
         another misses no tick and has none twice. ``anew`` is every period new: what
-        is behind the sources moved.
+        is behind the sources moved, and is needed no more afterwards.
         """
         groups = plan.groups()
         with self._lock:
-            old = dict(self._running)
+            old = {} if anew else dict(self._running)
+            before = list(self._running.values())
         new = {
             period_ms: self._new(period_ms)
             for period_ms, group in groups.items()
-            if anew or period_ms not in old or not old[period_ms].knows(group)
+            if period_ms not in old or not old[period_ms].knows(group)
         }
-        self._make_ready(new, groups)
-        moment_ms = time.time_ns() // 1_000_000
-        with self._lock:
-            if self._stopped:
-                return
-            self._running = {ms: new.get(ms) or old[ms] for ms in groups}
-            for period_ms, sampler in self._running.items():
-                sampler.plan(groups[period_ms], moment_ms)
-            for period_ms, sampler in old.items():
-                if self._running.get(period_ms) is not sampler:
-                    sampler.end(moment_ms)
-
-    def _make_ready(
-        self, new: Mapping[int, Sampler], groups: Mapping[int, Group]
-    ) -> None:
         for period_ms, sampler in new.items():
             sampler.prepare(groups[period_ms])
-        deadline = time.monotonic() + _READY_SECONDS
-        for sampler in new.values():
-            sampler.ready.wait(max(0.0, deadline - time.monotonic()))
+        _wait_until_ready(new.values(), before)
+        self._wait_for_moment()
+        with self._lock:
+            if self._stopped:
+                _stop(new.values(), 0.0)
+            else:
+                self._change_over(groups, {**old, **new})
+        if anew:
+            self._wait_for_moment()
+
+    def _change_over(
+        self, groups: Mapping[int, Group], there: Mapping[int, Sampler]
+    ) -> None:
+        before = list(self._running.values())
+        self._running = {period_ms: there[period_ms] for period_ms in groups}
+        left = [one for one in before if one not in self._running.values()]
+        ahead_ms = _ahead_ms(before)
+        moment_ms = time.time_ns() // 1_000_000 + ahead_ms
+        self._changed_at = time.monotonic() + ahead_ms / 1000
+        for sampler in left:
+            sampler.end(moment_ms)
+        for period_ms, sampler in self._running.items():
+            sampler.plan(groups[period_ms], moment_ms)
+        self._leaving = [one for one in (*self._leaving, *left) if one.alive]
+
+    def _wait_for_moment(self) -> None:
+        """Let the moment pass at which the samplers change, as last told."""
+        time.sleep(max(0.0, self._changed_at - time.monotonic()))
 
     def stop(self, seconds: float) -> None:
-        """Finish the running ticks, each within ``seconds``, and end."""
+        """Finish the running ticks, each within ``seconds``, and end.
+
+        What takes longer is not waited for, but recorded as well.
+        """
         until = time.monotonic() + seconds
         with self._lock:
             self._stopped = True
-            running = list(self._running.values())
-        for sampler in running:
-            sampler.stop(0.0)
-        for sampler in running:
-            sampler.stop(max(0.0, until - time.monotonic()))
-        self._scribe.stop(max(0.0, until - time.monotonic()))
+            samplers = self._samplers
+        _stop(samplers, 0.0)
+        _stop(samplers, seconds)
+        last_ticks = partial(_stop, samplers, _LAST_TICK_SECONDS)
+        self._scribe.stop(max(0.0, until - time.monotonic()), last_ticks)
+
+    @property
+    def _samplers(self) -> list[Sampler]:
+        """Those that run, and those that do until others have taken over."""
+        return [*self._running.values(), *self._leaving]
 
     @property
     def ended(self) -> bool:
         """Whether none of its threads runs any more."""
         with self._lock:
-            workers = [self._scribe, *self._running.values()]
+            workers = [self._scribe, *self._samplers]
         return not any(worker.alive for worker in workers)
 
     @property
@@ -120,3 +150,34 @@ class Samplers:
         journal = Journal(self._host, self._recorder)
         source = self._new_source(period_ms)
         return Sampler(period_ms, source, journal, self._scribe)
+
+
+def _wait_until_ready(new: Collection[Sampler], old: Collection[Sampler]) -> None:
+    """Wait for samplers to be ready; longer while others give values meanwhile."""
+    began = time.monotonic()
+    _wait(new, began + _READY_SECONDS)
+    if any(sampler.reason is None for sampler in old):
+        _wait(new, began + _LONGEST_READY_SECONDS)
+
+
+def _wait(samplers: Collection[Sampler], until: float) -> None:
+    for sampler in samplers:
+        sampler.ready.wait(max(0.0, until - time.monotonic()))
+
+
+def _ahead_ms(old: Collection[Sampler]) -> int:
+    """How far ahead to change over from samplers, so that all have heard of it.
+
+    None has begun a fetch by then for a tick that is not its own any more.
+    """
+    if not old:
+        return 0
+    early_ms = max(sampler.early_ms for sampler in old)
+    return _HEARD_MS + min(early_ms, _LONGEST_EARLY_MS)
+
+
+def _stop(samplers: Collection[Sampler], seconds: float) -> None:
+    """Stop samplers, and wait for their running ticks within so many seconds."""
+    until = time.monotonic() + seconds
+    for sampler in samplers:
+        sampler.stop(max(0.0, until - time.monotonic()))

@@ -30,9 +30,13 @@ class Scribe(Worker):
             time.sleep(_LOOK_SECONDS)
         self._jobs.put(job)
 
-    def stop(self, seconds: float) -> None:
-        """Do what was given, within ``seconds``, and end."""
-        self._jobs.put(None)
+    def stop(self, seconds: float, wait: Job) -> None:
+        """Do what was given, and what still is until ``wait`` returns, and end.
+
+        It is waited for so many seconds; it ends by itself where that takes longer.
+        """
+        self._jobs.put(wait)
+        self._jobs.put(lambda: self._jobs.put(None))
         self._thread.join(seconds)
 
     def _work(self) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 import pmapi
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.sources.pcp_layout import KINDS, Chosen, InstanceNames
+from sampler_bridge.sources.pcp_names import NamesConnection
 from sampler_bridge.sources.pcp_texts import SeenTexts
 from sampler_bridge.sources.pcp_values import Values
 from sampler_bridge.sources.source import Gap, LateSample, Sample
@@ -37,8 +38,8 @@ class PcpSource:
     def __init__(self, address: str) -> None:
         self.address = address
         self._context: pmapi.Context | None = None
-        self._names_context: pmapi.Context | None = None
-        self._names = InstanceNames(lambda _: {})
+        self._names_connection = NamesConnection(address)
+        self._names = InstanceNames(self._names_connection.ask)
         self._metrics: tuple[str, ...] = ()
         self._known: dict[str, pmapi.Metric] = {}
         self._unknown: dict[str, Gap] = {}
@@ -56,7 +57,8 @@ class PcpSource:
     def connect(self) -> None:
         """Open a new connection and look everything up; raises SourceDownError."""
         self.close()
-        self._names = InstanceNames(self._ask_names)
+        self._names_connection = NamesConnection(self.address)
+        self._names = InstanceNames(self._names_connection.ask)
         self._known.clear()
         self._values = self._new_values([])
         try:
@@ -68,10 +70,10 @@ class PcpSource:
 
     def close(self) -> None:
         """Close the connections; connect opens others."""
-        for context in (self._context, self._names_context):
-            if context is not None:
-                context.close()
-        self._context = self._names_context = None
+        self._names_connection.close()
+        if self._context is not None:
+            self._context.close()
+            self._context = None
 
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on; only new names are looked up."""
@@ -101,20 +103,14 @@ class PcpSource:
         if result.changed:  # an agent came, went or restarted
             _LOG.info("PMCD at %s changed its agents", self.address)
             # A new agent may number its metrics anew: these values may be of others.
-            self._forget_changed(self._open())
+            self._look_up_anew(self._open())
             return self._fetch()
         read = partial(self._values.read, result, time.monotonic(), unknown)
         return LateSample(read, result.seconds)
 
-    def _forget_changed(self, context: pmapi.Context) -> None:
-        """Look up again what is no longer what it was, and all names of instances."""
-        descs = context.descriptors(context.identifiers(list(self._known)))
-        self._known = {
-            name: known
-            for (name, known), desc in zip(self._known.items(), descs, strict=True)
-            if isinstance(desc, pmapi.PmDesc)
-            and known == pmapi.Metric(desc.pmid, desc.type, desc.indom)
-        }
+    def _look_up_anew(self, context: pmapi.Context) -> None:
+        """Look up all metrics, and all names of instances."""
+        self._known = {}
         self._names_until = 0.0
         self._resolve(context)
         self._refresh()
@@ -130,28 +126,23 @@ class PcpSource:
     def _resolve(self, context: pmapi.Context) -> None:
         """Look up what is not known yet, and arrange the fetch."""
         self._unknown = {}
-        pause = _ASK_AGAIN
-        for name in self._metrics:
-            if name not in self._known and self._look_up(context, name):
-                pause = _ASK_SOON
-        if pause == _ASK_SOON:
-            context.check()
-        self._ask_at = time.monotonic() + pause
+        names = [name for name in self._metrics if name not in self._known]
+        answers = context.describe_all(names)
+        for name, answer in zip(names, answers, strict=True):
+            self._note(name, answer)
+        soon = any(map(_may_pass, answers))
+        self._ask_at = time.monotonic() + (_ASK_SOON if soon else _ASK_AGAIN)
         self._arrange()
 
-    def _look_up(self, context: pmapi.Context, name: str) -> bool:
-        """Look a name up; whether that failed for a reason that may pass."""
-        try:
-            desc = context.describe(name)
-        except pmapi.PmError as error:
-            self._unknown[name] = Gap(str(error), self._sizes.get(name, 1))
-            return error.code != pmapi.UNKNOWN_NAME
-        if desc.type in KINDS or desc.type == pmapi.TYPE_STRING:
-            self._known[name] = desc
+    def _note(self, name: str, answer: pmapi.Metric | pmapi.PmError) -> None:
+        """Keep what a metric is, or why it is not fetched."""
+        if isinstance(answer, pmapi.PmError):
+            self._unknown[name] = Gap(str(answer), self._sizes.get(name, 1))
+        elif answer.type in KINDS or answer.type == pmapi.TYPE_STRING:
+            self._known[name] = answer
         else:
-            what = _NOT_NUMBERS.get(desc.type, "values of an unknown type")
+            what = _NOT_NUMBERS.get(answer.type, "values of an unknown type")
             self._unknown[name] = Gap(f"{what} are not stored", 1)
-        return False
 
     def _arrange(self) -> None:
         found = [
@@ -167,16 +158,6 @@ class PcpSource:
     def _new_values(self, chosen: Sequence[Chosen]) -> Values:
         return Values(chosen, self._names, self._sizes, self._seen)
 
-    def _ask_names(self, indom: int) -> dict[int, str]:
-        """By a connection of its own: who reads a sample waits for no other fetch."""
-        try:
-            if self._names_context is None:
-                self._names_context = pmapi.Context(self.address)
-            return self._names_context.instances(indom)
-        except pmapi.PmError as error:
-            _LOG.debug("no names of instance domain %d: %s", indom, error)
-            return {}
-
     def _open(self) -> pmapi.Context:
         if self._context is None:
             raise SourceDownError(f"no connection to PMCD at {self.address} yet")
@@ -186,3 +167,8 @@ class PcpSource:
         return SourceDownError(
             f"PMCD at {self.address} does not answer ({error}): is it running?"
         )
+
+
+def _may_pass(answer: pmapi.Metric | pmapi.PmError) -> bool:
+    """Whether a look-up failed for a reason other than the name."""
+    return isinstance(answer, pmapi.PmError) and answer.code != pmapi.UNKNOWN_NAME

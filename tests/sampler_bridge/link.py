@@ -1,0 +1,80 @@
+"""A network before a PMCD: slow where it should be, and broken in parts."""
+
+import socket
+import time
+from contextlib import suppress
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+from tests.servers import LOOPBACK
+
+
+class Link:
+    """What connects to ``address`` reaches a port; ``seconds`` are lost each way."""
+
+    def __init__(self, port: int) -> None:
+        self.seconds = 0.0
+        self._port = port
+        self._listener = socket.create_server((LOOPBACK, 0))
+        self.address = f"{LOOPBACK}:{self._listener.getsockname()[1]}"
+        self._accepting = Thread(target=self._accept, daemon=True)
+        self._ends: list[tuple[socket.socket, socket.socket]] = []
+        self._pumps: list[Thread] = []
+
+    @property
+    def connections(self) -> int:
+        """How many have been made."""
+        return len(self._ends)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all connections are closed."""
+        return not any(pump.is_alive() for pump in self._pumps)
+
+    def cut(self, number: int) -> None:
+        """Break a connection, by its number from 0, and no other."""
+        for end in self._ends[number]:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self) -> Self:
+        self._accepting.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(5)
+        self._listener.close()
+        for number in range(self.connections):
+            self.cut(number)
+        for pump in self._pumps:
+            pump.join(5)
+        for ends in self._ends:
+            for end in ends:
+                end.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # it is shut down
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection((LOOPBACK, self._port))
+                for end in (near, far):
+                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._ends.append((near, far))
+                for ends in ((near, far), (far, near)):
+                    pump = Thread(target=self._pump, args=ends, daemon=True)
+                    self._pumps.append(pump)
+                    pump.start()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                time.sleep(self.seconds)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)

@@ -1,0 +1,225 @@
+"""From one sampler to the next: each tick once, none lost, and all of it counted."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+
+from sampler_bridge.account.account import Account
+from sampler_bridge.errors import SourceDownError
+from sampler_bridge.log.batch import START
+from sampler_bridge.log.log import Log
+from sampler_bridge.plan.plan import Group, Plan, make_plan
+from sampler_bridge.sampling import samplers as module
+from sampler_bridge.sampling.journal import Journal
+from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sampling.sampler import Sampler
+from sampler_bridge.sampling.samplers import Samplers
+from sampler_bridge.sampling.scribe import Scribe
+from sampler_bridge.sources.source import Column, Sample, Series
+from tests.sampler_bridge.wire import named
+from tests.servers import wait_until
+
+
+class Paced:
+    """A source of ones; a fetch takes ``seconds``, connecting what ``reach`` takes."""
+
+    def __init__(
+        self, seconds: float = 0.0, reach: Callable[[], object] = lambda: None
+    ) -> None:
+        self.fetches, self.connected, self.fails = 0, False, False
+        self.began, self.is_busy = 0.0, False
+        self._seconds, self._reach = seconds, reach
+        self._series: tuple[Series, ...] = ()
+
+    def connect(self) -> None:
+        self._reach()
+        self.connected = True
+
+    def close(self) -> None:
+        pass
+
+    def select(self, metrics: Sequence[str]) -> None:
+        self._series = tuple(Series(metric, None) for metric in metrics)
+
+    def fetch(self) -> Sample:
+        if self.fails:
+            raise SourceDownError("it is away")
+        self.began, self.is_busy = time.time(), True
+        time.sleep(self._seconds)
+        self.fetches, self.is_busy = self.fetches + 1, False
+        return Sample((Column(self._series, np.ones(len(self._series))),), {})
+
+
+class Written:
+    """What samplers record: a log, and the account of its points."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log, self.account = Log(folder, 1 << 20, START), Account(0)
+        self.recorder = Recorder(self.log, self.account, lambda: False)
+
+    def ticks(self) -> Mapping[str, list[int]]:
+        """The ticks of each series, in the order of the log; the account is whole."""
+        batch = self.log.read(START, 1 << 20)
+        found: dict[str, list[int]] = {}
+        for entry in batch.entries:
+            for place in entry.rows.places.tolist():
+                name = named(batch.heads[place])["__name__"]
+                found.setdefault(name, []).append(entry.tick_ms)
+        figures = self.account.figures()
+        missing = sum(figures["missing"].values())
+        assert figures["expected"] == figures["fetched"] + missing
+        assert figures["fetched"] == sum(map(len, found.values()))
+        return found
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Iterator[Written]:
+    found = Written(tmp_path)
+    yield found
+    found.log.close()
+
+
+def plan(period_ms: int, *metrics: str) -> Plan:
+    rows = [{"samplerName": name, "dbName": name} for name in metrics]
+    return make_plan([{**row, "period": period_ms / 1000} for row in rows])
+
+
+def lacking(ticks: Sequence[int], period_ms: int) -> int:
+    """How many ticks between the first and the last are not there; each is once."""
+    assert max(Counter(ticks).values()) == 1
+    return (max(ticks) - min(ticks)) // period_ms + 1 - len(ticks)
+
+
+def test_a_tick_begun_early_is_not_fetched_by_the_next_sampler_too(
+    written: Written,
+) -> None:
+    """A source that needs longer than its period is asked before the tick is due."""
+    slow = Paced(0.25)
+    sources = iter([slow, Paced()])
+    samplers = Samplers("n1", lambda _: next(sources), written.recorder)
+    samplers.apply(plan(200, "a"))
+    wait_until(lambda: slow.fetches > 4)
+
+    def is_early() -> bool:
+        before = 0.2 - slow.began % 0.2
+        return slow.is_busy and before < 0.12 and time.time() - slow.began < 0.02
+
+    until = time.monotonic() + 10
+    while not is_early():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    samplers.apply(plan(200, "a", "b"))
+    time.sleep(1.0)
+    samplers.stop(5.0)
+    ticks = written.ticks()
+    assert lacking(ticks["b"], 200) <= 1
+    # The slow source gave every second tick or so.
+    assert lacking([ms for ms in ticks["a"] if ms >= ticks["b"][0] - 400], 200) <= 2
+
+
+def test_every_tick_is_expected_once_whoever_has_it(written: Written) -> None:
+    """Fetches that go on beyond the end of their plan are of nobody's ticks."""
+    period_ms, group = 15, Group({"a": "a"})
+    scribe = Scribe("n1")
+    scribe.start()
+    now_ms = time.time_ns() // 1_000_000
+    moments = [now_ms + ahead_ms for ahead_ms in (200, 333, 471, 608, 745, 882)]
+    chain = []
+    for begin_ms, end_ms in zip(moments, moments[1:], strict=False):
+        journal = Journal("n1", written.recorder)
+        sampler = Sampler(period_ms, Paced(0.04), journal, scribe)
+        sampler.prepare(group)
+        sampler.plan(group, begin_ms)
+        sampler.end(end_ms)
+        chain.append(sampler)
+    wait_until(lambda: not any(sampler.alive for sampler in chain))
+    scribe.stop(5.0, lambda: None)
+    assert lacking(written.ticks()["a"], period_ms) > 0
+    ticks = moments[-1] // period_ms - moments[0] // period_ms
+    assert written.account.figures()["expected"] == ticks
+
+
+def test_a_plan_that_changes_in_one_sampler_has_each_tick_once(
+    written: Written,
+) -> None:
+    """One that loses a metric goes on with its source."""
+    source = Paced(0.04)
+    samplers = Samplers("n1", lambda _: source, written.recorder)
+    for metrics in (("a", "b"), ("a",), ("a",)):
+        samplers.apply(plan(15, *metrics))
+        time.sleep(0.4)
+    samplers.stop(5.0)
+    ticks = written.ticks()
+    assert max(Counter(ticks["a"]).values()) == 1
+    assert max(ticks["b"]) < min(ms for ms in ticks["a"] if ms not in ticks["b"])
+    # One tried the source out, and one may have been under way at the change; where
+    # nothing changed, none was lost.
+    assert source.fetches - 2 <= len(ticks["a"]) <= source.fetches - 1
+
+
+def test_who_is_sampled_goes_on_until_the_next_is_ready(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
+    sources = iter([Paced(), Paced(reach=lambda: time.sleep(1.0))])
+    samplers = Samplers("n1", lambda _: next(sources), written.recorder)
+    samplers.apply(plan(50, "a"))
+    time.sleep(0.2)
+    samplers.apply(plan(50, "a", "b"))
+    time.sleep(0.3)
+    samplers.stop(5.0)
+    ticks = written.ticks()
+    assert lacking(ticks["a"], 50) <= 2
+    assert lacking(ticks["b"], 50) <= 2
+
+
+@pytest.mark.parametrize(("fails", "least", "most"), [(False, 0.5, 1), (True, 0, 0.4)])
+def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
+    written: Written,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: bool,
+    least: float,
+    most: float,
+) -> None:
+    """It is waited for longer only as long as there is something to lose."""
+    monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
+    monkeypatch.setattr(module, "_LONGEST_READY_SECONDS", 0.5)
+    there = Event()
+    first = Paced()
+    sources = iter([first, Paced(reach=there.wait)])
+    samplers = Samplers("n1", lambda _: next(sources), written.recorder)
+    samplers.apply(plan(50, "a"))
+    time.sleep(0.2)
+    first.fails = fails
+    time.sleep(0.1)
+    began = time.monotonic()
+    samplers.apply(plan(50, "b"))
+    assert least <= time.monotonic() - began < most
+    changed_ms = time.time_ns() // 1_000_000
+    time.sleep(0.2)
+    there.set()
+    time.sleep(0.2)
+    samplers.stop(5.0)
+    ticks = written.ticks()
+    assert max(ticks["a"]) < changed_ms + 100 < min(ticks["b"])
+    assert lacking(ticks["b"], 50) <= 2
+
+
+def test_the_tick_that_runs_when_nobody_waits_is_recorded(written: Written) -> None:
+    source = Paced(0.3)
+    samplers = Samplers("n1", lambda _: source, written.recorder)
+    samplers.apply(plan(200, "a"))
+    wait_until(lambda: source.fetches > 1 and source.is_busy)
+    fetches, began = source.fetches, time.monotonic()
+    samplers.stop(0.0)
+    assert time.monotonic() - began < 0.1
+    assert not samplers.ended
+    wait_until(lambda: samplers.ended)
+    assert source.fetches == fetches + 1
+    # The first one only tries the source out.
+    assert len(written.ticks()["a"]) == fetches
