@@ -168,8 +168,8 @@ async def _stream(
     at, quiet = first, 0.0
     while True:
         is_over = session.state == "over"
-        for event in session.events[at:]:
-            at, quiet = at + 1, 0.0
+        for number, event in session.since(at):
+            at, quiet = number, 0.0
             yield _event(at, event)
         if is_over:
             yield _event(at + 1, {"event": "closed", **shown(services.iris, session)})

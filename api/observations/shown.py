@@ -27,7 +27,7 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
             _run(str(iris.observation(id_)), run)
             for id_, run in zip(session.ids, session.runs, strict=False)
         ],
-        "events": len(session.events),
+        "events": session.count,
         "problem": session.problem or None,
     }
 

@@ -42,13 +42,19 @@ class ApiClient:
             raise AwayError(
                 f"no SuperTwin of yours runs in {home}: `make up` starts one"
             )
-        self._connection = _Connection(local, _SECONDS)
+        self._connection = _Connection(local)
 
-    def ask(self, method: str, path: str, body: bytes = b"") -> Any:
-        """The JSON document that a request is answered with."""
-        status, text = self._sent(method, path, body)
+    def ask(
+        self, method: str, path: str, body: bytes = b"", *, queues: bool = False
+    ) -> Any:
+        """The JSON document that a request is answered with.
+
+        One that ``queues`` is answered when its turn comes, be that tomorrow; where the
+        API dies meanwhile, the connection ends.
+        """
+        status, text = self._sent(method, path, body, queues)
         if status == _UNAUTHORIZED and self._is_another():
-            status, text = self._sent(method, path, body)
+            status, text = self._sent(method, path, body, queues)
         if status >= _REFUSED:
             raise _refusal(status, text)
         return json.loads(text) if text else None
@@ -60,7 +66,7 @@ class ApiClient:
     def events(self, path: str) -> Iterator[Any]:
         """What a stream of events says, until it ends."""
         local, rest = self._connection.local, b""
-        with closing(_Connection(local, None)) as connection:
+        with closing(_Connection(local)) as connection:
             try:
                 answer = connection.request("GET", path)
                 if answer.status >= _REFUSED:
@@ -73,10 +79,12 @@ class ApiClient:
             except _BROKEN as error:
                 raise _away(local, error) from None
 
-    def _sent(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        local = self._connection.local
+    def _sent(
+        self, method: str, path: str, body: bytes, queues: bool
+    ) -> tuple[int, bytes]:
+        local, seconds = self._connection.local, None if queues else _SECONDS
         try:
-            answer = self._connection.request(method, path, body)
+            answer = self._connection.request(method, path, body, seconds)
             text = b"".join(answer.pieces())
         except _BROKEN as error:
             self._connection.close()
@@ -92,21 +100,26 @@ class ApiClient:
         if local is None or local == self._connection.local:
             return False
         self._connection.close()
-        self._connection = _Connection(local, _SECONDS)
+        self._connection = _Connection(local)
         return True
 
 
 class _Connection:
-    """A way to an API, open from the first request on; ``seconds``: its patience."""
+    """A way to an API, open from the first request on."""
 
-    def __init__(self, local: LocalApi, seconds: float | None) -> None:
+    def __init__(self, local: LocalApi) -> None:
         self.local = local
-        self._seconds = seconds
         self._socket: socket.socket | None = None
 
-    def request(self, method: str, path: str, body: bytes = b"") -> "_Answer":
-        """An answer whose status is known, to be read before anything else is asked."""
+    def request(
+        self, method: str, path: str, body: bytes = b"", seconds: float | None = None
+    ) -> "_Answer":
+        """An answer whose status is known, to be read before anything else is asked.
+
+        ``seconds`` is how long each of its pieces is waited for; None: for ever.
+        """
         self._socket = self._socket or self._opened()
+        self._socket.settimeout(seconds)
         self._socket.sendall(self._head(method, path, len(body)) + body)
         return _Answer(self._socket)
 
@@ -119,7 +132,7 @@ class _Connection:
     def _opened(self) -> socket.socket:
         url = parse_url(self.local.url.encode())
         place = (url.host.decode(), url.port or 80)
-        opened = socket.create_connection(place, self._seconds)
+        opened = socket.create_connection(place, _SECONDS)
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return opened
 

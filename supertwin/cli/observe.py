@@ -8,7 +8,7 @@ Nothing is imported that takes long: a command that takes a second is not to tak
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -84,14 +84,27 @@ def observe_command(
     with ExitStack() as stack:
         # It starts while the API gets ready; what would queue for nodes does not.
         begin = stack.enter_context(another()) if is_near else None
-        session = api.ask("POST", "/observations", json.dumps(wish).encode())
+        session = api.ask(
+            "POST", "/observations", json.dumps(wish).encode(), queues=same["wait"]
+        )
         if session["reason"]:
             say(session["reason"])
         if session["program"] is None:
             status = _follow(api, session)
         else:
+            if srun is None or not host:
+                _leave(session["cpus"])
             status = attend(api, session, begin, another, boot)
     _end(status)
+
+
+def _leave(cpus: Collection[int]) -> None:
+    """Work on other CPUs than the command, unless it takes all.
+
+    What runs it takes its own, and where none are named it runs where we were let.
+    """
+    if others := os.sched_getaffinity(0) - {*cpus}:
+        os.sched_setaffinity(0, others)
 
 
 def _end(status: int) -> NoReturn:

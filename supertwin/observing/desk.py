@@ -3,7 +3,7 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
@@ -15,7 +15,7 @@ from observations.launch import Running, events
 from observations.launch_beside import is_begun
 from remote_login.errors import RemoteLoginError
 from supertwin.errors import SuperTwinError
-from supertwin.observing.aside import step_aside
+from supertwin.observing.aside import Aside
 from supertwin.observing.open_sessions import left_open
 from supertwin.observing.places import lives, started
 from supertwin.observing.repetition import Repetition, left_of
@@ -25,10 +25,11 @@ from supertwin.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS, _SLOW_LOOK_SECONDS = 0.05, 1.0
 _KEPT_SECONDS = 600.0  # how long what is over can be followed
 # How long a command takes to end whose runner was let go of, at the most.
 _ENDS_SECONDS = 10.0
+_UNHEARD = "nothing was heard of it any more"
 _KILLED = "SuperTwin was killed while it ran"
 
 
@@ -37,12 +38,13 @@ class Desk:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._cpus = Cpus()
-        self._lock, self._moving = Lock(), Lock()
+        self._cpus, self._aside = Cpus(), Aside(settings.home)
+        self._lock = Lock()
         self._sessions: dict[str, Session] = {}
         self._running: dict[str, Running] = {}
         self._recorder = ThreadPoolExecutor(1, "recorder")
-        self._left_alone: Set[int] | None = None
+        # Until when those that nobody hears of may take to end.
+        self._let_go: dict[str, float] = {}
 
     @property
     def sessions(self) -> list[Session]:
@@ -63,13 +65,14 @@ class Desk:
         """
         for id_, wish in left_open(self._settings.home):
             session = self._new(wish, id_)
-            runs = left_of(self._settings.home, wish, id_)
             self._cpus.take(wish.asked.host, wish.asked.cpus, id_)
             try:
+                runs = left_of(self._settings.home, wish, id_)
                 session.go_on(runs)
             except Exception:
-                _LOG.exception("observation %s is left as it is", id_)
-                self._give_back(session)
+                _LOG.exception("observation %s cannot be gone on with", id_)
+                session.give_up()
+                _beside(self._free, session)
                 continue
             with self._lock:
                 self._sessions[id_] = session
@@ -79,8 +82,7 @@ class Desk:
             if session.outlives and any(map(_is_begun, runs)):
                 self.launch(session)
             else:
-                work = Thread(target=self._bury, args=(session, runs), daemon=True)
-                work.start()
+                _beside(self._bury, session)
 
     def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
         """A session that is ready to run; CPUs that another has are waited for while
@@ -89,8 +91,8 @@ class Desk:
         Raises TakenError, and what `Session.open` does; nothing is held then.
         """
         session = self._new(wish, _new_id())
-        self._take_cpus(session, goes_on)
         try:
+            self._take_cpus(session, goes_on)
             if goes_on and not goes_on():
                 raise TakenError("who waited for these CPUs went away")
             session.open()
@@ -119,11 +121,13 @@ class Desk:
             running.cancel()
 
     def tend(self) -> None:
-        """Close those of whom nothing is heard, and forget what was over long ago."""
+        """End those of whom nothing is heard, and forget what was over long ago."""
+        self._step_aside(self._settings.host)
         for session in self.sessions:
             if session.is_silent:
-                session.close("nothing was heard of it any more")
+                self._end_silent(session)
             if session.state == OVER and time.time() - session.ended > _KEPT_SECONDS:
+                self._let_go.pop(session.id, None)
                 with self._lock:
                     self._sessions.pop(session.id, None)
 
@@ -138,22 +142,40 @@ class Desk:
     def _new(self, wish: Wish, id_: str) -> Session:
         return Session(self._settings, wish, id_, self._recorder, self._give_back)
 
-    def _bury(self, session: Session, runs: Sequence[Repetition]) -> None:
+    def _end_silent(self, session: Session) -> None:
+        """Have it ended; its CPUs are held until it has, or may be taken to have."""
+        if session.id not in self._let_go:
+            self._let_go[session.id] = time.monotonic() + _ENDS_SECONDS
+            self.cancel(session)
+        is_late = time.monotonic() > self._let_go[session.id]
+        if session.id not in self._running or is_late:
+            session.close(_UNHEARD)
+
+    def _bury(self, session: Session) -> None:
         """Record what was killed with us, once nothing of it runs any more."""
         until = time.monotonic() + _ENDS_SECONDS
-        starts = [event for run in runs[-1:] for event in run.events[:1]]
-        here = session.wish.asked.host == self._settings.host
-        while here and any(map(lives, starts)) and time.monotonic() < until:
+        while self._lives(session) and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
         session.close(_KILLED)
 
+    def _free(self, session: Session) -> None:
+        """Give the CPUs of one that nobody follows back, once it has ended."""
+        while self._lives(session):
+            time.sleep(_SLOW_LOOK_SECONDS)
+        self._give_back(session)
+
+    def _lives(self, session: Session) -> bool:
+        here = session.wish.asked.host == self._settings.host
+        return here and lives(session.command)
+
     def _take_cpus(self, session: Session, goes_on: Callable[[], bool] | None) -> None:
-        asked = session.wish.asked
-        while who := self._cpus.take(asked.host, asked.cpus, session.id):
+        host, cpus = session.wish.asked.host, session.wish.asked.cpus
+        queues = goes_on is not None
+        while who := self._cpus.take(host, cpus, session.id, queues=queues):
             if goes_on is None or not goes_on():
                 raise TakenError(f"{who}: wait for its end, or queue behind it")
             time.sleep(_LOOK_SECONDS)
-        self._step_aside(asked.host)
+        self._step_aside(host)
 
     def _give_back(self, session: Session) -> None:
         host = session.wish.asked.host
@@ -161,13 +183,10 @@ class Desk:
             self._step_aside(host)
 
     def _step_aside(self, host: str) -> None:
-        if host != self._settings.host:
-            return
-        with self._moving:
-            pinned = self._cpus.pinned(host)
-            if pinned != self._left_alone:
-                step_aside(self._settings.home, pinned)
-                self._left_alone = pinned
+        if host == self._settings.host:
+            here = [one for one in self.sessions if one.wish.asked.host == host]
+            commands = [one.command for one in here if one.wish.asked.cpus]
+            self._aside.step(self._cpus.pinned(host), commands)
 
     def _drive(self, session: Session) -> None:
         try:
@@ -183,7 +202,7 @@ class Desk:
             self._running.pop(session.id, None)
 
     def _run(self, session: Session, run: Repetition) -> None:
-        known = len(run.events)
+        known = run.said.count
         with started(self._settings, session.wish, run.folder) as running:
             self._running[session.id] = running
             if session.is_cancelled:
@@ -195,7 +214,11 @@ class Desk:
 
 
 def _is_begun(run: Repetition) -> bool:
-    return bool(run.events) or is_begun(run.folder)
+    return bool(run.said.count) or is_begun(run.folder)
+
+
+def _beside(work: Callable[[Session], None], session: Session) -> None:
+    Thread(target=work, args=(session,), daemon=True).start()
 
 
 def _new_id() -> str:

@@ -1,6 +1,7 @@
 """Which wishes are being met, kept so that the next process can go on with them."""
 
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 from observations.record import Asked
 from supertwin.observing.wish import Wish
 
+_LOG = logging.getLogger(__name__)
+
 _FOLDER = "observing"
+_FAILED, _ASIDE = ".failed", ".set-aside"
 
 
 def keep_open(home: Path, id_: str, wish: Wish) -> None:
@@ -24,6 +28,19 @@ def keep_open(home: Path, id_: str, wish: Wish) -> None:
 def forget_open(home: Path, id_: str) -> None:
     """Nothing is held for it any more, and its runs are recorded."""
     _path(home, id_).unlink(missing_ok=True)
+    _path(home, id_).with_suffix(_FAILED).unlink(missing_ok=True)
+
+
+def note_failure(home: Path, id_: str) -> None:
+    """It could not be gone on with: the next process tries again, but none after."""
+    path = _path(home, id_)
+    failed, aside = path.with_suffix(_FAILED), path.with_suffix(_ASIDE)
+    if not failed.exists():
+        failed.touch()
+        return
+    path.replace(aside)
+    failed.unlink()
+    _LOG.error("it failed twice and is set aside: %s; rename it to try again", aside)
 
 
 def left_open(home: Path) -> Iterator[tuple[str, Wish]]:

@@ -38,10 +38,10 @@ def lives(started: Event) -> bool:
     """Whether the process that a runner on this machine told of is still there."""
     try:
         stat = Path(f"/proc/{started['pid']}/stat").read_bytes()
-    except (OSError, KeyError):  # nothing was started
+        ticks = int(stat.rpartition(b") ")[2].split()[19])
+        return bool(ticks == started["start_ticks"])
+    except (OSError, KeyError, IndexError, ValueError):  # nothing was started
         return False
-    ticks = int(stat.rpartition(b") ")[2].split()[19])
-    return bool(ticks == started["start_ticks"])
 
 
 def _environment() -> Mapping[str, str]:

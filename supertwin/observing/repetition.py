@@ -1,7 +1,6 @@
 """One run of a wish: what its runner said, kept in a folder until it is recorded."""
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ontology.iris import Iris
 from supertwin.loading import dataset
 from supertwin.observing.marks import Mark, read_mark
 from supertwin.observing.meanwhile import Marks, Meanwhile
+from supertwin.observing.said import BEAT, Said
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
 
@@ -30,30 +30,31 @@ class Repetition:
     folder: Path
     before: Mark
     after: Mark | None = None
-    events: list[Event] = field(default_factory=list)
+    said: Said = field(default_factory=Said)
 
     @property
     def is_over(self) -> bool:
         """Whether its runner has said its last."""
-        return bool(self.events) and self.events[-1]["event"] in _LAST
+        return self.said.last.get("event") in _LAST
 
     @property
     def refusal(self) -> str:
         """Why the command could not be started; empty where it could."""
-        first = self.events[0] if self.events else {}
+        first = self.said.first
         return str(first["reason"]) if first.get("event") == "refused" else ""
 
     @property
     def is_recorded(self) -> bool:
         """Whether nothing of it is to be recorded any more."""
-        ran = self.events and not self.refusal
+        ran = self.said.count and not self.refusal
         return not ran or (self.folder / RECORDED).exists()
 
     def take(self, event: Event) -> None:
         """Keep what its runner said."""
-        self.events.append(event)
         with (self.folder / EVENTS).open("a") as kept:
-            kept.write(json.dumps(event) + "\n")
+            kept.write(json.dumps(self.said.news(event)) + "\n")
+        # What is not on disk was not heard: it is told again.
+        self.said.add(event)
 
     def look_after(self, mark: Mark) -> None:
         """Keep what counters say now that the command is over."""
@@ -65,9 +66,9 @@ class Repetition:
 
         Raises ObservationError and what the stores raise.
         """
-        run = run_of(self.events, broken)
+        run = run_of(self.said.events, broken)
         marks = Marks(self.before, self.after or Mark())
-        summaries = meanwhile.summaries(run, marks, _pids(self.events))
+        summaries = meanwhile.summaries(run, marks, self.said.pids.keys())
         observation = Observation(
             self.id,
             self.wish.asked,
@@ -103,7 +104,7 @@ def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
         before = read_mark(folder / _BEFORE) or Mark()
         one = Repetition(folder.name, wish.one_of(group, number), folder, before)
         one.after = read_mark(folder / _AFTER)
-        one.events = _kept_events(folder / EVENTS)
+        one.said = _kept(folder / EVENTS)
         found.append(one)
     return found
 
@@ -113,22 +114,19 @@ def _folder(home: Path, wish: Wish, group: str, number: int) -> Path:
     return home / "observations" / id_
 
 
-def _kept_events(path: Path) -> list[Event]:
-    """All that were written whole; a line that was cut short is taken out."""
+def _kept(path: Path) -> Said:
+    """All that was written whole; a line that was cut short is taken out."""
     try:
         text = path.read_bytes()
     except OSError:
-        return []
+        return Said()
     whole = text[: text.rfind(b"\n") + 1]
     if whole != text:
         path.write_bytes(whole)
-    return [json.loads(line) for line in whole.splitlines()]
-
-
-def _pids(events: Sequence[Mapping[str, object]]) -> set[int]:
-    """The numbers of all processes of a run that were ever seen."""
-    found: set[int] = set()
-    for event in events:
-        pids = event.get("pids")
-        found |= set(pids) if isinstance(pids, list) else set()
-    return found
+    events = [json.loads(line) for line in whole.splitlines()]
+    said = Said(events)
+    for event in events[::-1]:
+        if event["event"] == BEAT and "pids" in event:
+            event["pids"] = list(said.pids)  # of which it had told the new ones
+            break
+    return said

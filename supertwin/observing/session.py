@@ -5,13 +5,19 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
+from pathlib import Path
 from threading import RLock
 
 from observations.launch import Event
 from observations.origin import plan_of
 from observations.record import CANCELLED, Run, run_of
 from supertwin.observing.meanwhile import Meanwhile, sampled, still_sampled
-from supertwin.observing.open_sessions import forget_open, keep_open
+from supertwin.observing.open_sessions import (
+    forget_open,
+    keep_open,
+    note_failure,
+)
+from supertwin.observing.places import lives
 from supertwin.observing.repetition import PROGRAM, Repetition, begun
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
@@ -45,10 +51,10 @@ class Session:
         self.state = WAITING
         self.problem = ""
         self.is_cancelled = False
-        self.events: list[Event] = []
         self.ids: list[str] = []
         self.runs: list[Run] = []
         self._all: list[Repetition] = []
+        self._earlier = 0
         self._settings = settings
         self._recorder = recorder
         self._over = over
@@ -58,6 +64,21 @@ class Session:
         self._meanwhile = Meanwhile(settings, wish.asked)
 
     @property
+    def count(self) -> int:
+        """How many events its runs have told."""
+        return self._earlier + (self._run.said.count if self._run else 0)
+
+    def since(self, number: int) -> list[tuple[int, Event]]:
+        """What its runs told after an event, each with its number and its ``run``."""
+        found: list[tuple[int, Event]] = []
+        before = 0
+        for run in self._all[:] if number < self.count else []:
+            for at, event in run.said.since(number - before):
+                found.append((before + at, {**event, "run": run.id}))
+            before += run.said.count
+        return found
+
+    @property
     def due(self) -> Repetition | None:
         """The run that is to be run, or followed, next."""
         run = self._run
@@ -65,9 +86,14 @@ class Session:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it runs, and nobody has said so for too long."""
+        """Whether it runs, and nobody has said so for too long, nor is it seen to."""
         quiet = time.monotonic() - self._heard > SILENT_SECONDS
-        return self.state == RUNNING and quiet
+        return self.state == RUNNING and quiet and not self._is_seen
+
+    @property
+    def command(self) -> Event:
+        """Which process its latest run is, where that was told."""
+        return self._run.said.first if self._run else {}
 
     @property
     def outlives(self) -> bool:
@@ -102,11 +128,10 @@ class Session:
         self.state = RUNNING
         for run in runs:
             self._add(run)
-            self.events += [{**event, "run": run.id} for event in run.events]
             if run.is_over:
                 self._conclude(run)
-        if self.events and "start_ns" in self.events[0]:
-            self.began = self.events[0]["start_ns"] / 1e9
+        if runs and "start_ns" in runs[0].said.first:
+            self.began = runs[0].said.first["start_ns"] / 1e9
         if runs[-1].is_over if runs else self.wish.attended:
             self._after()
 
@@ -115,7 +140,7 @@ class Session:
         with self._lock:
             self._heard = time.monotonic()
             run = self._run
-            if self.state != RUNNING or run is None or run.events:
+            if self.state != RUNNING or run is None or run.said.count:
                 return None
             return (run.folder / PROGRAM).read_bytes()
 
@@ -126,7 +151,7 @@ class Session:
         """
         with self._lock:
             self._heard = time.monotonic()
-            known = 0 if first is None else max(len(self.events) - first, 0)
+            known = 0 if first is None else max(self.count - first, 0)
             for event in events[known:]:
                 self._take(event)
 
@@ -141,8 +166,20 @@ class Session:
                 self.state, self.ended = OVER, time.time()
                 if self._run and not self._run.is_over:
                     self._record(self._run, why or "its observer went away")
-                self._recorder.submit(self._release)
+                self._recorder.submit(self._release, self._forget)
                 self._over(self)
+
+    def give_up(self) -> None:
+        """Hold nothing any more; whether a next process is to try is noted down."""
+        with self._lock:
+            self.state, self.ended = OVER, time.time()
+        self._recorder.submit(self._release, note_failure)
+
+    @property
+    def _is_seen(self) -> bool:
+        """Whether it runs on this machine, whatever it says."""
+        # Who follows what we started is told by its lock when it has ended.
+        return self._is_here and (not self.wish.attended or lives(self.command))
 
     @property
     def _is_here(self) -> bool:
@@ -159,7 +196,6 @@ class Session:
         if event["event"] == "over" and not self._is_gone(event):
             run.look_after(self._meanwhile.mark())
         run.take(event)
-        self.events.append({**event, "run": run.id})
         if run.is_over:
             self._conclude(run)
             self._after()
@@ -173,7 +209,7 @@ class Session:
     def _conclude(self, run: Repetition) -> None:
         self.problem = run.refusal
         if not run.refusal:
-            self.runs.append(run_of(run.events))
+            self.runs.append(run_of(run.said.events))
             self._record(run, "")
 
     def _after(self) -> None:
@@ -191,6 +227,7 @@ class Session:
         self._add(begun(home, self.wish, self.id, number, before))
 
     def _add(self, run: Repetition) -> None:
+        self._earlier = self.count
         self._all.append(run)
         self.ids.append(run.id)
 
@@ -205,13 +242,16 @@ class Session:
             _LOG.exception("observation %s is not recorded", run.id)
             self.problem = f"{run.id} is not recorded: {error}"
 
-    def _release(self) -> None:
+    def _release(self, then: Callable[[Path, str], None]) -> None:
         """What fails here, the next process does."""
         try:
             self._held.close()
         except Exception as error:
             _LOG.exception("observation %s leaves a plan behind", self.id)
             self.problem = self.problem or str(error)
-            return
+        else:
+            then(self._settings.home, self.id)
+
+    def _forget(self, home: Path, id_: str) -> None:
         if all(run.is_recorded for run in self._all):
-            forget_open(self._settings.home, self.id)
+            forget_open(home, id_)

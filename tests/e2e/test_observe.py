@@ -2,18 +2,26 @@
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
+import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.observed import asked, outcome, plans, runs
-from tests.servers import wait_until
+from supertwin.observing.aside import Aside
+from tests.e2e.launched_runs import begun
+from tests.observed import asked, observing, operator, outcome, plans, runs
+from tests.servers import ROOT, wait_until
 from tests.sshd import Sshd
 from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
+# In PMCD's log: root           1 30610   6   7   2 bin pipe cmd=…
+_AGENT = re.compile(r"^\w+ +\d+ +(\d+) +\d+ +\d+ +\d+ +bin pipe", re.MULTILINE)
 FAULTS = "import mmap; m = mmap.mmap(-1, 4096 * 20000); m[::4096] = bytes(20000)"
 
 
@@ -143,22 +151,143 @@ def test_the_host_is_not_this_one_and_has_no_address(stack: Stack) -> None:
     assert done.stderr == f"supertwin: no host 'nowhere'; known: {HOST}\n"
 
 
-def affinities(stack: Stack) -> set[frozenset[int]]:
-    """Which CPUs the threads of the stack's processes may use."""
-    pids = [child["pid"] for child in stack.children().values() if child["pid"]]
-    tasks = [
-        int(path.name) for pid in pids for path in Path(f"/proc/{pid}/task").iterdir()
-    ]
-    return {frozenset(os.sched_getaffinity(task)) for task in tasks}
+def parents() -> dict[int, int]:
+    """The parent of every process."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text(errors="replace").rpartition(") ")[2].split()
+            found[int(path.parent.name)] = int(fields[1])
+    return found
+
+
+def ours(stack: Stack, *more: int, but: int = 0) -> set[int]:
+    """All processes of the stack and those below ``more``, but for a command."""
+    above = parents()
+    state = json.loads((stack.home / "stack.json").read_text())
+    agents = set(
+        map(int, _AGENT.findall((stack.home / "pmcd/log/pmcd.log").read_text()))
+    )
+    assert agents
+    roots = {state["pid"], *more, *agents}
+
+    def is_ours(pid: int) -> bool:
+        # Agents start agents, also those of other PMCDs on this machine.
+        strange = {0, but, *agents, state["children"]["pmcd"]["pid"]}
+        parent = above.get(pid, 0)
+        return pid in roots or (
+            pid != but and parent not in strange and is_ours(parent)
+        )
+
+    return {pid for pid in above if is_ours(pid)}
+
+
+def affinities(pids: set[int]) -> set[frozenset[int]]:
+    """Which CPUs the threads of processes may use."""
+    found = set()
+    for pid in pids:
+        with suppress(OSError):
+            tasks = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+            found |= {frozenset(os.sched_getaffinity(task)) for task in tasks}
+    return found
+
+
+def names(pids: set[int]) -> set[str]:
+    return {Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids}
 
 
 def test_nothing_of_ours_runs_on_the_command_s_cpus(stack: Stack) -> None:
-    before = affinities(stack)
-    (all_cpus,) = before
+    (all_cpus,) = before = affinities(ours(stack))
     if len(all_cpus) < 2:
         pytest.fail("this test needs a machine with two CPUs")
-    with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(observed, stack, "--cpus", "0", "--", "sleep", "2")
-        wait_until(lambda: affinities(stack) == {all_cpus - {0}}, seconds=5)
-        run.result()
-    wait_until(lambda: affinities(stack) == before, seconds=5)
+    assert {"pmcd", "pmdalinux", "java"} <= names(ours(stack))
+
+    def are_aside(command: int, *more: int) -> bool:
+        found = ours(stack, *more, but=command)
+        assert parents()[command] in found
+        return affinities(found) == {all_cpus - {0}}
+
+    script = ("sh", "-c", "echo $$; exec sleep 60")
+    with observing(stack, "--wait", "--cpus", "0", "--", *script) as process:
+        assert process.stdout
+        command = int(process.stdout.readline())
+        wait_until(lambda: are_aside(command, process.pid), 5, "all stepped aside")
+        assert affinities({command}) == {frozenset({0})}
+        process.terminate()
+        process.wait(20)
+    wait_until(lambda: affinities(ours(stack)) == before, 5, "all came back")
+    with operator(stack, "mover") as client:
+        one = begun(client, *script, cpus="0", wait=True)
+        command = int(started(stack, one["id"])["pid"])
+        wait_until(lambda: are_aside(command), 5, "all stepped aside again")
+        client.delete(f"/observations/{one['id']}")
+    wait_until(lambda: affinities(ours(stack)) == before, 5, "all came back again")
+
+
+def started(stack: Stack, id_: str) -> dict[str, Any]:
+    """What the runner of an observation says first."""
+    events = stack.home / "observations" / id_ / "events.jsonl"
+    wait_until(lambda: events.exists() and events.read_text())
+    found: dict[str, Any] = json.loads(events.read_text().splitlines()[0])
+    return found
+
+
+def test_who_runs_and_attends_leaves_cpus_that_others_get_later(stack: Stack) -> None:
+    """What another run would ask for, beside one that has CPUs of its own."""
+    script = ("sh", "-c", "echo $$; exec sleep 60")
+    with observing(stack, "--wait", "--", *script) as process:
+        assert process.stdout
+        command = int(process.stdout.readline())
+        shown = stack.get("/observations/running").json()
+        (one,) = [one for one in shown if one["state"] == "running"]
+        first = started(stack, one["id"])
+        both = {process.pid, parents()[command]}
+        (before,) = affinities(both)
+        aside = Aside(Path("/nowhere"))
+        aside.step({0}, [first])
+        assert affinities(both) == {before - {0}}
+        assert affinities({command}) == {before}
+        aside.step(before, [first])
+        assert affinities(both) == {before}
+        aside.step({1}, [{**first, "start_ticks": 1}])
+        assert affinities(both) == {before}
+        process.terminate()
+        process.wait(20)
+
+
+def test_where_no_cpus_are_chosen_it_runs_where_the_shell_may(stack: Stack) -> None:
+    code = "import os; print(*os.sched_getaffinity(0))"
+    for words, printed in (("--repeat", "2"), "1\n1\n"), (("--cpus", "0"), "0\n"):
+        shell = ("taskset", "-c", "1", sys.executable, "-m", "supertwin", "observe")
+        done = subprocess.run(
+            [*shell, "--wait", *words, "--", sys.executable, "-c", code],
+            cwd=ROOT,
+            env=stack.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
+
+
+_IMPATIENT = (
+    "from supertwin.cli import api_client; api_client._SECONDS = 1.0; "
+    "import runpy; runpy.run_module('supertwin', run_name='__main__')"
+)
+
+
+def test_who_queues_has_more_patience_than_for_an_answer(stack: Stack) -> None:
+    with operator(stack, "patient") as client:
+        first = begun(client, "sleep", "3", cpus="0", wait=True)
+        done = subprocess.run(
+            [sys.executable, "-c", _IMPATIENT, "observe", "--wait", "--cpus", "0"]
+            + ["--", "true"],
+            cwd=ROOT,
+            env=stack.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        assert [how for how, _ in runs(done.stderr)] == ["completed"]
+        assert client.get(f"/observations/{first['id']}").json()["state"] == "over"

@@ -142,6 +142,23 @@ def test_what_was_told_already_is_not_heard_again(client: httpx.Client) -> None:
     assert (answer.json()["state"], answer.json()["program"]) == ("over", None)
 
 
+def test_of_beats_followers_see_the_last_and_all_count(client: httpx.Client) -> None:
+    one = begun(client, "true", attended=True)
+    now, path = time.time_ns(), f"/observations/{one['id']}/events"
+    started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
+    beats = [{"event": "alive", "ns": now + at, "pids": [1, 2]} for at in range(9)]
+    refused = {"event": "refused", "reason": "enough"}
+    said = [{**started, "start_ticks": 1, "boot": "b"}, *beats, refused]
+    for first, event in enumerate(said):
+        content = json.dumps(event)
+        answer = client.post(f"{path}?first={first}", content=content)
+        assert answer.json()["events"] == first + 1
+    for last, numbers in ("0", [1, 10, 11, 12]), ("5", [10, 11, 12]), ("10", [11, 12]):
+        told = client.get(path, headers={"Last-Event-ID": last}).text.splitlines()
+        assert [int(line[4:]) for line in told if line.startswith("id:")] == numbers
+    assert f"{now + 8}" in client.get(path).text
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
 def test_those_that_nobody_hears_of_broke_off(
     near: Stack, there: Sshd, client: httpx.Client

@@ -35,3 +35,41 @@ def test_who_names_none_has_all_of_the_host() -> None:
     cpus.give_back("h", "a")
     cpus.take("h", [7], "c")
     assert cpus.take("h", [], "d") == "observation c has CPU 7 of h"
+    assert cpus.pinned("h") == {7}
+
+
+def test_who_came_first_goes_first() -> None:
+    cpus = Cpus()
+    cpus.take("h", [0], "a")
+    assert cpus.take("h", [], "all", queues=True) == "observation a has CPU 0 of h"
+    # It wants what is free, and would let the first wait once more.
+    first = "observation all came first and waits for CPU 1 of h"
+    assert cpus.take("h", [1], "late", queues=True) == first
+    assert cpus.take("h", [1], "rude") == first
+    cpus.give_back("h", "a")
+    assert cpus.take("h", [1], "late", queues=True) == first
+    assert cpus.take("h", [], "all", queues=True) == ""
+    assert cpus.take("h", [1], "late") == "observation all has CPU 1 of h"
+    cpus.give_back("h", "all")
+    assert cpus.take("h", [1], "late", queues=True) == ""
+    assert cpus.take("h", [0], "b") == ""
+
+
+def test_who_wants_other_cpus_passes_who_waits() -> None:
+    cpus = Cpus()
+    cpus.take("h", [0], "a")
+    cpus.take("h", [0, 1], "b", queues=True)
+    assert cpus.take("h", [2], "c", queues=True) == ""
+    assert cpus.take("other", [0], "d") == ""
+
+
+def test_who_leaves_the_queue_lets_others_go() -> None:
+    cpus = Cpus()
+    cpus.take("h", [0], "a")
+    cpus.take("h", [], "b", queues=True)
+    assert not cpus.give_back("h", "b")
+    assert cpus.take("h", [1], "c") == ""
+    # Who was refused and does not queue waits for nothing.
+    cpus.take("h", [0], "d")
+    cpus.give_back("h", "a")
+    assert cpus.take("h", [0], "e") == ""

@@ -1,6 +1,7 @@
 """The command line's way to the API, against a server that says what it is told to."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from threading import Thread
 import pytest
 
 from supertwin.access.local_api import LocalApi, local_api_file
+from supertwin.cli import api_client
 from supertwin.cli.api_client import ApiAnswerError, ApiClient, AwayError
 
 
@@ -24,12 +26,14 @@ def chunked(*pieces: bytes) -> bytes:
 
 
 class Scripted:
-    """Answers each request with the next of some texts, byte for byte if so wished."""
+    """Answers each request with the next of some texts, byte for byte if so wished,
+    or after some seconds.
+    """
 
-    def __init__(self, *texts: bytes, step: int = 1 << 16) -> None:
+    def __init__(self, *texts: bytes, step: int = 1 << 16, seconds: float = 0) -> None:
         self.requests: list[bytes] = []
         self.connections = 0
-        self._texts, self._step = iter(texts), step
+        self._texts, self._step, self._seconds = iter(texts), step, seconds
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         Thread(target=self._serve, daemon=True).start()
@@ -49,6 +53,7 @@ class Scripted:
         while request := _request(connection):
             self.requests.append(request)
             text = next(self._texts)
+            time.sleep(self._seconds)
             for at in range(0, len(text), self._step):
                 connection.sendall(text[at : at + self._step])
             if not text.endswith(b"}") or b"Connection: close" in text:
@@ -201,3 +206,22 @@ def test_without_an_api_the_cure_is_told(tmp_path: Path) -> None:
     listens(tmp_path, LocalApi("http://127.0.0.1:9", "local_key"))
     with closing(ApiClient(tmp_path)) as client, pytest.raises(AwayError, match="9 do"):
         client.ask("GET", "/")
+
+
+def test_who_queues_is_answered_however_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_client, "_SECONDS", 0.2)
+    texts = [answer("200 OK", b'{"a": 1}')] * 2
+    with asking(tmp_path, Scripted(*texts, seconds=0.5)) as client:
+        assert client.ask("POST", "/observations", b"{}", queues=True) == {"a": 1}
+        with pytest.raises(AwayError, match="timed out"):
+            client.ask("POST", "/observations", b"{}")
+
+
+def test_who_queues_is_told_that_the_api_died(tmp_path: Path) -> None:
+    with (
+        asking(tmp_path, Scripted(b"", seconds=0.2)) as client,
+        pytest.raises(AwayError, match="it hung up"),
+    ):
+        client.ask("POST", "/observations", b"{}", queues=True)

@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
 from observations.record import Asked
 from supertwin.observing.marks import Mark, read_mark
-from supertwin.observing.open_sessions import forget_open, keep_open, left_open
+from supertwin.observing.open_sessions import (
+    forget_open,
+    keep_open,
+    left_open,
+    note_failure,
+)
 from supertwin.observing.repetition import begun, left_of
+from supertwin.observing.said import Said
 from supertwin.observing.wish import Wish
 
 WISH = Wish(
@@ -36,6 +44,20 @@ def test_a_wish_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:
     assert dict(left_open(tmp_path)) == {"two": other}
 
 
+def test_what_fails_at_each_start_is_set_aside_and_not_lost(tmp_path: Path) -> None:
+    keep_open(tmp_path, "one", WISH)
+    note_failure(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {"one": WISH}
+    note_failure(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {}
+    (aside,) = (tmp_path / "observing").iterdir()
+    aside.rename(aside.with_suffix(".json"))
+    note_failure(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {"one": WISH}
+    forget_open(tmp_path, "one")
+    assert not [*(tmp_path / "observing").iterdir()]
+
+
 def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
     assert list(left_open(tmp_path)) == []
     assert left_of(tmp_path, WISH, "one") == []
@@ -64,13 +86,63 @@ def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
     (found,) = left_of(tmp_path, WISH, "one")
     assert (found.id, found.wish, found.before) == ("one-1", first.wish, before)
     assert (found.wish.asked.group, found.wish.asked.repetition) == ("one", 1)
-    assert found.events == [started, alive]
+    assert found.said.events == [started, alive]
     assert found.after == Mark(6.0, {("k.a", None): 2.0})
     assert not found.is_over
     # What comes next is a line of its own.
     found.take({"event": "ended"})
     begun(tmp_path, WISH, "one", 2, before)
     again, second = left_of(tmp_path, WISH, "one")
-    assert [event["event"] for event in again.events] == ["started", "alive", "ended"]
+    assert [event["event"] for event in again.said.events] == [
+        "started",
+        "alive",
+        "ended",
+    ]
     assert again.is_over
-    assert (second.id, second.events, second.is_recorded) == ("one-2", [], True)
+    assert (second.id, second.said.events, second.is_recorded) == ("one-2", [], True)
+
+
+def beat(number: int, *pids: int) -> dict[str, object]:
+    return {"event": "alive", "ns": number, "pids": [*pids]}
+
+
+def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
+    said = Said([{"event": "started"}, beat(1, 7, 8)])
+    assert said.since(1) == [(2, beat(1, 7, 8))]
+    said.add({"event": "output"})
+    said.add(beat(2, 7, 9))
+    said.add(beat(3, 7))
+    assert said.count == 5
+    assert list(said.pids) == [7, 8, 9]
+    assert said.since(0) == [
+        (1, {"event": "started"}),
+        (3, {"event": "output"}),
+        (5, beat(3, 7)),
+    ]
+    assert said.since(3) == said.since(4) == [(5, beat(3, 7))]
+    assert said.since(5) == []
+
+
+def test_a_process_is_written_down_once(tmp_path: Path) -> None:
+    """Beats of a thousand processes that go on for a day are 600 MB else."""
+    run = begun(tmp_path, WISH, "one", 1, Mark())
+    run.take({"event": "started", "pid": 7})
+    many = range(7, 1007)
+    for number in range(100):
+        run.take(beat(number, *many))
+    run.take(beat(100, 7, 2000))
+    assert len(run.said.events) == 2
+    assert (run.folder / "events.jsonl").stat().st_size < 20_000
+    (found,) = left_of(tmp_path, WISH, "one")
+    assert found.said.count == run.said.count == 102
+    assert found.said.pids == run.said.pids == dict.fromkeys((*many, 2000))
+    # Until the next one it tells of all that there were, the command before others.
+    assert found.said.last == {**beat(100), "pids": [*many, 2000]}
+
+
+def test_what_is_not_on_disk_was_not_heard(tmp_path: Path) -> None:
+    run = begun(tmp_path, WISH, "one", 1, Mark())
+    (run.folder / "events.jsonl").mkdir()
+    with pytest.raises(OSError, match="events"):
+        run.take({"event": "started"})
+    assert run.said.count == 0
