@@ -122,7 +122,7 @@ def _above(command: Event) -> Iterator[int]:
 
 
 def _is_runner(pid: int) -> bool:
-    return _words(pid)[-1:] == [HELD]
+    return HELD in _words(pid)[-2:]  # what the command reads may be told after it
 
 
 def _parent(pid: int) -> int:
