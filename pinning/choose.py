@@ -138,7 +138,7 @@ class _Choice:
             rule = reason.constraint(self.policy)
             raise LimitError(
                 f"{len(taken)} {what} of {self.tree.host} can take {each} "
-                f"threads{rule}, {wanted} asked"
+                f"thread{'s' if each > 1 else ''}{rule}, {wanted} asked"
             )
         return [cpu for some in taken for cpu in some]
 
@@ -150,18 +150,35 @@ class _Choice:
         wanted: int,
         every: bool,
     ) -> Iterator[list[int]]:
+        left = candidates
         for domain in found:
             try:
-                cpus = self._shared(candidates & domain.cpus, each, self.policy.share)
-            except LimitError as error:
+                cpus = self._shared(left & domain.cpus, each, self.policy.share)
+            except LimitError:
                 if every:
-                    where = f"{reason.name(self.tree, domain)} of {self.tree.host}"
-                    raise LimitError(f"{where}: {error}") from None
+                    self._check_alone(candidates, domain, each)
                 continue
             yield cpus
+            left -= self._held(cpus)
             wanted -= 1
             if not wanted:
                 return
+
+    def _check_alone(
+        self, candidates: frozenset[int], domain: Domain, each: int
+    ) -> None:
+        """Raise LimitError where one domain has no room, whatever others take."""
+        try:
+            self._shared(candidates & domain.cpus, each, self.policy.share)
+        except LimitError as error:
+            where = f"{reason.name(self.tree, domain)} of {self.tree.host}"
+            raise LimitError(f"{where}: {error}") from None
+
+    def _held(self, cpus: Iterable[int]) -> frozenset[int]:
+        """All that share with some CPUs what none may, in whatever domain they are."""
+        kinds = self.policy.distinct
+        found = (self.tree.domain(kind, cpu) for cpu in cpus for kind in kinds)
+        return frozenset().union(*(one.cpus for one in found if one))
 
     def _shared(
         self, candidates: frozenset[int], count: int, share: tuple[Share, ...]
@@ -239,8 +256,12 @@ class _Choice:
         return busy, self._busy([cpu]), place
 
     def _busy(self, cpus: Collection[int]) -> float:
-        """The mean load in steps; a thread without a value counts as wholly busy."""
-        loads = [self.known.load.get(cpu, 1.0) for cpu in cpus]
+        """The mean load in steps; a thread without a value counts as wholly busy.
+
+        One that is offline has no load at all.
+        """
+        known = self.known.load
+        loads = [known.get(cpu, 1.0) for cpu in self.tree.allowed & {*cpus}] or [1.0]
         return round(sum(loads) / len(loads) / LOAD_STEP)
 
     def _too_few(self, candidates: frozenset[int], most: int, count: int) -> str:

@@ -8,8 +8,6 @@ from pinning.policy import Cores
 
 Row = Mapping[str, Any]
 
-# The kind of what a driver calls a device: mlx5_0, cuda0.
-_DRIVERS = "osdev"
 _FAST, _SLOW = "IntelCore", "IntelAtom"
 
 
@@ -17,18 +15,27 @@ def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozens
     """The CPUs nearest to a device, of the rows of ``topology/near-devices``.
 
     By its name, its PCI address, or a name that a driver has for it, such as
-    ``mlx5_0``. Raises PlaceError for one that the host lacks, or near to nothing.
+    ``mlx5_0``. Raises PlaceError for one that the host lacks, that is used as something
+    else, or that is near to nothing.
     """
-    known = [row for row in rows if _kind(row) in (device, _DRIVERS) and row["cpus"]]
-    cpus = _all(row for row in known if name in (row["name"], row["address"]))
+    known = [row for row in rows if row["cpus"]]
+    named = [row for row in known if name in (row["name"], row["address"])]
+    cpus = _all(row for row in named if row["kind"] == device)
     if not cpus:
-        names = sorted({str(row["name"]) for row in known if _kind(row) == device})
-        have = f"those that are: {', '.join(names)}" if names else "none is"
-        raise PlaceError(
-            f"near:{device}={name}: {host} has no such {device} that is nearer to some "
-            f"CPUs than to others; {have}"
-        )
+        said = _another(named) or _unknown(known, device)
+        raise PlaceError(f"near:{device}={name}: {host} has no such {device} {said}")
     return cpus
+
+
+def _another(named: Iterable[Row]) -> str:
+    kinds = " and ".join(sorted({str(row["kind"]) for row in named}))
+    return f"by that name: it is used as {kinds}" if kinds else ""
+
+
+def _unknown(known: Iterable[Row], device: str) -> str:
+    names = sorted({str(row["name"]) for row in known if row["kind"] == device})
+    have = f"those that are: {', '.join(names)}" if names else "none is"
+    return f"that is nearer to some CPUs than to others; {have}"
 
 
 def core_cpus(host: str, rows: Iterable[Row]) -> dict[Cores, frozenset[int]]:
@@ -51,11 +58,6 @@ def core_cpus(host: str, rows: Iterable[Row]) -> dict[Cores, frozenset[int]]:
 
 def _all(rows: Iterable[Row]) -> frozenset[int]:
     return frozenset(cpu for row in rows for cpu in _cpus(row["cpus"]))
-
-
-def _kind(row: Row) -> str:
-    """The kind in a component's IRI: …/twin/host/kind/id."""
-    return str(row["device"]).split("/")[-2]
 
 
 def _cpus(text: str | None) -> list[int]:

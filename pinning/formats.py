@@ -79,8 +79,19 @@ def _kmp(_tree: Tree, cpus: Sequence[int]) -> str:
     return f"OMP_NUM_THREADS={len(cpus)} KMP_AFFINITY='{setting}' {COMMAND}"
 
 
-def _srun(_tree: Tree, cpus: Sequence[int]) -> str:
-    return f"srun --ntasks={len(cpus)} --cpu-bind=map_cpu:{in_order(cpus)} {COMMAND}"
+def whole_node(tree: Tree) -> str:
+    """srun's option for all CPUs of a node, without which it binds to no others.
+
+    Not ``--exclusive``: within an allocation it means the fewest CPUs that do.
+    """
+    return f"--mincpus={len(tree.allowed)}"
+
+
+def _srun(tree: Tree, cpus: Sequence[int]) -> str:
+    return (
+        f"srun --nodes=1 {whole_node(tree)} --ntasks={len(cpus)} "
+        f"--cpu-bind=map_cpu:{in_order(cpus)} {COMMAND}"
+    )
 
 
 def _rankfile(tree: Tree, cpus: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ from pinning import reason
 from pinning.choose import MOST_THREADS
 from pinning.cpu_list import in_order, write_cpus
 from pinning.errors import LimitError, PolicyError
-from pinning.formats import COMMAND, find_format, rankfile
+from pinning.formats import COMMAND, find_format, rankfile, whole_node
 from pinning.tree import Tree
 
 MAPS = ("slot", "node", "core", "l3", "numa", "socket")
@@ -240,7 +240,7 @@ def lines(layout: Layout) -> list[str]:
     ]
 
 
-def write_ranks(layout: Layout, name: str) -> str:
+def write_ranks(tree: Tree, layout: Layout, name: str) -> str:
     """The ranks in a format; raises PolicyError for one that cannot hold them."""
     if name == "cpus":
         return "\n".join(lines(layout))
@@ -249,21 +249,22 @@ def write_ranks(layout: Layout, name: str) -> str:
         named = [layout.host if nodes == 1 else f"+n{n}" for n in range(nodes)]
         return rankfile([(named[one.node], one.cpus) for one in layout.ranks])
     if name == "srun":
-        return _srun(layout)
+        return _srun(tree, layout)
     find_format(name)
     raise PolicyError(f"{name} cannot hold ranks: take {', '.join(FORMATS_OF_RANKS)}")
 
 
-def _srun(layout: Layout) -> str:
+def _srun(tree: Tree, layout: Layout) -> str:
     wanted = layout.wanted
-    masks = ",".join(
+    masks = [
         f"{sum(1 << cpu for cpu in one.cpus):#x}"
         for one in layout.ranks
         if one.node == 0
-    )
+    ]
     dealt = "cyclic" if wanted.rank == "node" else "block"
+    # No --cpus-per-task: since 22.05 it means the fewest CPUs that do.
     return (
-        f"srun --nodes={wanted.nodes} --ntasks={wanted.ranks} "
-        f"--cpus-per-task={wanted.threads} --distribution={dealt} "
-        f"--cpu-bind=mask_cpu:{masks} {COMMAND}"
+        f"srun --nodes={wanted.nodes} {whole_node(tree)} --ntasks={wanted.ranks} "
+        f"--ntasks-per-node={len(masks)} --distribution={dealt} "
+        f"--cpu-bind=mask_cpu:{','.join(masks)} {COMMAND}"
     )

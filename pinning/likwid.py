@@ -1,8 +1,9 @@
 """likwid-pin's expressions: ``S0:0-3@S1:0-3``, ``M0``, ``E:S0:4:1:2``, ``S:scatter``.
 
 In a domain, threads are counted with the first thread of every core first; after
-``E:`` they are counted core by core. What likwid-pin would wrap around or repeat is
-refused.
+``E:``, and of a domain without a list, core by core. Sockets are counted by their
+numbers, all else in the order of the tree. What likwid-pin would wrap around or repeat
+is refused. As likwid 5.2.2 does it.
 """
 
 import re
@@ -62,17 +63,17 @@ def _physical(tree: Tree, part: str) -> list[int]:
 
 
 def _logical(tree: Tree, match: re.Match[str], part: str) -> list[int]:
-    threads = _cores_first(tree, _domain(tree, match, part))
+    listed = _listed(tree, match["letter"], _domain(tree, match, part))
     if match["list"] is None:
-        return threads
+        return listed
+    threads = _cores_first(tree, listed)
     places = read_cpus(match["list"])
     _within(part, max(places) + 1, len(threads))
     return [threads[place] for place in places]
 
 
 def _compact(tree: Tree, match: re.Match[str], part: str) -> list[int]:
-    domain = _domain(tree, match, part)
-    threads = sorted(domain, key=tree.order.__getitem__)
+    threads = _listed(tree, match["letter"], _domain(tree, match, part))
     count = int(match["count"])
     chunk, stride = int(match["chunk"] or 1), int(match["stride"] or 1)
     if not count or not 0 < chunk <= stride:
@@ -83,7 +84,9 @@ def _compact(tree: Tree, match: re.Match[str], part: str) -> list[int]:
 
 
 def _scattered(tree: Tree, match: re.Match[str], part: str) -> list[int]:
-    lists = [_cores_first(tree, found) for found in _domains(tree, match["letter"])]
+    letter = match["letter"]
+    listed = [_listed(tree, letter, found) for found in _domains(tree, letter)]
+    lists = [_cores_first(tree, threads) for threads in listed]
     turns = chain.from_iterable(zip_longest(*lists))
     threads = [cpu for cpu in turns if cpu is not None]
     count = int(match["count"] or len(threads))
@@ -121,17 +124,30 @@ def _domains(tree: Tree, letter: str) -> list[frozenset[int]]:
         kind = _NAMES[letter]
     # Where a socket has no dies, likwid counts it as one.
     things = tree.domains(kind) or (tree.domains("socket") if letter == "D" else [])
-    if kind == "numa":
-        things = sorted(things, key=lambda one: one.number or 0)
-    held = (thing.cpus & tree.allowed for thing in things)
-    return [cpus for cpus in held if cpus]
+    held = [thing.cpus & tree.allowed for thing in things if thing.cpus & tree.allowed]
+    if letter == "M":
+        return held
+    return sorted(held, key=lambda cpus: min(_place(tree, letter, cpu) for cpu in cpus))
 
 
-def _cores_first(tree: Tree, cpus: frozenset[int]) -> list[int]:
+def _listed(tree: Tree, letter: str, cpus: frozenset[int]) -> list[int]:
+    return sorted(cpus, key=lambda cpu: _place(tree, letter, cpu))
+
+
+def _place(tree: Tree, letter: str, cpu: int) -> tuple[int, int]:
+    """In a NUMA domain cores stand by their lowest thread, whatever their sockets."""
+    if letter == "M":
+        core = tree.domain("core", cpu)
+        return (min(core.cpus & tree.allowed) if core else cpu), cpu
+    socket = tree.domain("socket", cpu)
+    return (socket.number or 0 if socket else 0), tree.order[cpu]
+
+
+def _cores_first(tree: Tree, listed: Sequence[int]) -> list[int]:
     """The first thread of every core, then the second of every core, and so on."""
     seen: dict[object, int] = defaultdict(int)
     placed = []
-    for cpu in sorted(cpus, key=tree.order.__getitem__):
+    for cpu in listed:
         core = tree.domain("core", cpu) or cpu
         placed.append((seen[core], cpu))
         seen[core] += 1

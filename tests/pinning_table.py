@@ -1,20 +1,17 @@
-"""Do placements keep what their policies promise, on real machines?
+"""Do placements keep what their policies promise, on every machine there is to read of?
 
-``python -m tests.pinning_table [FOLDER]`` loads every hwloc XML of a folder into a
-graph store of its own, places 1, 2, 4, 8 and all threads by every policy, and holds
-each answer, and each refusal, against what hwloc's own tools say of the machine
-(``expected.json``); scatter against the real ``hwloc-distrib --single``. It prints a
-table of placements, refusals and violations, and exits 1 where there are any. The
-folder is by default ``../shared/machines/hwloc``, beside the checkout.
+``python -m tests.pinning_table [FOLDER]`` loads hwloc's XML of machines into a graph
+store of its own, places 1, 2, 4, 8 and all threads by every policy, and holds each
+answer and each refusal against what hwloc's own tools say of the machine. It prints a
+table, in each cell what was placed and what was refused, and exits 1 where anything is
+wrong. Without a folder the machines are those of the repository's own tests, and those
+of ``../shared/machines/hwloc`` where that is.
 """
 
-import os
-import re
-import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,224 +20,117 @@ from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
-from pinning.branches import spread
-from pinning.choose import choose
-from pinning.errors import LimitError
+from pinning.choose import Known, choose
+from pinning.devices import core_cpus, near_cpus
+from pinning.errors import LimitError, PlaceError
 from pinning.policy import Policy, read_policy
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
-from tests.agreement import MACHINES, expectations, host_name
+from tests.agreement import MACHINES, ROOT, host_name
+from tests.ingest.documents import synthetic
+from tests.pinning_hwloc import Machine, read_machine, readable
+from tests.pinning_policies import POLICIES, policies
+from tests.pinning_rules import could, expected, likwid, violations
 from tests.servers import Fuseki
 
 IRIS = Iris("http://localhost:8000")
-# By the words of policies: what expected.json calls it.
-LISTED = {
-    "core": "Core",
-    "l1": "L1dCache",
-    "l2": "L2Cache",
-    "l3": "L3Cache",
-    "numa": "NUMANode",
-    "socket": "Package",
+# Machines that hwloc makes up: what is within what, and siblings far from each other.
+SHAPES = {
+    "two-sockets": "pack:2 numa:2 l3:2 l2:2 l1d:1 core:1 pu:2(indexes=2*16:1*2)",
+    "numa-within-l3": "pack:2 l3:1 numa:2 l2:2 l1d:1 core:1 pu:2(indexes=2*8:1*2)",
+    "dies": "pack:2 die:2 numa:1 l3:2 l2:2 l1d:1 core:1 pu:1",
+    "cores-of-one-l2": "pack:1 numa:1 l3:1 l2:3 l1d:4 core:1 pu:1",
+    "groups": "pack:2 group:3 l2:2 core:1 pu:3",
+    "numbered-in-turn": "numa:1 pack:2 l3:1 l2:4 core:1 "
+    "pu:2(indexes=0,8,2,10,4,12,6,14,1,9,3,11,5,13,7,15)",
 }
-_DISTINCT = [f"distinct:{kind}" for kind in LISTED]
-_SHARE = [f"share:{kind}" for kind in ("l2", "l3", "numa", "socket")]
-_PER = [f"per:{kind}={count}" for kind in ("socket", "numa", "l3") for count in (1, 4)]
-POLICIES = [
-    "compact",
-    "compact-cores",
-    "scatter",
-    *_DISTINCT,
-    *(f"{one}+scatter" for one in _DISTINCT),
-    *_SHARE,
-    *(f"{one}:of=4" for one in _SHARE),
-    *(f"{one}+distinct:core" for one in _SHARE),
-    *_PER,
-    *(f"{one}+{more}" for one in _PER for more in ("distinct:l1", "scatter")),
-    "per:socket=2+share:l3",
-    "exclude:0+compact",
-]
-Sets = list[frozenset[int]]
+# With devices, two kinds of cores, several kinds of memory, threads not allowed.
+EVERYTHING = ROOT / "tests/ingest/machines/everything.v3.xml"
+Rows = list[dict[str, Any]]
 
 
 @dataclass
 class Verdict:
-    """What came of one machine; ``wrong`` are violations in words."""
+    """What came of one machine, by the words of policies; ``wrong`` in words."""
 
-    placed: int = 0
-    refused: int = 0
-    agreed: int = 0
-    compared: int = 0
+    threads: int
+    placed: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
 
-class Machine:
-    """A tree from the store, and what hwloc's tools say of the same machine."""
+@dataclass(frozen=True)
+class Judged:
+    """A machine as the twin has it and as hwloc's tools have it, and made-up loads."""
 
-    def __init__(self, tree: Tree, said: dict[str, Any]) -> None:
-        self.tree = tree
-        self.sets: dict[str, Sets] = {
-            kind: _smallest(said[name]) for kind, name in LISTED.items()
+    tree: Tree
+    devices: Rows
+    kinds: Rows
+    machine: Machine
+
+    @property
+    def loads(self) -> dict[int, int]:
+        """In percent: by core in steps of 5, and a little noise that must not count."""
+        cores = self.machine.sets["core"]
+        return {
+            cpu: 5 * (place * 7 % 19) + cpu % 2
+            for place, core in enumerate(cores)
+            for cpu in core
         }
 
-    def of(self, kind: str, cpu: int) -> frozenset[int] | None:
-        return next((held for held in self.sets[kind] if cpu in held), None)
 
-    def touched(self, kind: str, cpus: Sequence[int]) -> list[frozenset[int]]:
-        """The sets of a kind that some CPUs are in, one for each CPU."""
-        return [held for cpu in cpus if (held := self.of(kind, cpu))]
-
-
-def _smallest(lists: list[list[int]]) -> Sets:
-    """Sets without those that only widen others, as memory beside memory does."""
-    ordered = sorted({frozenset(one) for one in lists if one}, key=len)
-    taken: set[int] = set()
-    kept = []
-    for one in ordered:
-        if one - taken:
-            kept.append(one - taken)
-            taken |= one
-    return sorted(kept, key=min)
-
-
-def counts(total: int) -> list[int]:
-    """1, 2, 4, 8 and N threads."""
-    return sorted({1, 2, 4, 8, total})
-
-
-def violations(machine: Machine, policy: Policy, cpus: Sequence[int]) -> Iterator[str]:
-    """What a placement breaks."""
-    if len(set(cpus)) < len(cpus):
-        yield "a CPU twice"
-    if not set(cpus) <= machine.tree.allowed - policy.exclude:
-        yield "a CPU that may not be used"
-    for kind in policy.distinct:
-        yield from _apart(machine, kind, cpus)
-    blocks = [cpus]
-    if policy.per:
-        yield from _each(machine, *policy.per, cpus)
-        size = policy.per[1]
-        blocks = [cpus[at : at + size] for at in range(0, len(cpus), size)]
-    for share in policy.share:
-        for block in blocks:
-            held = machine.touched(share.kind, block)
-            if len(set(held)) != 1 or len(held) < len(block):
-                yield f"not all share one {share.kind}"
-            elif share.of is not None and share.of not in held[0]:
-                yield f"not the {share.kind} of CPU {share.of}"
-    if policy.text == "compact":
-        yield from _full(machine, cpus)
-
-
-def _apart(machine: Machine, kind: str, cpus: Sequence[int]) -> Iterator[str]:
-    held = machine.touched(kind, cpus)
-    if len(set(held)) < len(cpus):
-        yield f"two share a {kind}"
-
-
-def _each(
-    machine: Machine, kind: str, count: int, cpus: Sequence[int]
-) -> Iterator[str]:
-    numbers = Counter(machine.touched(kind, cpus))
-    if set(numbers.values()) != {count} or numbers.total() < len(cpus):
-        yield f"not {count} on each {kind}"
-
-
-def _full(machine: Machine, cpus: Sequence[int]) -> Iterator[str]:
-    """Compact leaves at most one core half used."""
-    used = set(cpus)
-    if sum(not held <= used for held in set(machine.touched("core", cpus))) > 1:
-        yield "more than one core is half used"
-
-
-def could(machine: Machine, policy: Policy, count: int) -> bool:
-    """Whether the machine has room, by plain counting."""
-    free = machine.tree.allowed - policy.exclude
-    if policy.per:
-        kind, each = policy.per
-        if count % each:
-            return False
-        fitting = [
-            s for s in machine.sets[kind] if _room(machine, policy, s & free, each)
-        ]
-        return len(fitting) >= count // each
-    return _room(machine, policy, free, count)
-
-
-def _room(machine: Machine, policy: Policy, free: frozenset[int], count: int) -> bool:
-    spaces = [free]
-    for share in policy.share:
-        held = [s for s in machine.sets[share.kind] if share.of in (None, *s)]
-        spaces = [space & one for space in spaces for one in held]
-    return any(_most(machine, policy, space) >= count for space in spaces)
-
-
-def _most(machine: Machine, policy: Policy, space: frozenset[int]) -> int:
-    if not policy.distinct:
-        return len(space)
-    return min(len(set(machine.touched(k, [*space]))) for k in policy.distinct)
-
-
-def judge(machine: Machine, xml: Path) -> Verdict:
-    """Every policy and count on one machine; scatter against hwloc-distrib."""
-    verdict = Verdict()
-    total = len(machine.tree.allowed)
-    for text in POLICIES:
-        for count in counts(total):
-            _judge_one(machine, text, count, verdict)
-    for count in spreads(total):
-        ours = spread(machine.tree.root, machine.tree.allowed, count)
-        theirs = distrib(xml, count)
-        verdict.compared += 1
-        verdict.agreed += ours == theirs
-        if ours != theirs:
-            verdict.wrong.append(f"scatter {count}: {ours}, hwloc-distrib {theirs}")
+def judge(one: Judged, counts: Sequence[int] = ()) -> Verdict:
+    """Every policy on one machine, with some threads or with 1, 2, 4, 8 and all."""
+    total = len(one.machine.order)
+    verdict = Verdict(total)
+    if one.tree.allowed != one.machine.cpus:
+        verdict.wrong.append("the twin has other threads")
+    for count in counts or sorted({1, 2, 4, 8, total}):
+        for word, text in policies(one.machine, count):
+            _judge_one(one, word, text, count, verdict)
     return verdict
 
 
-def spreads(total: int) -> list[int]:
-    """Counts to compare with hwloc-distrib, which repeats CPUs beyond the total."""
-    some = {1, 2, 3, 4, 5, 7, 8, 12, 16, total // 2, total - 1, total}
-    return sorted(count for count in some if 1 <= count <= total)
-
-
-def _judge_one(machine: Machine, text: str, count: int, verdict: Verdict) -> None:
-    policy = read_policy(text)
-    if any(share.of not in (None, *machine.tree.allowed) for share in policy.share):
-        return
-    what = f"{text} {count}"
+def _judge_one(one: Judged, word: str, text: str, count: int, verdict: Verdict) -> None:
+    policy, machine = read_policy(text), one.machine
     try:
-        cpus = choose(machine.tree, policy, count).cpus
-    except LimitError as error:
-        verdict.refused += 1
-        if could(machine, policy, count):
-            verdict.wrong.append(f"{what}: refused: {error}")
-        return
-    verdict.placed += 1
-    if len(cpus) != count:
-        verdict.wrong.append(f"{what}: {len(cpus)} CPUs")
-    verdict.wrong += [f"{what}: {why}" for why in violations(machine, policy, cpus)]
+        cpus = placed(one, policy, count)
+    except (LimitError, PlaceError) as error:
+        verdict.refused[word] += 1
+        found = [f"refused: {error}"] if _could(machine, policy, count) else []
+    else:
+        verdict.placed[word] += 1
+        found = [*_faults(one, policy, count, cpus)]
+    verdict.wrong += [f"{text[:60]} {count}: {why}" for why in found]
 
 
-def distrib(xml: Path, count: int) -> list[int]:
-    """What the real hwloc-distrib gives; ``xml`` is one that this hwloc can read."""
-    answer = subprocess.run(
-        ["hwloc-distrib", "--single", "--taskset", str(count)],
-        env={**os.environ, "HWLOC_XMLFILE": str(xml)},
-        capture_output=True,
-        text=True,
-        check=True,
+def placed(one: Judged, policy: Policy, count: int) -> list[int]:
+    """What is answered, from what the twin says and the made-up loads."""
+    host = one.tree.host
+    known = Known(
+        {near: near_cpus(host, one.devices, *near) for near in policy.near},
+        {**core_cpus(host, one.kinds)} if policy.cores else {},
+        {cpu: load / 100 for cpu, load in one.loads.items()},
     )
-    return [int(mask, 16).bit_length() - 1 for mask in answer.stdout.split()]
+    return [*choose(one.tree, policy, None if policy.likwid else count, known).cpus]
 
 
-def readable(path: Path, folder: Path) -> Path:
-    """A copy that hwloc 2 takes, which refuses XML of version 3."""
-    text = path.read_text("utf-8")
-    text = re.sub(r'(<topology version=")3\.0"', r'\g<1>2.0"', text, count=1)
-    copy = folder / path.name
-    copy.write_text(text, "utf-8")
-    return copy
+def _could(machine: Machine, policy: Policy, count: int) -> bool:
+    """A device that is equally near to all CPUs is none to be near to."""
+    if policy.likwid:
+        return likwid(machine, policy.likwid) is not None
+    near = [d.cpus for d in machine.devices if (d.kind, d.name) in policy.near]
+    return machine.cpus not in near and could(machine, policy, count)
+
+
+def _faults(one: Judged, policy: Policy, count: int, cpus: list[int]) -> list[str]:
+    if policy.likwid:
+        wanted = likwid(one.machine, policy.likwid)
+        return [] if cpus == wanted else [f"{cpus}, likwid's rules say {wanted}"]
+    wanted = expected(one.machine, policy, count, one.loads)
+    other = [] if cpus == wanted else [f"{cpus}, by hwloc's order {wanted}"]
+    return [*violations(one.machine, policy, cpus), *other]
 
 
 def load(twin: Endpoint, path: Path, host: str) -> None:
@@ -251,55 +141,79 @@ def load(twin: Endpoint, path: Path, host: str) -> None:
 
 def stored_tree(twin: Endpoint, host: str) -> Tree:
     """The tree of a host, by the saved queries."""
-    return read_tree(
-        host, *(_rows(twin, name, host) for name in ("threads", "components"))
-    )
+    names = ("pinning/threads", "pinning/components")
+    return read_tree(host, *(_rows(twin, name, host) for name in names))
 
 
-def _rows(twin: Endpoint, name: str, host: str) -> list[dict[str, Any]]:
-    answer = twin.select(saved_query(f"pinning/{name}").bind({"host": host}))
+def _rows(twin: Endpoint, name: str, host: str) -> Rows:
+    answer = twin.select(saved_query(name).bind({"host": host}))
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
 
 
-def verdicts(twin: Endpoint, folder: Path, copies: Path) -> dict[str, Verdict]:
-    """All machines of a folder, by file name."""
-    found = {}
-    for path, said in expectations(folder).items():
-        load(twin, path, host_name(path))
-        machine = Machine(stored_tree(twin, host_name(path)), said)
-        found[path.name] = judge(machine, readable(path, copies))
-    return found
+def judged(
+    twin: Endpoint, path: Path, folder: Path, counts: Sequence[int] = ()
+) -> Verdict:
+    """One machine through the store; what hwloc's tools are given goes to a folder."""
+    host = host_name(path)
+    load(twin, path, host)
+    names = ("topology/near-devices", "topology/cpu-kinds")
+    rows = (_rows(twin, name, host) for name in names)
+    machine = read_machine(readable(path, folder))
+    return judge(Judged(stored_tree(twin, host), *rows, machine), counts)
 
 
-def table(found: dict[str, Verdict]) -> str:
-    """One line a machine, and what is wrong below it."""
-    width = max(map(len, found), default=7)
-    lines = [f"{'machine':{width}} placed refused violations hwloc-distrib"]
-    for name, one in found.items():
-        lines.append(
-            f"{name:{width}} {one.placed:6} {one.refused:7} {len(one.wrong):10} "
-            f"{one.agreed:6} of {one.compared}"
-        )
-        lines += [f"  {line}" for line in one.wrong]
-    return "\n".join(lines)
+def own_machines(folder: Path) -> list[Path]:
+    """The XML of the machines that the repository has itself, made up ones written."""
+    for name, shape in SHAPES.items():
+        (folder / f"{name}.xml").write_bytes(synthetic(shape))
+    return [EVERYTHING, *(folder / f"{name}.xml" for name in SHAPES)]
 
 
-def main(folder: Path) -> int:
+def table(found: Mapping[str, Verdict]) -> str:
+    """One line a machine, one column a word, and what is wrong below."""
+    lines = [
+        ["machine", "threads", *POLICIES, "wrong"],
+        ["---"] * (len(POLICIES) + 3),
+        *([name, *_cells(one)] for name, one in found.items()),
+    ]
+    wrong = [f"{name}: {why}" for name, one in found.items() for why in one.wrong]
+    return "\n".join([f"| {' | '.join(line)} |" for line in lines] + wrong)
+
+
+def _cells(one: Verdict) -> list[str]:
+    cells = [f"{one.placed[word]}/{one.refused[word]}" for word in POLICIES]
+    return [str(one.threads), *cells, str(len(one.wrong))]
+
+
+def main(folder: Path | None) -> int:
     """Print the table; 1 for any violation, 2 where there is nothing to judge."""
-    if not expectations(folder):
-        print(f"{folder} holds no expected.json: give a folder of machines")
-        return 2
     with (
         tempfile.TemporaryDirectory() as home,
+        tempfile.TemporaryDirectory() as copies,
         Fuseki(Path(home) / "fuseki") as fuseki,
         Endpoint(f"{fuseki.url}/twin") as twin,
     ):
-        found = verdicts(twin, folder, Path(home))
+        paths = sorted((folder or MACHINES).glob("*.xml"))
+        paths += [] if folder else own_machines(Path(home))
+        if not paths:
+            print(f"{folder} holds no XML of hwloc")
+            return 2
+        found = {path.name: judged(twin, path, Path(copies)) for path in paths}
     print(table(found))
+    return _summed(found)
+
+
+def _summed(found: Mapping[str, Verdict]) -> int:
+    placed = sum(one.placed.total() for one in found.values())
+    refused = sum(one.refused.total() for one in found.values())
     wrong = sum(len(one.wrong) for one in found.values())
-    print(f"{len(POLICIES)} policies on {len(found)} machines: {wrong} violations")
+    count = sum(map(len, POLICIES.values()))
+    print(
+        f"{count} policies on {len(found)} machines: {placed} placed, "
+        f"{refused} refused, {wrong} wrong"
+    )
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if sys.argv[1:] else MACHINES))
+    sys.exit(main(Path(sys.argv[1]) if sys.argv[1:] else None))

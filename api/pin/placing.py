@@ -94,7 +94,7 @@ async def _ranks(services: Services, wish: Wish) -> tuple[dict[str, Any], Tree]:
         "cpus": made.cpus,
         "reason": made.reason,
         "format": form,
-        "text": write_ranks(made, form),
+        "text": write_ranks(asked.tree, made, form),
         **_told(services, wish.host, asked),
         "places": [_rank(one) for one in made.ranks],
     }, asked.tree

@@ -47,7 +47,7 @@ def test_ranks(watched: Watched) -> None:
     found = ask(watched, ranks=4, threads=2, nodes=2, map="l3", format="srun").json()
     assert [one["threads"] for one in found["places"]] == [[0, 1], [4, 5]] * 2
     assert [one["node"] for one in found["places"]] == [0, 0, 1, 1]
-    assert found["text"].startswith("srun --nodes=2 --ntasks=4 --cpus-per-task=2 ")
+    assert found["text"].startswith("srun --nodes=2 --mincpus=128 --ntasks=4 ")
 
 
 @pytest.mark.parametrize(

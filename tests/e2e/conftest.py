@@ -9,6 +9,7 @@ from supertwin.access.tokens import Role, add_token
 from tests.browser import Watched, chromium, watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
 from tests.e2e.observation_pages import SECONDS, Open, log_in
+from tests.slurm import Slurm
 from tests.sshd import Sshd
 from tests.stack import Stack, running_stack
 
@@ -36,6 +37,13 @@ def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
     yield stack
     stack.run("remove", "node9", "--history", "--yes", check=False)
     config.unlink()
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """One Slurm for all: its two daemons take a second to find each other."""
+    with Slurm(tmp_path_factory.mktemp("slurm")) as slurm:
+        yield slurm
 
 
 @pytest.fixture(scope="session")

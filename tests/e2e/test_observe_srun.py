@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,12 +14,6 @@ from tests.stack import Stack
 pytestmark = pytest.mark.e2e
 
 _CPUS = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['SLURM_JOB_ID'])"
-
-
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    with Slurm(tmp_path_factory.mktemp("slurm")) as slurm:
-        yield slurm
 
 
 def run(

@@ -31,6 +31,9 @@ def cpus(tree: Tree, text: str, count: int | None, known: Known | None = None):
         ("per:socket=2+distinct:l1", None, [0, 1, 8, 9]),
         ("per:l3=1+scatter", 4, [0, 2, 4, 6]),
         ("per:numa=2+share:l3+compact-cores", 4, [0, 1, 4, 5]),
+        ("per:numa=1+distinct:socket", 2, [0, 8]),
+        ("per:core=1+distinct:l3", 4, [0, 2, 4, 6]),
+        ("per:core=1+distinct:l3+scatter", 3, [0, 2, 4]),
         ("exclude:0-7,16+compact", 3, [17, 18, 19]),
         ("near:gpu=gpu0", 3, [8, 24, 9]),
         ("near:gpu=gpu0+distinct:core", 2, [8, 9]),
@@ -58,6 +61,14 @@ def test_the_order_is_the_one_that_is_stated(
         ("per:socket=3", 4, "multiples of 3 threads, 4 asked"),
         ("per:socket=3", 9, "2 sockets of m0 can take 3 threads, 3 asked"),
         ("per:socket=9+distinct:l1", None, "socket 0 of m0: 8 L1 caches, 9 asked"),
+        (
+            "per:numa=1+distinct:socket",
+            3,
+            "2 NUMA domains of m0 can take 1 thread that",
+        ),
+        ("per:numa=1+distinct:socket", None, "that share no socket, 4 asked"),
+        ("per:numa=9+distinct:socket", None, "NUMA domain 0 of m0: 1 socket, 9 asked"),
+        ("per:core=2+distinct:l2", 4, "0 cores of m0 can take 2 threads that share no"),
         ("exclude:0-31", 1, "exclude leaves no CPU of the 32 of m0"),
         ("likwid:S0:0-80", None, "S0:0-80: 16 threads there, 81 asked"),
         ("likwid:S0:0", 2, "names 1 CPUs, 2 asked"),
@@ -93,6 +104,19 @@ def test_what_is_no_question_is_answered_in_one_line(
         cpus(tree, text, count)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_sibling_that_is_offline_is_not_busy(tree: Tree) -> None:
+    some = replace(tree, allowed=tree.allowed - {19, 24, 25, 26, 27})
+    load = dict.fromkeys(range(32), 0.3)
+    assert cpus(some, "idle", 1, Known(load=load | {3: 0.0})) == [3]
+    eight = dict.fromkeys(range(8, 16), 0.0)
+    assert cpus(some, "idle+share:socket", 1, Known(load=load | eight)) == [8]
+
+
+def test_the_idlest_domain_takes_what_they_share(tree: Tree) -> None:
+    load = Known(load=dict.fromkeys(range(32), 0.5) | dict.fromkeys(range(12, 16), 0.0))
+    assert cpus(tree, "per:numa=1+distinct:socket+idle", 2, load) == [12, 0]
 
 
 def test_threads_that_are_offline_are_never_chosen(tree: Tree) -> None:

@@ -59,7 +59,12 @@ def test_near_a_device(
     ("device", "name", "said"),
     [
         ("gpu", "gpu9", "n1 has no such gpu .*; those that are: 0000:01:00.0"),
-        ("disk", "ib0", "no such disk .*; those that are: sda"),
+        ("disk", "sdz", "no such disk .*; those that are: mem0, sda"),
+        ("disk", "ib0", "no such disk by that name: it is used as nic"),
+        ("disk", "mlx5_0", "no such disk by that name: it is used as nic"),
+        ("gpu", "mlx5_0", "it is used as nic"),
+        ("nic", "dax0.0", "it is used as memory"),
+        ("gpu", "0001:80:00.0", "it is used as nic"),
     ],
 )
 def test_a_device_that_is_not_there(

@@ -1,7 +1,6 @@
 """Every format does with the real tool what it says; what cannot run here is read."""
 
 import ast
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from tests.pinning.tools import (
     LLVM,
     alone,
     here,
-    likwid_counts_as_the_kernel,
     mpirun,
+    needs_likwid_pin,
+    needs_open_mpi,
     run,
     team,
 )
@@ -44,34 +44,46 @@ def test_numactl_takes_the_memory_nearby(local: Tree) -> None:
 
 @pytest.mark.parametrize(
     ("name", "library"),
-    [("omp", GNU), ("omp", LLVM), ("gomp", GNU), ("kmp", LLVM), ("likwid-pin", GNU)],
+    [
+        ("omp", GNU),
+        ("omp", LLVM),
+        ("gomp", GNU),
+        ("kmp", LLVM),
+        pytest.param("likwid-pin", GNU, marks=needs_likwid_pin),
+    ],
 )
 def test_each_thread_gets_its_cpu_in_order(
     local: Tree, name: str, library: str
 ) -> None:
-    if name == "likwid-pin" and not likwid_counts_as_the_kernel():
-        print("no likwid-pin here, or a cpuset in which it counts anew: not run")
-        return
     said = run(local, here(), name, team(library)).strip().splitlines()[-1]
     # likwid-pin writes in colours.
     assert said.endswith(str([[cpu] for cpu in here()]))
 
 
-def test_open_mpi_binds_each_rank_to_its_cpu(tmp_path: Path) -> None:
-    if not shutil.which("mpirun"):
-        print("no mpirun here: the rankfile is read, and not run")
-    name = subprocess.run(["hostname"], capture_output=True, text=True).stdout.strip()
-    text = rankfile([(name, [cpu]) for cpu in here()])
-    (tmp_path / "ranks").write_text(text + "\n")
-    how, *lines = text.splitlines()
+@pytest.fixture(scope="module")
+def ranks_here() -> str:
+    """A rankfile for this machine: a rank on each CPU."""
+    said = subprocess.run(["hostname"], capture_output=True, text=True, check=True)
+    return rankfile([(said.stdout.strip(), [cpu]) for cpu in here()])
+
+
+def test_a_rankfile_says_how_it_is_read(ranks_here: str) -> None:
+    how, *lines = ranks_here.splitlines()
+    name = lines[0].removeprefix("rank 0=").partition(" ")[0]
     assert lines == [f"rank {n}={name} slot={cpu}" for n, cpu in enumerate(here())]
+    assert how.startswith("# mpirun --mca rmaps_rank_file_physical 1 ")
+    assert how.endswith(f" -np {len(here())} COMMAND")
+
+
+@needs_open_mpi
+def test_open_mpi_binds_each_rank_to_its_cpu(ranks_here: str, tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text(ranks_here + "\n")
+    how = ranks_here.splitlines()[0]
     options = how.removeprefix("# mpirun ").removesuffix(" COMMAND").split()
-    assert options[-1] == str(len(here()))
-    if shutil.which("mpirun"):
-        options[options.index("FILE")] = "ranks"
-        said = mpirun(tmp_path, "--tag-output", *options, *alone())
-        for rank, cpu in enumerate(here()):
-            assert f"[1,{rank}]<stdout>:[[{cpu}]]" in said, said
+    options[options.index("FILE")] = "ranks"
+    said = mpirun(tmp_path, "--tag-output", *options, *alone())
+    for rank, cpu in enumerate(here()):
+        assert f"[1,{rank}]<stdout>:[[{cpu}]]" in said, said
 
 
 def test_what_cannot_run_here_is_written_as_its_manual_says(tree: Tree) -> None:
@@ -85,7 +97,7 @@ def test_what_cannot_run_here_is_written_as_its_manual_says(tree: Tree) -> None:
         "gomp": "OMP_NUM_THREADS=2 GOMP_CPU_AFFINITY='8 0' COMMAND",
         "kmp": "OMP_NUM_THREADS=2 "
         "KMP_AFFINITY='granularity=fine,explicit,proclist=[8,0]' COMMAND",
-        "srun": "srun --ntasks=2 --cpu-bind=map_cpu:8,0 COMMAND",
+        "srun": "srun --nodes=1 --mincpus=32 --ntasks=2 --cpu-bind=map_cpu:8,0 COMMAND",
         "rankfile": "# mpirun --mca rmaps_rank_file_physical 1 --rankfile FILE -np 2 "
         f"COMMAND\nrank 0={tree.host} slot=8\nrank 1={tree.host} slot=0",
     }

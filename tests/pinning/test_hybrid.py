@@ -1,7 +1,6 @@
 """Ranks with threads: table 4.3 of the study, Open MPI's own map, and refusals."""
 
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from pinning.errors import LimitError, PolicyError
 from pinning.hybrid import Layout, Wanted, lay_out, write_ranks
 from pinning.tree import Tree
 from tests.pinning.conftest import BIG, EPYC
-from tests.pinning.tools import mpirun
+from tests.pinning.tools import mpirun, needs_open_mpi
 
 # Nodes, ranks and threads of each row; each is placed in both ways.
 ROWS = [
@@ -102,13 +101,11 @@ def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[in
     raise AssertionError((options, said))
 
 
+@needs_open_mpi
 @pytest.mark.parametrize("shape", [BIG, EPYC, "pack:2 numa:1 l3:3 core:5 pu:1"])
 def test_the_map_is_open_mpis(
     made_up: Callable[[str], tuple[Tree, Path]], tmp_path: Path, shape: str
 ) -> None:
-    if not shutil.which("mpirun"):
-        print("no mpirun here: its map is not compared")
-        return
     tree, xml = made_up(shape)
     cores = [domain.cpus for domain in tree.domains("core")]
     for options, wanted in (
@@ -171,21 +168,21 @@ def test_what_cannot_be_read_is_named(tree: Tree, wanted: Wanted, said: str) -> 
 
 def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
     layout = lay_out(tree, Wanted(3, 2, 2, map="l3", bind="hwthread"))
-    assert write_ranks(layout, "cpus").splitlines() == [
+    assert write_ranks(tree, layout, "cpus").splitlines() == [
         "rank 0 node 0 threads 0,1 bound 0-1",
         "rank 1 node 0 threads 2,3 bound 2-3",
         "rank 2 node 1 threads 0,1 bound 0-1",
     ]
-    assert write_ranks(layout, "rankfile").splitlines()[1:] == [
+    assert write_ranks(tree, layout, "rankfile").splitlines()[1:] == [
         "rank 0=+n0 slot=0-1",
         "rank 1=+n0 slot=2-3",
         "rank 2=+n1 slot=0-1",
     ]
-    assert write_ranks(layout, "srun") == (
-        "srun --nodes=2 --ntasks=3 --cpus-per-task=2 --distribution=block "
-        "--cpu-bind=mask_cpu:0x3,0xc COMMAND"
+    assert write_ranks(tree, layout, "srun") == (
+        "srun --nodes=2 --mincpus=32 --ntasks=3 --ntasks-per-node=2 "
+        "--distribution=block --cpu-bind=mask_cpu:0x3,0xc COMMAND"
     )
     with pytest.raises(PolicyError, match="omp cannot hold ranks: take cpus, rankfile"):
-        write_ranks(layout, "omp")
+        write_ranks(tree, layout, "omp")
     assert "2 nodes like" in layout.reason
     assert "1 to 2 on each" in layout.reason

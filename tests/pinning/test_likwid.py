@@ -1,6 +1,7 @@
 """likwid's expressions, by hand and as the real likwid-pin reads them here."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ from pinning.errors import LimitError, PlaceError, PolicyError
 from pinning.likwid import likwid_cpus
 from pinning.tree import Tree
 from queries.endpoint import Endpoint
-from tests.pinning.tools import here, likwid_counts_as_the_kernel
-from tests.pinning_table import load, stored_tree
+from tests.pinning.tools import here, needs_likwid_pin
+from tests.pinning_table import SHAPES, load, stored_tree
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from tests.pinning_table import load, stored_tree
         ("S0:7-8", [7, 16]),
         ("N:15-16", [15, 16]),
         ("M1:0,2", [4, 6]),
-        ("M3", [12, 13, 14, 15, 28, 29, 30, 31]),
+        ("M3", [12, 28, 13, 29, 14, 30, 15, 31]),
         ("C1:0-3", [2, 3, 18, 19]),
         ("D1:0", [8]),
         ("L:S1:1-2", [9, 10]),
@@ -70,10 +71,30 @@ def test_what_likwid_would_wrap_around_is_refused(tree: Tree) -> None:
         likwid_cpus(tree, "D2:0")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("S1", [1, 9, 3, 11, 5, 13, 7, 15]),
+        ("M0", [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]),
+        ("N", [0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15]),
+        ("M0:0-9", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        ("E:M0:4", [0, 8, 1, 9]),
+        ("E:M0:3:1:2", [0, 1, 2]),
+        ("E:S1:3", [1, 9, 3]),
+        ("N:0-5", [0, 2, 4, 6, 1, 3]),
+        ("C1:0-4", [1, 3, 5, 7, 9]),
+        ("C:scatter:5", [0, 1, 2, 3, 4]),
+    ],
+)
+def test_cpus_that_are_numbered_in_turn(
+    made_up: Callable[[str], tuple[Tree, Path]], text: str, expected: list[int]
+) -> None:
+    """As likwid-pin 5.2.2 answers for this machine, its XML and a /sys like it."""
+    assert likwid_cpus(made_up(SHAPES["numbered-in-turn"])[0], text) == expected
+
+
+@needs_likwid_pin
 def test_the_real_likwid_pin_reads_them_alike(twin: Endpoint, tmp_path: Path) -> None:
-    if not likwid_counts_as_the_kernel():
-        print("no likwid-pin here, or a cpuset in which it counts anew: not compared")
-        return
     drawn = ["lstopo-no-graphics", "--of", "xml"]
     path = tmp_path / "here.xml"
     path.write_bytes(subprocess.run(drawn, capture_output=True, check=True).stdout)

@@ -1,5 +1,7 @@
-"""Placements on real machines keep their promises, and a broken one would be seen."""
+"""Placements keep what their policies promise, and a broken one would be seen."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,24 +10,60 @@ from pinning.policy import read_policy
 from pinning.tree import Tree
 from queries.endpoint import Endpoint
 from tests.agreement import MACHINES
-from tests.pinning_table import LISTED, Machine, could, table, verdicts, violations
+from tests.pinning.conftest import BIG
+from tests.pinning_hwloc import Machine, read_machine
+from tests.pinning_rules import could, expected, likwid, violations
+from tests.pinning_table import (
+    EVERYTHING,
+    POLICIES,
+    SHAPES,
+    judged,
+    own_machines,
+    table,
+)
+
+OWN = (EVERYTHING.name, *(f"{name}.xml" for name in SHAPES))
+BESIDE = sorted(MACHINES.glob("*.xml"))
+NONE: dict[int, int] = {}
 
 
-def test_real_machines(twin: Endpoint, tmp_path: Path) -> None:
-    found = verdicts(twin, MACHINES, tmp_path)
-    if not found:
-        print(f"no topologies of real machines at {MACHINES}: nothing placed")
-    print(table(found))
-    assert not [line for one in found.values() for line in one.wrong]
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The machines of the repository, by the names of their files."""
+    paths = own_machines(tmp_path_factory.mktemp("own"))
+    return {path.name: path for path in paths}
 
 
-@pytest.fixture
-def machine(tree: Tree) -> Machine:
-    held = {
-        name: [sorted(domain.cpus) for domain in tree.domains(kind)]
-        for kind, name in LISTED.items()
-    }
-    return Machine(tree, held)
+@pytest.mark.parametrize("name", OWN)
+def test_machines_of_the_repository(
+    twin: Endpoint, own: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    found = judged(twin, own[name], tmp_path)
+    assert found.placed.total() > 300
+    assert not found.wrong, table({name: found})
+
+
+def test_every_word_is_placed_somewhere(
+    twin: Endpoint, own: dict[str, Path], tmp_path: Path
+) -> None:
+    found = judged(twin, own[EVERYTHING.name], tmp_path, [2])
+    assert set(found.placed) == set(found.refused | found.placed) == set(POLICIES)
+
+
+@pytest.mark.skipif(not BESIDE, reason=f"no machines at {MACHINES}")
+@pytest.mark.parametrize("path", BESIDE, ids=lambda path: path.stem)
+def test_machines_beside_the_checkout(
+    twin: Endpoint, tmp_path: Path, path: Path
+) -> None:
+    """With 4 threads, where the folder is: the command does it with all numbers."""
+    found = judged(twin, path, tmp_path, [4])
+    assert found.placed.total() > 50
+    assert not found.wrong, table({path.name: found})
+
+
+@pytest.fixture(scope="module")
+def machine(made_up: Callable[[str], tuple[Tree, Path]]) -> Machine:
+    return read_machine(made_up(BIG)[1])
 
 
 @pytest.mark.parametrize(
@@ -33,11 +71,11 @@ def machine(tree: Tree) -> Machine:
     [
         ("distinct:l3", [0, 1], "two share a l3"),
         ("distinct:core", [0, 16], "two share a core"),
+        ("per:numa=1+distinct:socket", [0, 4], "two share a socket"),
         ("share:l3", [0, 2], "not all share one l3"),
         ("share:l3:of=4", [0, 1], "not the l3 of CPU 4"),
         ("per:socket=2", [0, 1, 2, 8], "not 2 on each socket"),
         ("compact", [0, 0], "a CPU twice"),
-        ("compact", [0, 1], "more than one core is half used"),
         ("exclude:3", [3], "a CPU that may not be used"),
     ],
 )
@@ -47,9 +85,66 @@ def test_a_violation_is_seen(
     assert said in list(violations(machine, read_policy(policy), cpus))
 
 
+@pytest.mark.parametrize(
+    ("policy", "count", "wanted"),
+    [
+        # Siblings, the next core, the next cache.
+        ("compact", 5, [0, 16, 1, 17, 2]),
+        ("compact-cores", 3, [0, 1, 2]),
+        ("exclude:0+compact", 2, [16, 1]),
+        ("distinct:l3", 3, [0, 2, 4]),
+        ("share:l3:of=4", 3, [4, 20, 5]),
+        ("per:numa=1+distinct:socket", 2, [0, 8]),
+        ("scatter", 4, [0, 4, 8, 12]),
+        ("exclude:0+scatter", 2, [1, 8]),
+        ("distinct:l3", 9, None),
+    ],
+)
+def test_the_reference_is_hwlocs_order(
+    machine: Machine, policy: str, count: int, wanted: list[int] | None
+) -> None:
+    assert expected(machine, read_policy(policy), count, NONE) == wanted
+
+
+def test_the_reference_knows_loads_and_kinds_of_cores(machine: Machine) -> None:
+    loads = {cpu: 90 if cpu % 16 < 8 else 10 for cpu in machine.order}
+    assert expected(machine, read_policy("idle"), 3, loads) == [8, 24, 9]
+    hybrid = replace(
+        machine, cores={"e": frozenset({4, 5}), "p": machine.cpus - {4, 5}}
+    )
+    assert expected(hybrid, read_policy("cores:e"), 2, NONE) == [4, 5]
+    assert list(violations(hybrid, read_policy("cores:e"), [4, 6]))
+
+
 def test_a_false_refusal_is_seen(machine: Machine) -> None:
-    assert could(machine, read_policy("distinct:l3"), 8)
-    assert not could(machine, read_policy("distinct:l3"), 9)
-    assert could(machine, read_policy("share:l3"), 4)
-    assert not could(machine, read_policy("share:l3"), 5)
+    for policy, most in (
+        ("distinct:l3", 8),
+        ("share:l3", 4),
+        ("per:numa=1+distinct:socket", 2),
+        ("per:socket=3", 6),
+    ):
+        assert could(machine, read_policy(policy), most)
+        assert not could(machine, read_policy(policy), most + 1)
     assert not could(machine, read_policy("per:socket=3"), 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("S1:0-1,8", [8, 9, 24]),
+        ("M3:0", [12]),
+        ("M3", [12, 28, 13, 29, 14, 30, 15, 31]),
+        ("E:S0:3", [0, 16, 1]),
+        ("E:S0:3:1:2", [0, 1, 2]),
+        ("S:scatter:3", [0, 8, 1]),
+        ("0,3-4", [0, 3, 4]),
+        ("S0:16", None),
+        ("S2:0", None),
+        ("S0:0@N:0", None),
+        ("32", None),
+    ],
+)
+def test_the_reference_reads_likwids_expressions(
+    machine: Machine, text: str, wanted: list[int] | None
+) -> None:
+    assert likwid(machine, text) == wanted

@@ -1,11 +1,14 @@
 """The real tools, started as a format says."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from pinning.formats import COMMAND, FORMATS
 from pinning.tree import Tree
@@ -19,10 +22,20 @@ def here() -> list[int]:
     return sorted(os.sched_getaffinity(0), reverse=True)[:2]
 
 
-def likwid_counts_as_the_kernel() -> bool:
-    """Whether likwid-pin is here and takes the kernel's numbers, as outside cpusets."""
-    whole = len(os.sched_getaffinity(0)) == os.cpu_count()
-    return whole and shutil.which("likwid-pin") is not None
+def _without_likwid() -> str:
+    """Why likwid-pin cannot be compared here; empty where it can."""
+    if platform.machine() != "x86_64" and not shutil.which("likwid-pin"):
+        return "install.sh brings likwid-pin on x86_64 only"
+    if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
+        return "likwid-pin counts anew within a cpuset, and this is one"
+    return ""
+
+
+needs_likwid_pin = pytest.mark.skipif(bool(_without_likwid()), reason=_without_likwid())
+needs_open_mpi = pytest.mark.skipif(
+    not shutil.which("mpirun"),
+    reason="no mpirun: install.sh brings Open MPI, which is large, with --bench only",
+)
 
 
 def alone() -> list[str]:

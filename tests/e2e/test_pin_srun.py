@@ -1,0 +1,66 @@
+"""`supertwin pin --format srun`: a real Slurm binds each task as it says."""
+
+import os
+import subprocess
+
+import pytest
+
+from pinning.formats import COMMAND
+from tests.slurm import Slurm
+from tests.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+_TASK = "import os; print(os.environ['SLURM_PROCID'], *sorted(os.sched_getaffinity(0)))"
+
+
+def bound(stack: Stack, slurm: Slurm, *words: str, within: str = "") -> list[list[int]]:
+    """The CPUs of each task, in order, when started as the answer says."""
+    line = stack.run("pin", *words, "--format", "srun").stdout.strip()
+    assert line.endswith(f" {COMMAND}")
+    script = f'{within} {line.removesuffix(COMMAND)} "$@"'
+    ran = subprocess.run(
+        ["sh", "-c", script, "sh", "python3", "-c", _TASK],
+        env=os.environ | slurm.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, (line, ran.stderr)
+    told = sorted(
+        [int(number) for number in row.split()] for row in ran.stdout.splitlines()
+    )
+    assert [rank for rank, *_ in told] == list(range(len(told)))
+    return [cpus for _, *cpus in told]
+
+
+@pytest.mark.parametrize("cpus", [[0], [1], [0, 1], [1, 0]])
+def test_each_task_gets_its_cpu(stack: Stack, slurm: Slurm, cpus: list[int]) -> None:
+    chosen = ("--policy", f"likwid:{','.join(map(str, cpus))}")
+    assert bound(stack, slurm, *chosen) == [[cpu] for cpu in cpus]
+
+
+def test_a_policy_is_bound_to_what_it_names(stack: Stack, slurm: Slurm) -> None:
+    words = ("--threads", "2", "--policy", "scatter")
+    named = stack.run("pin", *words).stdout.strip().split(",")
+    assert bound(stack, slurm, *words) == [[int(cpu)] for cpu in named]
+
+
+def test_within_an_allocation_as_well(stack: Stack, slurm: Slurm) -> None:
+    words = ("--policy", "likwid:1")
+    assert bound(stack, slurm, *words, within="salloc -Q --exclusive") == [[1]]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--ranks", "2", "--bind", "hwthread"), [[0], [1]]),
+        (("--ranks", "1", "--threads", "2", "--bind", "hwthread"), [[0, 1]]),
+        (("--ranks", "1", "--bind", "none"), None),
+    ],
+)
+def test_ranks_may_use_what_their_masks_say(
+    stack: Stack, slurm: Slurm, words: tuple[str, ...], expected: list[list[int]] | None
+) -> None:
+    found = bound(stack, slurm, *words)
+    assert found == (expected or [sorted(os.sched_getaffinity(0))])
