@@ -146,8 +146,8 @@ class Bench:
         found = {}
         for part in (make() for make in PARTS):
             results = kept.get(part.name) or self.report.results(part, self.form)
-            if part.name not in kept:
-                results.take_up()
+            if part.name not in kept and not results.take_up():
+                self.report.say(f"{results.refusal}: its goals are left out")
             if results.found:
                 found[part.name] = part.goals(results.found)
         return found

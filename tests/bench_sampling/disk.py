@@ -1,4 +1,4 @@
-"""Bytes a point on disk of the monitor set, in a store of its own."""
+"""Bytes a point on disk of the monitor set, in a store of its own, and its cost."""
 
 import time
 from dataclasses import dataclass
@@ -7,14 +7,26 @@ from pathlib import Path
 import httpx
 
 from sampler_bridge.plan.monitor import load_monitor, plan_names
+from sampling_cost.load import Load
 from tests.bench_sampling.counting import blocks
 from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
+from tests.bench_sampling.predicted import (
+    Predicted,
+    Spent,
+    beside,
+    calibrated,
+    load_now,
+)
+from tests.bench_sampling.usage import Meter, Usage
 from tests.servers import VictoriaMetrics, wait_until
 
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Points of how many series and ticks, and the bytes of points and of labels."""
+    """Points of how many series and ticks, and the bytes of points and of labels.
+
+    ``cost`` is what the set was said to cost, and did; None: it was not calibrated.
+    """
 
     points: int
     series: int
@@ -22,6 +34,7 @@ class OnDisk:
     seconds: float
     bytes_of_points: int
     bytes_of_index: int
+    cost: Predicted | None = None
 
     @property
     def a_point(self) -> float:
@@ -31,26 +44,48 @@ class OnDisk:
 
 def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
     """The monitor set for so long; measured when the store has merged its parts."""
-    metrics = plan_names(load_monitor(), ground.pmcd.names())
+    model = calibrated()
     store = VictoriaMetrics(ground.folder / "disk")
     with store:
-        with running_bridge(ground, metrics, period_ms, store.url) as bridge:
-            time.sleep(seconds)
-            stop_bridge(bridge)
+        load, usage = _sample(ground, store, seconds, period_ms)
         stamps = [
             block.stamps
             for block in blocks(store, f'{{hostname="{HOST}"}}', 0, _later())
         ]
         _merge(store)
     data = store.folder / "data/data"
-    return OnDisk(
+    spent = Spent(
         points=sum(map(len, stamps)),
         series=len(stamps),
-        period_ms=period_ms,
         seconds=seconds,
         bytes_of_points=_size(data / "small") + _size(data / "big"),
         bytes_of_index=_size(data / "indexdb") + _size(store.folder / "data/indexdb"),
+        usage=usage,
     )
+    return OnDisk(
+        spent.points,
+        spent.series,
+        period_ms,
+        seconds,
+        spent.bytes_of_points,
+        spent.bytes_of_index,
+        beside(model, load, spent),
+    )
+
+
+def _sample(
+    ground: Ground, store: VictoriaMetrics, seconds: float, period_ms: int
+) -> tuple[Load, dict[str, Usage]]:
+    """What the plan asks for, and what every process took meanwhile."""
+    metrics = plan_names(load_monitor(), ground.pmcd.names())
+    with running_bridge(ground, metrics, period_ms, store.url) as bridge:
+        load = load_now(ground)
+        pids = {"bridge": bridge.pid, "store": store.pid}
+        meter = Meter(ground.parts() | pids)
+        time.sleep(seconds)
+        usage = meter.read()
+        stop_bridge(bridge)
+    return load, usage
 
 
 def _merge(store: VictoriaMetrics) -> None:

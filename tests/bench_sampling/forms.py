@@ -28,10 +28,14 @@ class Resources:
 
 @dataclass(frozen=True)
 class Soak:
-    """Seconds in all, and for how long a server that was killed stays away."""
+    """Seconds in all, and for how long a server that was killed stays away.
+
+    The store does once for the length of an ``outage``.
+    """
 
     seconds: float
     away: float
+    outage: float
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ QUICK = Form(
         ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 5.0
     ),
     resources=Resources((1, 8), (10, 50), 4.0),
-    soak=Soak(120.0, 3.0),
+    soak=Soak(120.0, 3.0, 12.0),
     ticks=Ticks(8),
     disk=Disk(45.0, 100),
     overhead=Overhead((1000, 10), (8,), ("triad", "cg", "noise"), False, 3, 4),
@@ -127,7 +131,7 @@ FULL = Form(
         thesis.SECONDS,
     ),
     resources=Resources((1, 2, 4, 8), (10, 20, 30, 40, 50), 60.0),
-    soak=Soak(1800.0, 10.0),
+    soak=Soak(1800.0, 10.0, 600.0),
     ticks=Ticks(120),
     disk=Disk(3600.0, 1000),
     overhead=Overhead(

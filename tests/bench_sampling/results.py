@@ -32,11 +32,16 @@ class Results:
         """Take up what is in the file; exit 2 where it was measured otherwise."""
         if not self.take_up():
             print(
-                f"bench_sampling: {self._path} was measured with other settings, or "
-                "is damaged: leave --resume out to measure it anew",
+                f"bench_sampling: {self.refusal}: leave --resume out to measure it "
+                "anew",
                 file=sys.stderr,
             )
             raise SystemExit(2)
+
+    @property
+    def refusal(self) -> str:
+        """Why what is in the file is not taken up, where it is not."""
+        return f"{self._path} was measured with other settings, or is damaged"
 
     def take_up(self) -> bool:
         """Take up what is in the file, if any; False where that cannot be done."""

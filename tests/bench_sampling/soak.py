@@ -1,39 +1,39 @@
 """Hours in minutes: 100,000 points a second while servers are killed.
 
-The store is killed twice with -9, PMCD once; at the end every point of the store is
-counted and set against the bridge's account.
+The store is killed with -9 three times, once of them away for long, and PMCD once; at
+the end every point of the store is counted and set against the bridge's account.
 """
 
+import math
 import signal
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tests.bench_sampling.counting import blocks, now_ms
-from tests.bench_sampling.ground import (
-    HOST,
-    Ground,
-    end_bridge,
-    missing,
-    running_bridge,
-)
+from sampler_bridge.account import reasons
+from tests.bench_sampling.counting import now_ms
+from tests.bench_sampling.forms import Soak
+from tests.bench_sampling.ground import Ground, end_bridge, missing, running_bridge
 from tests.bench_sampling.stats import Estimate, slope
+from tests.bench_sampling.stored import Asked, Kill, Stored, stored
 from tests.bench_sampling.throughput import METRICS
 from tests.bench_sampling.usage import cpu_seconds, rss_mb
 from tests.sampler_bridge.servers import BridgeProcess
-from tests.servers import Server, VictoriaMetrics, wait_until
+from tests.servers import Server, wait_until
 
 # Six metrics of 1,000 processes and the machine's own: 100,000 points/s and some.
 PERIOD_MS = 60
 PACE = 100_000
-_WINDOW_MS = 20_000
 # When what is killed, as a share of the time.
-_STORE_AT, _PMCD_AT, _STORE_AGAIN_AT = 0.25, 0.5, 0.7
+_STORE_AT, _LONG_AT, _PMCD_AT, _STORE_AGAIN_AT = 0.1, 0.2, 0.7, 0.85
+# What costs all points of a tick at once.
+_OF_WHOLE_TICKS = (
+    *(reasons.LATE, reasons.SLOW, reasons.DOWN, reasons.REFUSED),
+    *(reasons.LOG_FULL, reasons.LOG_FAILED, reasons.LOG_DAMAGED),
+)
 _WARM_UP = 5.0
 _DRAIN = 120.0
 
@@ -42,6 +42,9 @@ class Moment(NamedTuple):
     """One look: seconds since the start, CPU seconds, MB, and the bridge's counts.
 
     It is ``calm`` when both servers answer and nothing is sent again or waits long.
+    ``waiting`` points and ``log_bytes`` are in the log at ``ms`` (Unix). ``missed``
+    are the points of whole ticks that are missing up to ``tick_ms``, and perhaps of
+    some right after it.
     """
 
     at: float
@@ -50,31 +53,24 @@ class Moment(NamedTuple):
     written: int
     resent: int
     calm: bool
+    ms: int
+    waiting: int
+    log_bytes: int
+    tick_ms: int
+    missed: int
 
 
-class Kill(NamedTuple):
-    """What was killed, when it was dead, and when it was started again (Unix ms)."""
+class Outage(NamedTuple):
+    """A kill, the most that waited in the log after it, and its most bytes.
 
-    what: str
-    dead_ms: int
-    started_ms: int
-
-
-@dataclass
-class Stored:
-    """What the store holds of the host.
-
-    ``impossible`` points have a metric that was not asked for, fall on no multiple of
-    the period, or into the time in which there was no PMCD. ``first_ms`` and
-    ``last_ms`` are the ends of all.
+    ``caught_up`` is how many seconds after the start again all was as before, to the
+    second; None: it never was, before the next kill.
     """
 
-    points: int = 0
-    series: int = 0
-    twice: int = 0
-    impossible: int = 0
-    first_ms: int = 0
-    last_ms: int = 0
+    kill: Kill
+    waiting: int
+    log_bytes: int
+    caught_up: float | None
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,6 @@ class Soaked:
     """The run, and the two accounts of it."""
 
     seconds: float
-    processes: int
     moments: Sequence[Moment]
     kills: Sequence[Kill]
     expected: int
@@ -98,14 +93,26 @@ class Soaked:
         known = self.written + self.waiting + sum(self.missing.values())
         return self.expected - known
 
-    @property
-    def due(self) -> int:
-        """Points that were due by the clock of the idle processes alone.
+    def ticks(self) -> list[tuple[int, int]]:
+        """Whole ticks that the store lacks, and that the account misses, at each look.
 
-        A bridge that forgets to expect what it loses expects fewer.
+        Looks of which that can be told: the tick after that of the look is there.
         """
-        ticks = (self.stored.last_ms - self.stored.first_ms) // PERIOD_MS + 1
-        return ticks * len(METRICS) * self.processes
+        stamps = np.array([ms for ms, _ in self.stored.absent], np.int64)
+        points = np.cumsum([0, *(points for _, points in self.stored.absent)])
+        a_tick = self.stored.points / max(self._ticks_there, 1)
+        found = []
+        for moment in self.moments:
+            lacks = int(np.searchsorted(stamps, moment.tick_ms, side="right"))
+            if moment.tick_ms + PERIOD_MS not in stamps:
+                more = (moment.missed - int(points[lacks])) / a_tick
+                found.append((lacks, lacks + round(more)))
+        return found
+
+    @property
+    def _ticks_there(self) -> int:
+        due = (self.stored.last_ms - self.stored.first_ms) // PERIOD_MS + 1
+        return due - len(self.stored.absent)
 
     def calm(self) -> tuple[float, float]:
         """CPU in % of one core and points a second, of the calm stretches alone.
@@ -124,17 +131,32 @@ class Soaked:
         return cpu, sum(b.written - a.written for a, b in pairs) / took
 
     def growth(self) -> Estimate:
-        """Change of memory in MB an hour, the first tenth left out."""
-        late = self.moments[len(self.moments) // 10 :]
+        """Change of memory in MB an hour, of calm moments, the first tenth left out."""
+        late = [m for m in self.moments[len(self.moments) // 10 :] if m.calm]
         return slope([m.at / 3600 for m in late], [m.rss for m in late])
+
+    def outages(self) -> list[Outage]:
+        """What each kill left to do."""
+        ends = [*(kill.dead_ms for kill in self.kills[1:]), math.inf]
+        return [
+            _outage(kill, [m for m in self.moments if kill.dead_ms <= m.ms < end])
+            for kill, end in zip(self.kills, ends, strict=True)
+        ]
+
+
+def _outage(kill: Kill, moments: Sequence[Moment]) -> Outage:
+    back = (m.ms for m in moments if m.ms > kill.started_ms and m.calm)
+    caught_up = next(back, None)
+    return Outage(
+        kill,
+        max((m.waiting for m in moments), default=0),
+        max((m.log_bytes for m in moments), default=0),
+        None if caught_up is None else (caught_up - kill.started_ms) / 1000,
+    )
 
 
 def measure_soak(
-    ground: Ground,
-    processes: int,
-    seconds: float,
-    away: float,
-    say: Callable[[str], None],
+    ground: Ground, processes: int, form: Soak, say: Callable[[str], None]
 ) -> Soaked:
     """One run; the bridge's state is that of its end."""
     began_ms = now_ms()
@@ -142,17 +164,17 @@ def measure_soak(
         time.sleep(_WARM_UP)
         moments: list[Moment] = []
         kills: list[Kill] = []
-        for kill in _events(ground, seconds, away):
-            _watch(bridge, moments, kill.at)
-            if kill.server is not None:
-                say(f"{kill.what} killed after {kill.at:.0f} s")
-                kills.append(_kill(kill, bridge, moments))
+        for event in _events(ground, form):
+            _watch(bridge, moments, event.at)
+            say(f"{event.what} killed after {event.at:.0f} s, for {event.away:.0f} s")
+            kills.append(_kill(event, bridge, moments))
+        _watch(bridge, moments, form.seconds)
         wait_until(lambda: _is_drained(bridge), _DRAIN, "what waits in the log")
         status = end_bridge(bridge)
     say("counting what the store holds")
+    asked = Asked(METRICS, PERIOD_MS, processes)
     return Soaked(
-        seconds,
-        processes,
+        form.seconds,
         [m._replace(at=m.at - moments[0].at) for m in moments],
         kills,
         status["expected"],
@@ -160,24 +182,24 @@ def measure_soak(
         status["resent"],
         status["queue"]["points"],
         missing(status),
-        stored(ground.store, began_ms, kills, METRICS, PERIOD_MS),
+        stored(ground.store, began_ms, kills, asked),
     )
 
 
 class _Event(NamedTuple):
     at: float
     what: str
-    server: Server | None
+    server: Server
     away: float
 
 
-def _events(ground: Ground, seconds: float, away: float) -> list[_Event]:
+def _events(ground: Ground, form: Soak) -> list[_Event]:
     store, pmcd = ground.store, ground.pmcd
     return [
-        _Event(_STORE_AT * seconds, "the store", store, away),
-        _Event(_PMCD_AT * seconds, "PMCD", pmcd, away),
-        _Event(_STORE_AGAIN_AT * seconds, "the store", store, away),
-        _Event(seconds, "", None, 0.0),
+        _Event(_STORE_AT * form.seconds, "the store", store, form.away),
+        _Event(_LONG_AT * form.seconds, "the store", store, form.outage),
+        _Event(_PMCD_AT * form.seconds, "PMCD", pmcd, form.away),
+        _Event(_STORE_AGAIN_AT * form.seconds, "the store", store, form.away),
     ]
 
 
@@ -199,11 +221,15 @@ def _look(bridge: BridgeProcess) -> Moment:
         status["written"],
         status["resent"],
         bool(answers and status["queue"]["points"] < PACE),
+        now_ms(),
+        status["queue"]["points"],
+        status["queue"]["bytes"],
+        status["last_tick_ms"],
+        sum(status["reasons"][why] for why in _OF_WHOLE_TICKS),
     )
 
 
 def _kill(event: _Event, bridge: BridgeProcess, moments: list[Moment]) -> Kill:
-    assert event.server
     event.server.end(signal.SIGKILL)
     dead_ms = now_ms()
     _watch(bridge, moments, event.at + event.away)
@@ -216,46 +242,3 @@ def _is_drained(bridge: BridgeProcess) -> bool:
     """All but the last few ticks are in the store."""
     status = bridge.status()
     return bool(status["store"]["up"] and status["queue"]["points"] < PACE)
-
-
-def stored(
-    store: VictoriaMetrics,
-    since_ms: int,
-    kills: Sequence[Kill],
-    metrics: Sequence[str],
-    period_ms: int,
-) -> Stored:
-    """Count every point of the host, a stretch of time after the other."""
-    gaps = [(k.dead_ms, k.started_ms) for k in kills if k.what == "PMCD"]
-    allowed = {name.replace(".", "_") for name in metrics}
-    found, series = Stored(), set()
-    for labels, stamps in _series(store, since_ms - period_ms):
-        series.add(labels)
-        once = np.unique(stamps)
-        found.points += len(once)
-        found.twice += len(stamps) - len(once)
-        if len(once):
-            found.first_ms = min(found.first_ms or int(once[0]), int(once[0]))
-            found.last_ms = max(found.last_ms, int(once[-1]))
-        wrong = once % period_ms != 0
-        for dead_ms, started_ms in gaps:
-            wrong |= (once > dead_ms) & (once < started_ms)
-        wrong |= labels[0] not in allowed
-        found.impossible += int(np.count_nonzero(wrong))
-    found.series = len(series)
-    return found
-
-
-def _series(
-    store: VictoriaMetrics, since_ms: int
-) -> Iterator[tuple[tuple[str, ...], npt.NDArray[np.int64]]]:
-    """Name, labels and stamps of each series in each stretch, up to now and beyond."""
-    end_ms = now_ms() + 60_000
-    for start_ms in range(since_ms, end_ms, _WINDOW_MS):
-        stamps = defaultdict(list)
-        until_ms = min(start_ms + _WINDOW_MS, end_ms)
-        for block in blocks(store, f'{{hostname="{HOST}"}}', start_ms, until_ms):
-            rest = sorted(f"{k}={v}" for k, v in block.labels.items() if k[:2] != "__")
-            stamps[(block.labels["__name__"], *rest)].append(block.stamps)
-        for labels, pieces in stamps.items():
-            yield labels, np.concatenate(pieces)

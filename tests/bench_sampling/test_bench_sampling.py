@@ -17,7 +17,7 @@ from tests.bench_sampling.counting import OURS, PEERS, count, ticks
 from tests.bench_sampling.ground import HOST, period_of
 from tests.bench_sampling.idle import INSTANCES, NAME, idle_processes
 from tests.bench_sampling.limit import never_zero
-from tests.bench_sampling.soak import Kill, stored
+from tests.bench_sampling.stored import Asked, Kill, stored
 from tests.bench_sampling.throughput import METRICS, SETS
 from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
 
@@ -92,14 +92,32 @@ def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) ->
     lines += [_point("proc_psinfo_other", now)]  # not asked for
     _write(store, "/api/v1/import/prometheus", lines)
     kills = [Kill("PMCD", now + 70, now + 190), Kill("the store", now, now + 600)]
-    found = stored(store, now, kills, ["proc.psinfo.rss"], 60)
+    asked = Asked(["proc.psinfo.rss"], 60, 1)
+    found = stored(store, now, kills, asked)
     assert (found.points, found.series, found.twice) == (12, 2, 0)
     assert (found.first_ms, found.last_ms) == (now, now + 540)
     assert found.impossible == 2 + 2  # and two ticks while there was no PMCD
 
 
-def _point(name: str, ms: int) -> str:
-    return f'{name}{{hostname="{HOST}",instname="000042 {NAME}"}} 1 {ms}'
+def test_a_soak_finds_the_ticks_that_idle_processes_lack(
+    store: VictoriaMetrics,
+) -> None:
+    now = (time.time_ns() // 60_000_000) * 60 - 60_000
+    absent, other, half = {4, 5, 8}, {0, 1, 3}, 7
+    there = [n for n in range(10) if n not in absent]
+    lines = [_point("proc_psinfo_rss", now + 60 * n) for n in there]
+    lines += [_point("proc_psinfo_rss", now + 60 * n, 43) for n in there if n != half]
+    lines += [_point("proc_psinfo_rss", now + 60 * n, 9, "cron") for n in other]
+    _write(store, "/api/v1/import/prometheus", lines)
+    found = stored(store, now, [], Asked(["proc.psinfo.rss"], 60, 2))
+    assert (found.points, found.uneven) == (16, 1)
+    # Twice what there was at tick 3, and what there was at tick 7.
+    before = [(4, 3), (5, 3), (8, 1)]
+    assert found.absent == [(now + 60 * n, points) for n, points in before]
+
+
+def _point(name: str, ms: int, pid: int = 42, command: str = NAME) -> str:
+    return f'{name}{{hostname="{HOST}",instname="{pid:06} {command}"}} 1 {ms}'
 
 
 def test_some_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> None:

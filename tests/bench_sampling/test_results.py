@@ -1,5 +1,6 @@
 """Results are kept step by step; means and slopes have honest intervals."""
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.bench_sampling.usage import Usage
 from tests.servers import ROOT
 
 TICKS = Ticks(8000, 8000, 7990, (0.1, 0.2, 0.3, 0.4))
+DISK = OnDisk(1000, 10, 100, 45.0, 400, 100)
 STRETCH = Stretch(
     [Run("nothing", {"ep": 1.5}, {122: 7}, {"pmcd": Usage(1.0, 2.0)}, 100.0)]
 )
@@ -90,6 +92,21 @@ def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
     assert "99.9" in (tmp_path / "sampling.md").read_text()
 
 
+def test_goals_of_a_part_that_was_measured_otherwise_are_left_out_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report(tmp_path)
+    report.results(DiskPart(), QUICK).keep("disk", DISK)
+    results = report.results(TicksPart(), FULL)
+    for step in TicksPart().steps(FULL):
+        results.keep(step, TICKS)
+    main(["--full", "--only", "ticks", "--resume", "--out", str(tmp_path)])
+    said = [line for line in capsys.readouterr().out.splitlines() if "left out" in line]
+    (line,) = said
+    assert line.startswith(f"{tmp_path / 'disk.json'} was measured with other settings")
+    assert "disk" not in (tmp_path / "sampling.md").read_text()
+
+
 class Broken(TicksPart):
     """A part that breaks after its first step."""
 
@@ -104,7 +121,7 @@ def test_a_part_that_breaks_keeps_its_steps_and_costs_no_other_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Report(tmp_path).results(DiskPart(), QUICK)
-    whole.keep("disk", OnDisk(1000, 10, 100, 45.0, 400, 100))
+    whole.keep("disk", DISK)
     monkeypatch.setattr(command, "PARTS", (Broken, DiskPart))
     with pytest.raises(SystemExit, match="not measured: ticks"):
         main(["--resume", "--out", str(tmp_path)])
@@ -118,6 +135,18 @@ def test_a_part_that_breaks_keeps_its_steps_and_costs_no_other_part(
 def test_every_part_is_documented() -> None:
     page = (ROOT / "docs/benchmarks.md").read_text()
     assert not [p.name for p in command.PARTS if f"| `{p.name}` |" not in page]
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((ROOT / "docs/benchmarks").glob("*.json")),
+    ids=lambda path: path.stem,
+)
+def test_every_table_that_is_kept_has_its_commit_and_date(path: Path) -> None:
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    machine = json.loads(path.read_text())["machine"]
+    stem, commit, date = path.stem, machine["commit"], machine["date"]
+    assert f"| [{stem}](benchmarks/{stem}.md) | {commit} | {date} |" in page
 
 
 def test_students_t_is_that_of_the_tables() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.sources.pcp_source import PcpSource
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import Pmcd, VictoriaMetrics
 
@@ -39,6 +40,13 @@ def store(tmp_path: Path) -> Iterator[VictoriaMetrics]:
     """An empty VictoriaMetrics."""
     with VictoriaMetrics(tmp_path / "store") as server:
         yield server
+
+
+@pytest.fixture
+def heartbeat(tmp_path: Path) -> Iterator[Heartbeat]:
+    """Tells at which ticks the machine was held up."""
+    with Heartbeat(tmp_path / "heartbeat") as control:
+        yield control
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from sampler_bridge.account.account import LATE, SLOW_SOURCE
 from sampler_bridge.ways.sockets import sockets_folder
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 from tests.sshd import Sshd
@@ -65,20 +66,23 @@ def of(store: VictoriaMetrics, host: str) -> Mapping[str, Mapping[int, float]]:
     return store.values(f'{{hostname="{host}"}}')
 
 
-def absent(values: Mapping[str, Mapping[int, float]]) -> int:
-    """Points between the first and the last tick of each series that it lacks."""
-    return sum(
-        (max(points) - min(points)) // PERIOD_MS + 1 - len(points)
-        for points in values.values()
-    )
-
-
-def assert_lost_nothing(bridge: BridgeProcess, store: VictoriaMetrics) -> None:
-    """The near host has every tick, but for those that a busy machine cost."""
-    status, values = bridge.status("near"), of(store, "near")
-    assert set(status["missing"]) <= set(BUSY)
+def assert_every_tick(
+    bridge: BridgeProcess, store: VictoriaMetrics, heartbeat: Heartbeat, host: str
+) -> None:
+    """A host has all ticks up to its last, but for those that a busy machine cost."""
+    status, values = bridge.status(host), of(store, host)
     assert len(values) == len(METRICS)
-    assert absent(values) <= sum(status["missing"].values())
+    for points in values.values():
+        bounds = (min(points), status["last_tick_ms"])
+        heartbeat.assert_every_tick(points, PERIOD_MS, bounds)
+
+
+def assert_lost_nothing(
+    bridge: BridgeProcess, store: VictoriaMetrics, heartbeat: Heartbeat
+) -> None:
+    """The near host has every tick, and of both every point that was expected."""
+    assert set(bridge.status("near")["missing"]) <= set(BUSY)
+    assert_every_tick(bridge, store, heartbeat, "near")
     for host in ("near", "far"):
         status = bridge.status(host)
         assert closes(status)
@@ -98,7 +102,7 @@ def longest_gap(values: Mapping[str, Mapping[int, float]]) -> int:
 
 
 def test_a_far_host_is_sampled_beside_the_own_one(
-    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd
+    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, heartbeat: Heartbeat
 ) -> None:
     bridge.start()
     bridge.wait_for(lambda status: status["written"] > 50, "far")
@@ -121,8 +125,8 @@ def test_a_far_host_is_sampled_beside_the_own_one(
     folders = list(Path("/tmp").glob("st-*/1p"))
     assert any(path.parent.stat().st_mode & 0o777 == 0o700 for path in folders)
     assert bridge.end() == 0
-    assert_lost_nothing(bridge, store)
-    assert absent(of(store, "far")) <= sum(status["missing"].values())
+    assert_lost_nothing(bridge, store, heartbeat)
+    assert_every_tick(bridge, store, heartbeat, "far")
     wait_until(lambda: not sshd.sessions())
     bridge.start()
     bridge.wait_for(lambda status: status["pcp"]["connected"], "far")
@@ -149,7 +153,11 @@ def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> float:
 
 
 def test_a_login_an_sshd_and_a_pmcd_that_are_killed(
-    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, there: Pmcd
+    bridge: BridgeProcess,
+    store: VictoriaMetrics,
+    sshd: Sshd,
+    there: Pmcd,
+    heartbeat: Heartbeat,
 ) -> None:
     bridge.start()
     bridge.wait_for(lambda status: status["written"] > 20, "far")
@@ -163,11 +171,15 @@ def test_a_login_an_sshd_and_a_pmcd_that_are_killed(
     there.end(9)
     assert outage(bridge, "over there: start pmcd", there.start) < 10
     assert bridge.end() == 0
-    assert_lost_nothing(bridge, store)
+    assert_lost_nothing(bridge, store, heartbeat)
 
 
 def test_a_network_that_goes_and_a_host_that_hangs(
-    bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, stopped: Pmcd
+    bridge: BridgeProcess,
+    store: VictoriaMetrics,
+    sshd: Sshd,
+    stopped: Pmcd,
+    heartbeat: Heartbeat,
 ) -> None:
     bridge.know(far=sshd.url(), hung=stopped.address)
     bridge.plan(METRICS, PERIOD_MS / 1000, "hung")
@@ -184,13 +196,17 @@ def test_a_network_that_goes_and_a_host_that_hangs(
     assert longer < 15
     wait_for_points(bridge, "hung")
     assert bridge.end() == 0
-    assert_lost_nothing(bridge, store)
+    assert_lost_nothing(bridge, store, heartbeat)
     assert longest_gap(of(store, "hung")) > 2000
     assert closes(bridge.status("hung"))
 
 
 def test_who_is_not_let_in_is_told_why_and_delays_no_other(
-    pmcd: Pmcd, store: VictoriaMetrics, sshd: Sshd, new_bridge: NewBridge
+    pmcd: Pmcd,
+    store: VictoriaMetrics,
+    sshd: Sshd,
+    new_bridge: NewBridge,
+    heartbeat: Heartbeat,
 ) -> None:
     bridge = new_bridge(
         pmcd.address, store.url, host="near", ssh_config=str(sshd.config)
@@ -221,6 +237,6 @@ def test_who_is_not_let_in_is_told_why_and_delays_no_other(
     finally:
         known.write_text(text)
     assert set(bridge.status("near")["missing"]) <= set(BUSY)
-    assert absent(of(store, "near")) <= sum(bridge.status("near")["missing"].values())
+    assert_every_tick(bridge, store, heartbeat, "near")
     assert store.label_values("hostname") == ["near"]
     assert all(closes(bridge.status(host)) for host in reasons)

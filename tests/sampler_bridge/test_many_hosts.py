@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sampler_bridge.account.account import LATE, SLOW_SOURCE
 from sampler_bridge.plan.nudge import nudge
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.sampler_bridge.test_graph_plan import BASE, PREFIX, put
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
@@ -50,6 +50,7 @@ def test_hosts_come_move_and_go_without_disturbing_others(
     store: VictoriaMetrics,
     graph: Fuseki,
     new_bridge: NewBridge,
+    heartbeat: Heartbeat,
 ) -> None:
     put(graph, "n1", (METRIC, 0.1))
     bridge = new_bridge(pmcd.address, store.url, fuseki=graph.url)
@@ -79,14 +80,11 @@ def test_hosts_come_move_and_go_without_disturbing_others(
     assert bridge.end() == 0
     assert moved["pcp"]["connected"] and closes(moved)
     status, values = bridge.status(), store.values('{hostname="n1"}')
-    ticks = sorted(values["sample_milliseconds"])
-    absent = (ticks[-1] - ticks[0]) // 100 + 1 - len(ticks)
-    late = sum(status["missing"].get(why, 0) for why in (LATE, SLOW_SOURCE))
-    assert absent <= late and closes(status)
+    heartbeat.assert_every_tick(values["sample_milliseconds"], 100)
+    assert closes(status)
     assert sorted(store.values('{hostname="n2"}')["sample_milliseconds"]) == gone
-    # Between the two places of the host no tick is left out, but late ones.
-    lost = sum(moved["missing"].values())
-    assert (gone[-1] - gone[0]) // 100 + 1 - len(gone) <= lost + 1
+    # Nor is any between the two places of the host.
+    heartbeat.assert_every_tick(gone, 100)
     assert store.label_values("hostname") == ["n1", "n2"]
 
 

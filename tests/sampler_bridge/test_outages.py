@@ -15,6 +15,8 @@ from sampler_bridge.plan.monitor import load_monitor, plan_names
 from supertwin.settings import Settings
 from tests.cable import Cable
 from tests.disk import fill, small_disk
+from tests.sampler_bridge.explained import explained
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.sampler_bridge.test_bridge import (
     FAST,
@@ -34,7 +36,11 @@ _LEAST_FREE = "-storage.minFreeDiskSpaceBytes"
 
 @pytest.mark.parametrize("left", [4 * MIB, 0], ids=["little room", "no room"])
 def test_a_store_whose_disk_is_full_gets_every_tick_when_there_is_room(
-    pmcd: Pmcd, tmp_path: Path, new_bridge: NewBridge, left: int
+    pmcd: Pmcd,
+    tmp_path: Path,
+    new_bridge: NewBridge,
+    left: int,
+    heartbeat: Heartbeat,
 ) -> None:
     """With little room it refuses to write; without any it ends and is started anew."""
     with small_disk(tmp_path / "disk", 48 << 10) as disk:
@@ -46,6 +52,7 @@ def test_a_store_whose_disk_is_full_gets_every_tick_when_there_is_room(
             filler = fill(disk, left)
             bridge.wait_for(lambda status: not status["store"]["up"])
             assert bridge.status()["store"]["reason"]
+            assert explained(bridge, FEW[0]).verdict == "store down"
             bridge.wait_for(lambda status: status["queue"]["points"] > 20)
             assert closes(bridge.status())
             if not left:
@@ -53,11 +60,12 @@ def test_a_store_whose_disk_is_full_gets_every_tick_when_there_is_room(
             filler.unlink()
             if not left:
                 store.start()
+                bridge.wait_for(lambda status: status["resent"] > 0)
             bridge.wait_for(lambda status: status["store"]["up"])
             assert bridge.end() == 0
             status, values = bridge.status(), store.values()
     assert other_reasons(status) == {}
-    assert_every_tick(values, bounds(values), 200, late(status))
+    assert_every_tick(heartbeat, values, bounds(values), 200, late(status))
     assert_all_stored(status, values)
 
 
@@ -79,42 +87,60 @@ def test_the_log_holds_ten_minutes_of_the_monitor_set_twenty_times(
 
 
 def test_a_killed_agent_is_a_gap_of_its_own_metrics_until_it_is_back(
-    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+    own_pmcd: Pmcd,
+    store: VictoriaMetrics,
+    new_bridge: NewBridge,
+    heartbeat: Heartbeat,
 ) -> None:
     bridge = new_bridge(own_pmcd.address, store.url)
     bridge.sample(FEW, FAST)
     bridge.wait_for(lambda status: status["written"] > 20)
+    killed = time.time_ns() // 1_000_000
     own_pmcd.kill_agents("sample")
     bridge.wait_for(lambda _: "changed its agents" in bridge.output())
     bridge.wait_for(lambda status: "sample.milliseconds" not in status["metrics"])
     written = bridge.status()["written"]
     bridge.wait_for(lambda status: status["written"] > written + 20)
+    # PMCD starts none a second time within a minute.
+    again = time.time_ns() // 1_000_000
+    own_pmcd.kill_agents("sample")
+    bridge.wait_for(lambda status: "sample.milliseconds" in status["metrics"])
+    said = explained(bridge, "sample.milliseconds")
     assert bridge.end() == 0
+    assert said.verdict == "agent down", said
     status, values = bridge.status(), store.values()
-    # PMCD may start it anew before the next tick: then nothing is missing.
-    assert {word(why) for why in other_reasons(status)} <= {AGENT}
-    hurt = {"sample_milliseconds": values.pop("sample_milliseconds")}
-    assert_every_tick(values, bounds(values), 200, late(status))
-    gap = sum(other_reasons(status).values())
-    assert_every_tick(hurt, bounds(values), 200, gap + late(status))
+    assert {word(why) for why in other_reasons(status)} == {AGENT}
+    name = "sample_milliseconds"
+    hurt = {name: values.pop(name)}
+    assert_every_tick(heartbeat, values, bounds(values), 200, late(status))
+    first, back = bounds(values)[0], min(ms for ms in hurt[name] if ms > killed + 200)
+    assert back < killed + 3000
+    for since, until in ((first, killed), (back, again)):
+        stretch = since, until // 200 * 200 - 200
+        assert_every_tick(heartbeat, hurt, stretch, 200, late(status))
     assert_all_stored(status, hurt | values)
 
 
 def test_who_may_not_read_processes_is_told_so_and_reads_the_rest(
-    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+    own_pmcd: Pmcd,
+    store: VictoriaMetrics,
+    new_bridge: NewBridge,
+    heartbeat: Heartbeat,
 ) -> None:
     """Over TCP nobody tells PMCD who asks."""
     bridge = new_bridge(own_pmcd.tcp, store.url)
     bridge.sample(["proc.psinfo.rss", *FEW], FAST)
     bridge.wait_for(lambda status: status["written"] > 50)
+    wait_until(lambda: explained(bridge, FEW[0]).verdict == "bridge behind")
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
+    assert explained(bridge, "proc.psinfo.rss").verdict == "no permission"
     assert {word(why) for why in other_reasons(status)} == {DENIED}
     (said,) = status["metrics"].items()
     assert said == ("proc.psinfo.rss", {"reason": pmapi.error_text(-12387)})
     ticks = {ms for points in values.values() for ms in points}
     assert sum(other_reasons(status).values()) in (len(ticks), len(ticks) + 1)
-    assert_every_tick(values, bounds(values), 200, late(status))
+    assert_every_tick(heartbeat, values, bounds(values), 200, late(status))
     assert_all_stored(status, values)
 
 
@@ -123,7 +149,11 @@ LIVES = ("0.02", "0.02", "0.05", "0.1", "0.25")
 
 
 def test_processes_that_come_and_go_leave_the_account_whole(
-    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
+    pmcd: Pmcd,
+    store: VictoriaMetrics,
+    new_bridge: NewBridge,
+    tmp_path: Path,
+    heartbeat: Heartbeat,
 ) -> None:
     """Some end between a fetch and the question what they are called."""
     brief = shutil.copy("/bin/sleep", tmp_path / "brief-one")
@@ -144,11 +174,14 @@ def test_processes_that_come_and_go_leave_the_account_whole(
         if name.startswith("proc"):
             assert re.search(r"\{\d{6,} .+\}$", name), name
     others = {n: points for n, points in values.items() if not n.startswith("proc")}
-    assert_every_tick(others, bounds(others), 100, late(status))
+    assert_every_tick(heartbeat, others, bounds(others), 100, late(status))
 
 
 def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
-    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+    own_pmcd: Pmcd,
+    store: VictoriaMetrics,
+    new_bridge: NewBridge,
+    heartbeat: Heartbeat,
 ) -> None:
     """As when a cable is pulled: nothing is refused, nothing answers."""
     with Cable(own_pmcd.port) as cable:
@@ -159,6 +192,7 @@ def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
         cut = time.time_ns() // 1_000_000
         cable.cut()
         bridge.wait_for(lambda status: not status["pcp"]["connected"])
+        assert explained(bridge, FEW[0]).verdict == "PMCD down"
         time.sleep(0.3)
         cable.mend()
         back = time.time_ns() // 1_000_000
@@ -167,9 +201,13 @@ def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
     status, values = bridge.status(), store.values()
     assert {word(why) for why in other_reasons(status)} == {DOWN}
     first, last = bounds(values)
-    assert_every_tick(values, (first, cut // 200 * 200 - 200), 200, late(status))
+    assert_every_tick(
+        heartbeat, values, (first, cut // 200 * 200 - 200), 200, late(status)
+    )
     # A connection is tried for 1 s, and again within 1 s.
-    assert_every_tick(values, ((back + 2600) // 200 * 200, last), 200, late(status))
+    assert_every_tick(
+        heartbeat, values, ((back + 2600) // 200 * 200, last), 200, late(status)
+    )
     assert_all_stored(status, values)
     due = ((last - first) // 200 + 1) * len(values)
     assert sum(status["missing"].values()) == due - status["written"]

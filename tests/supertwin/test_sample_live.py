@@ -1,14 +1,14 @@
 """Plans that come and go while the bridge samples, between real servers."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from sampler_bridge.account.account import LATE, SLOW_SOURCE
 from supertwin.cli.main import main
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 from tests.supertwin.test_sample import REFUSED
@@ -53,8 +53,17 @@ def run(
 
 
 @pytest.fixture
+def heartbeat(run: Run, tmp_path: Path) -> Iterator[Heartbeat]:
+    """Tells at which ticks the machine was held up."""
+    with Heartbeat(tmp_path / "heartbeat") as control:
+        yield control
+
+
+@pytest.fixture
 def bridge(
-    run: Run, servers: tuple[Fuseki, Pmcd, VictoriaMetrics], tmp_path: Path
+    heartbeat: Heartbeat,
+    servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
+    tmp_path: Path,
 ) -> Iterator[BridgeProcess]:
     """A bridge that samples the monitor plan, in the folder that the CLI nudges."""
     fuseki, pmcd, store = servers
@@ -70,9 +79,30 @@ def bridge(
         yield process
 
 
-def absent(points: Mapping[int, float], period_ms: int) -> int:
-    """Ticks between the first and the last that a series lacks."""
-    return (max(points) - min(points)) // period_ms + 1 - len(points)
+def assert_seconds(
+    heartbeat: Heartbeat, values: Values, finer: Collection[str]
+) -> None:
+    """All series but those that another plan takes over have every whole second."""
+    for name in values.keys() - {*finer}:
+        if not name.startswith("network"):
+            heartbeat.assert_every_tick(values[name], 1000)
+
+
+def assert_taken_over(
+    heartbeat: Heartbeat, points: Collection[int], period_ms: int
+) -> tuple[int, int]:
+    """A series has whole seconds, and all ticks of a finer plan for a while.
+
+    The ends of that while.
+    """
+    finer = [ms for ms in points if ms % 1000]
+    first, last = min(finer), max(finer)
+    heartbeat.assert_every_tick(points, period_ms, (first, last))
+    until, since = first // 1000 * 1000, last // 1000 * 1000 + 1000
+    heartbeat.assert_every_tick(points, 1000, (min(points), until))
+    if max(points) > last:
+        heartbeat.assert_every_tick(points, 1000, (since, max(points)))
+    return first, last
 
 
 def of(values: Values, metric: str) -> dict[str, Mapping[int, float]]:
@@ -81,7 +111,10 @@ def of(values: Values, metric: str) -> dict[str, Mapping[int, float]]:
 
 
 def test_a_plan_at_10_ms_comes_and_goes_beside_one_at_1_s(
-    run: Run, bridge: BridgeProcess, servers: tuple[Fuseki, Pmcd, VictoriaMetrics]
+    run: Run,
+    bridge: BridgeProcess,
+    servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
+    heartbeat: Heartbeat,
 ) -> None:
     *_, store = servers
     threads = ("--query", "topology/socket-threads", "--param", "socket=0")
@@ -101,26 +134,24 @@ def test_a_plan_at_10_ms_comes_and_goes_beside_one_at_1_s(
     time.sleep(2.5)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
-    late = sum(status["missing"].get(why, 0) for why in (LATE, SLOW_SOURCE))
     # Every point is in the store once: none was sent by two samplers.
     assert closes(status)
     assert status["written"] == sum(map(len, values.values()))
-    coarse = {s: p for s, p in values.items() if not s.startswith("network")}
-    for name in (*of(values, USER), "kernel_percpu_cpu_sys{cpu0}"):
-        coarse[name] = {ms: 1 for ms in values[name] if ms % 1000 == 0}
-    assert all(ms % 1000 == 0 for points in coarse.values() for ms in points)
-    assert sum(absent(points, 1000) for points in coarse.values()) <= late
-    fine = [ms for points in of(values, USER).values() for ms in points if ms % 1000]
-    assert min(fine) < noticed_ms + 1000
-    assert max(fine) < removed_ms + 1000
-    ticks = sorted({*fine})
-    between = {ms for ms in range(ticks[0], ticks[-1] + 1, 10) if ms % 1000}
-    assert len({*between} - {*ticks}) <= late
-    assert len(ticks) > 250
+    users, one = of(values, USER), "kernel_percpu_cpu_sys{cpu0}"
+    assert_seconds(heartbeat, values, [*users, one])
+    assert_taken_over(heartbeat, values[one], 100)
+    for points in users.values():
+        first, last = assert_taken_over(heartbeat, points, 10)
+        assert first < noticed_ms + 1000
+        assert last < removed_ms + 1000
+        assert last - first > 2500 and max(points) > last + 1000
 
 
 def test_a_series_goes_from_one_period_to_another_without_a_gap(
-    run: Run, bridge: BridgeProcess, servers: tuple[Fuseki, Pmcd, VictoriaMetrics]
+    run: Run,
+    bridge: BridgeProcess,
+    servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
+    heartbeat: Heartbeat,
 ) -> None:
     """Also while plans share the period at which another begins and ends."""
     *_, store = servers
@@ -139,23 +170,18 @@ def test_a_series_goes_from_one_period_to_another_without_a_gap(
     time.sleep(1.2)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
-    late = sum(status["missing"].get(why, 0) for why in (LATE, SLOW_SOURCE))
     assert closes(status)
     assert status["written"] == sum(map(len, values.values()))
-    whole = {
-        name: {ms: 1.0 for ms in points if ms % 1000 == 0}
-        for name, points in values.items()
-        if not name.startswith("network")
-    }
-    assert sum(absent(points, 1000) for points in whole.values() if points) <= late
-    assert absent(values["sample_milliseconds"], 100) <= late
-    cpu0 = values["kernel_percpu_cpu_user{cpu0}"]
-    assert any(ms % 100 for ms in cpu0)
-    between = [ms for ms in cpu0 if ms % 100 == 0 and ms % 1000]
-    assert (
-        absent(dict.fromkeys(between, 1.0), 100)
-        - len(
-            [ms for ms in range(min(between), max(between) + 1, 100) if ms % 1000 == 0]
-        )
-        <= late
-    )
+    assert any(ms % 100 for ms in values["kernel_percpu_cpu_user{cpu0}"])
+    fifty = of(values, USER)
+    tenths = {**of(values, SYS), "kernel_all_pswitch": values["kernel_all_pswitch"]}
+    # Two plans had it, one after the other and at once.
+    cpu0 = fifty.pop("kernel_percpu_cpu_user{cpu0}")
+    tenths["cpu0"] = {ms: value for ms, value in cpu0.items() if ms % 100 == 0}
+    for period_ms, series in ((50, fifty), (100, tenths)):
+        for points in series.values():
+            assert_taken_over(heartbeat, points, period_ms)
+    new = "sample_milliseconds"
+    heartbeat.assert_every_tick(values[new], 100)
+    both = [*of(values, USER), *of(values, SYS), "kernel_all_pswitch", new]
+    assert_seconds(heartbeat, values, both)

@@ -1,12 +1,14 @@
-"""Bytes a point on disk of the monitor set."""
+"""Bytes a point on disk of the monitor set, and its cost beside what was predicted."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sampling_cost.wording import as_number
 from tests.bench.table import Figure
 from tests.bench_sampling.disk import OnDisk, measure_disk
 from tests.bench_sampling.forms import Form
 from tests.bench_sampling.ground import Ground
 from tests.bench_sampling.part import Part
+from tests.bench_sampling.predicted import Predicted
 from tests.bench_sampling.tables import markdown
 
 _STEP = "disk"
@@ -36,7 +38,10 @@ class DiskPart(Part[OnDisk]):
         row = [str(disk.period_ms), f"{disk.seconds:,.0f}", str(disk.series)]
         row += [f"{disk.points:,}", f"{disk.bytes_of_points:,}"]
         row += [f"{disk.bytes_of_index:,}", f"{disk.a_point:.3f}"]
-        return {"The monitor set": markdown([header, row])}
+        return {
+            "The monitor set": markdown([header, row]),
+            "Predicted beside measured": table_predicted(disk.cost),
+        }
 
     def goals(self, found: Mapping[str, OnDisk]) -> list[Figure]:
         disk = found[_STEP]
@@ -46,3 +51,23 @@ class DiskPart(Part[OnDisk]):
             Figure("  of which labels and index", disk.bytes_of_index / disk.points,
                    "B"),
         ]  # fmt: skip
+
+
+def table_predicted(cost: Predicted | None) -> str:
+    """What a calibration made just before said of the run, and what it took."""
+    if cost is None:
+        return ""
+    rows = [
+        (
+            one.what,
+            one.unit,
+            as_number(one.predicted),
+            f"{as_number(one.low)} to {as_number(one.high)}",
+            as_number(one.measured),
+            "yes" if one.within else "no",
+        )
+        for one in cost.figures
+    ]
+    header = ("what", "unit", "predicted", "95 %", "measured", "within")
+    others = f"Other work took {as_number(cost.others)} % of a core while it was "
+    return f"{markdown([header, *rows])}\n\n{others}calibrated."

@@ -1,0 +1,22 @@
+"""What `why` makes of the status that a real bridge wrote."""
+
+from api.bridge import read_bridge
+from api.verdict import Evidence, judge
+from queries.findings import Finding, Known
+from tests.sampler_bridge.servers import BridgeProcess
+
+_PLANNED = Known(
+    host=True,
+    pcp_asked=True,
+    metric=True,
+    exposed=True,
+    plans=("monitor",),
+    period=0.2,
+)
+
+
+def explained(bridge: BridgeProcess, metric: str) -> Finding:
+    """Why a metric that a plan samples on the bridge's own host has no value."""
+    host = bridge.options["host"]
+    told = read_bridge(bridge.state, host)
+    return judge(Evidence(host, metric, None, _PLANNED, told))

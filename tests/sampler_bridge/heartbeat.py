@@ -1,0 +1,78 @@
+"""What the machine itself costs: a control that beats beside a bridge under test.
+
+Why a tick is missing the bridge says itself; that it was late is no excuse by that. It
+is one where a process that does nothing but wake up was held up at the same time.
+"""
+
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.servers import Server
+
+# Beats that were late add up, about a tick and about the while in which it falls: a
+# bridge computes as well, and falls behind where the control only waits often. A second
+# is long enough for that.
+_PART, _PART_OF_LONG = 1 / 8, 1 / 2
+_WHILE_MS, _LONG_MS = 500, 1000
+# What the control misses is about a millisecond's worth of each period, 2 % at most:
+# of a hundred ticks, one at 100 ms, and none at 200 ms or a second.
+_MISSED_MS, _MISSED = 1.0, 0.02
+_PROGRAM = Path(__file__).with_name("beat.py")
+
+
+class Heartbeat(Server):
+    """The control; it tells of the time between its start and its end."""
+
+    def start(self) -> None:
+        self._beats = self.folder / "beats"
+        self.launch([sys.executable, "-S", "-E", _PROGRAM, self._beats])
+        self.ready(lambda: self._beats.exists() and self._beats.stat().st_size)
+
+    def held_up(self, ticks: Iterable[int], period_ms: int) -> set[int]:
+        """Those ticks of a period (ms) about which beats were late."""
+        asked = np.array(sorted(ticks), np.int64)
+        part = _PART_OF_LONG if period_ms >= _LONG_MS else _PART
+        held_up = np.zeros(len(asked), np.bool_)
+        for span_ms in (period_ms, max(period_ms, _WHILE_MS)):
+            held_up |= self._late(asked, span_ms) > part * span_ms
+        return {*asked[held_up].tolist()}
+
+    def _late(
+        self, ticks: npt.NDArray[np.int64], span_ms: int
+    ) -> npt.NDArray[np.int64]:
+        """By how many ms the beats within a span of each tick were late together."""
+        raw = self._beats.read_bytes()
+        due, done = np.frombuffer(raw[: len(raw) // 16 * 16], np.int64).reshape(-1, 2).T
+        late = np.cumsum([0, *(done - due)])
+        first = np.searchsorted(done, ticks - span_ms, side="right")
+        return np.asarray(late[np.searchsorted(due, ticks + span_ms)] - late[first])
+
+    def lost(
+        self, due: Iterable[int], there: Collection[int], period_ms: int
+    ) -> list[int]:
+        """Ticks that are not there, though the machine was not held up."""
+        absent = {*due} - {*there}
+        return sorted(absent - self.held_up(absent, period_ms))
+
+    def assert_every_tick(
+        self,
+        points: Collection[int],
+        period_ms: int,
+        bounds: tuple[int, int] | None = None,
+    ) -> None:
+        """A series has every tick of a period within bounds (ms), else of its own.
+
+        But for those at which the machine was held up, and for what the control misses
+        of short periods.
+        """
+        first, last = bounds or (min(points), max(points))
+        due = range(first, last + 1, period_ms)
+        assert due
+        assert {ms for ms in points if first <= ms <= last} <= {*due}
+        lost = self.lost(due, points, period_ms)
+        allowed = min(_MISSED_MS / period_ms, _MISSED) * len(due)
+        assert len(lost) <= allowed, lost

@@ -1,0 +1,54 @@
+"""The control beats while it may, and excuses what the machine held up and no more."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from tests.sampler_bridge.heartbeat import Heartbeat
+from tests.servers import wait_until
+
+PERIOD_MS = 200
+
+
+def test_it_excuses_a_tick_at_which_it_was_held_up_itself(
+    heartbeat: Heartbeat,
+) -> None:
+    began_ms = time.time_ns() // 1_000_000
+    os.kill(heartbeat.pid, signal.SIGSTOP)
+    time.sleep(0.3)
+    os.kill(heartbeat.pid, signal.SIGCONT)
+    before, meanwhile, after = (began_ms + n for n in (-1000, 150, 350))
+    wait_until(lambda: heartbeat.held_up([meanwhile], PERIOD_MS))
+    ticks = [before, meanwhile, after]
+    # Less than a period after its end, too.
+    assert heartbeat.held_up(ticks, PERIOD_MS) == {meanwhile, after}
+    assert heartbeat.lost(ticks, [], PERIOD_MS) == [before]
+    # It was less than half a second.
+    assert heartbeat.lost(ticks, [], 1000) == ticks
+
+
+@pytest.mark.parametrize(
+    ("period_ms", "gone", "sound"),
+    [
+        (1000, 1, False),
+        (200, 1, False),
+        (100, 1, True),
+        (100, 2, False),
+        (10, 2, True),
+        (10, 3, False),
+    ],
+)
+def test_a_tick_that_is_not_there_is_lost(
+    heartbeat: Heartbeat, period_ms: int, gone: int, sound: bool
+) -> None:
+    """Of a hundred, long before the control began: nothing excuses them."""
+    ticks = {*range(0, 100 * period_ms, period_ms)}
+    heartbeat.assert_every_tick(ticks, period_ms)
+    some = ticks - {*range(period_ms, (gone + 1) * period_ms, period_ms)}
+    if sound:
+        heartbeat.assert_every_tick(some, period_ms)
+        return
+    with pytest.raises(AssertionError):
+        heartbeat.assert_every_tick(some, period_ms)
