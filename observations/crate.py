@@ -78,6 +78,7 @@ def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
         inside = Path(partial) / "crate"
         inside.mkdir()
         for name, content in files.items():
+            _check_name(name)
             (inside / name).write_bytes(content)
         document = json.dumps(metadata(told, files), indent=1, ensure_ascii=False)
         (inside / METADATA).write_text(document + "\n", "utf-8")
@@ -127,6 +128,12 @@ def base_of(files: Mapping[str, bytes]) -> str:
     except (ValueError, KeyError, TypeError):
         raise CrateError(f"the {METADATA} is of no run that SuperTwin wrote") from None
     return found
+
+
+def _check_name(name: str) -> None:
+    """An absolute name, or one with .., would lead out of the crate."""
+    if name in ("", "..") or Path(name).name != name:
+        raise CrateError(f"{name[:80]!r} cannot name a file of a crate")
 
 
 def _read(folder: Path) -> dict[str, bytes]:

@@ -65,6 +65,7 @@ def _asked(observation: Observation, iris: Iris) -> Properties:
     threads = [iris.component(asked.host, "thread", str(cpu)) for cpu in asked.cpus]
     return {
         ST.ofHost: iris.host(asked.host),
+        ST.ranOn: asked.host,
         ST.command: asked.command,
         ST.argumentVector: asked.vector,
         ST.workingDirectory: asked.cwd,

@@ -25,5 +25,9 @@ class BenchmarkError(ObservationError):
     """A benchmark that does not say what it did."""
 
 
+class SaidError(ObservationError):
+    """A line that no runner says."""
+
+
 class CrateError(ObservationError):
     """A crate that cannot be written, or read, as it is."""

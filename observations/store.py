@@ -4,14 +4,18 @@ from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.describe import describe_observation
 from observations.errors import ObservationError
+from observations.machine import signs_of_host
 from observations.record import Observation
 from ontology.iris import Iris
+from ontology.terms import ST
 from queries.endpoint import Endpoint
 
 
 def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> None:
     """Write an observation; raises ObservationError for what the shapes refuse."""
     triples = describe_observation(observation, iris)
+    signs = signs_of_host(twin, iris.host(observation.asked.host))
+    triples.link(iris.observation(observation.id), {ST.hostSign: signs})
     check_shapes(triples, twin)
     twin.update(insertion({iris.observation_graph(observation.id): triples}))
 

@@ -17,7 +17,8 @@ Order = Literal["compact", "scatter", "idle"]
 Cores = Literal["p", "e"]
 
 DEVICES = ("gpu", "nic", "disk")
-_LONGEST = 2000
+# Characters of a policy.
+LONGEST = 2000
 
 # Every word with what it does; this is what is told of a word that nobody knows.
 WORDS = {
@@ -60,8 +61,8 @@ class Policy:
 
 def read_policy(text: str) -> Policy:
     """The policy that some words mean; raises PolicyError."""
-    if len(text) > _LONGEST:
-        raise PolicyError(f"a policy of {len(text)} characters: {_LONGEST} are allowed")
+    if len(text) > LONGEST:
+        raise PolicyError(f"a policy of {len(text)} characters: {LONGEST} are allowed")
     words = re.split(r"[+\s]+", text.strip())
     if words == [""]:
         raise PolicyError(f"the policy is empty; there are: {_known()}")

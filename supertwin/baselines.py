@@ -79,6 +79,9 @@ def check_baseline(
     after = find_group(twin, iris, id_)
     if len(after.ended) < len(after.runs):
         raise MendableError(f"{id_}: {_others(after)}: they cannot be judged")
+    # What fails at once is quick, and not better.
+    if other := _difference(before, after, "outcome"):
+        raise MendableError(f"{id_}: {other}: they cannot be judged")
     was, now = _values(before, measure), _values(after, measure)
     verdict = judge(was, now, less_is_better=less_is_better, tolerance=tolerance)
     doubts = tuple(_doubts(before, after))
@@ -122,10 +125,15 @@ def _others(group: Group) -> str:
 
 def _doubts(before: Group, after: Group) -> Iterator[str]:
     """What else is not as it was."""
-    for what in ("host", "command", "policy", "threads", "outcome"):
-        was, now = (_all_of(group, what) for group in (before, after))
-        if was != now:
-            yield f"{what}: {was} in the baseline, {now} in these"
+    for what in ("host", "command", "policy", "threads"):
+        if other := _difference(before, after, what):
+            yield other
+
+
+def _difference(before: Group, after: Group, what: str) -> str:
+    """In words; empty where there is none."""
+    was, now = (_all_of(group, what) for group in (before, after))
+    return "" if was == now else f"{what}: {was} in the baseline, {now} in these"
 
 
 def _all_of(group: Group, what: str) -> str:

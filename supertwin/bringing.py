@@ -12,12 +12,20 @@ from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.crate import base_of
-from observations.errors import CrateError
+from observations.errors import CrateError, SaidError
+from observations.said import event_of
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param, convert
 from queries.endpoint import Endpoint
 from queries.errors import ParameterError
+from supertwin.brought_host import (
+    check_machine,
+    host_of,
+    moved,
+    name_of_host,
+    renamed,
+)
 from supertwin.carrying import COLUMNS, GRAPH, SERIES, Point, own_graph
 from supertwin.observing.repetition import EVENTS, PROGRAM, RECORDED
 from supertwin.refill import refill
@@ -26,21 +34,36 @@ from supertwin.settings import Settings
 _IRI = Param("iri", "iri")
 
 
-def bring(settings: Settings, twin: Endpoint, files: Mapping[str, bytes]) -> URIRef:
+def bring(
+    settings: Settings,
+    twin: Endpoint,
+    files: Mapping[str, bytes],
+    host: str = "",
+    confirm: bool = False,
+) -> URIRef:
     """Take a crate's run up here; its node.
 
-    What is known here of anything else stays as it is. Raises CrateError for what is
-    no run, or one that is here already and differs; nothing is written then.
+    ``host`` is another name for its host; ``confirm`` takes a host that is known here
+    by that name for the same machine, whatever the signs say. What is known here of
+    anything else stays as it is. Raises CrateError for what is no run, one that is here
+    already and differs, or one of another machine; nothing is written then.
     """
     iris = Iris(settings.base)
-    graph = _moved(_parsed(files), base_of(files), settings.base)
+    graph = moved(_parsed(files), base_of(files), settings.base)
     node = _run_of(graph)
     points = _read_points(graph, node, files)
     id_ = _id_of(iris, node)
+    _check_said(files)
+    name = host_of(graph, node, iris)
+    if host:
+        graph, name = renamed(graph, node, iris, host), host
+        points = [point._replace(hostname=host) for point in points]
     target = iris.observation_graph(id_)
     here = own_graph(twin, target)
     if len(here) and _of(here, node) != _of(graph, node):
         raise CrateError(f"{node} is recorded here already, and is another run")
+    if not len(here) and not confirm:
+        check_machine(twin, graph, node, iris.host(name))
     triples = Triples() if len(here) else _checked(twin, graph, node)
     refill(settings, points)
     if triples:
@@ -69,21 +92,6 @@ def _check_term(term: Any) -> None:
             raise CrateError(f"the crate's {GRAPH} has a node without an IRI")
     except ParameterError:
         raise CrateError(f"the crate's {GRAPH} has a malformed IRI: {iri!r}") from None
-
-
-def _moved(graph: Graph, there: str, here: str) -> Graph:
-    """The same triples, with IRIs of another installation made ours."""
-    old, new = there.rstrip("/") + "/", here.rstrip("/") + "/"
-
-    def own(term: Any) -> Any:
-        if isinstance(term, URIRef) and term.startswith(old):
-            return URIRef(new + term[len(old) :])
-        return term
-
-    moved = Graph()
-    for triple in graph:
-        moved.add(tuple(map(own, triple)))
-    return moved
 
 
 def _run_of(graph: Graph) -> URIRef:
@@ -147,7 +155,7 @@ def _read_points(
         raise CrateError(f"the crate has no {SERIES}") from None
     except CrateError as error:
         raise CrateError(f"the crate's {SERIES} is not as it was: {error}") from None
-    host = str(graph.value(graph.value(node, ST.ofHost), ST.hostname))
+    host = name_of_host(graph, node)
     known = {(*key, host) for key in _keys(graph, node)}
     first, last = _span(graph, node)
     for point in points:
@@ -202,11 +210,22 @@ def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
     return int(first * 1000), int(last * 1000) + 1
 
 
+def _check_said(files: Mapping[str, bytes]) -> None:
+    """What is kept of a run is read again: for its page, and for another crate."""
+    for number, line in enumerate(files.get(EVENTS, b"").split(b"\n"), 1):
+        try:
+            if line:
+                event_of(line)
+        except SaidError as error:
+            raise CrateError(f"the crate's {EVENTS}, line {number}: {error}") from None
+
+
 def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
     """The program and what it said, unless the run is one of ours."""
-    if folder.exists() or not {PROGRAM, EVENTS} <= files.keys():
+    kept = {PROGRAM, EVENTS} & files.keys()
+    if folder.exists() or EVENTS not in kept:
         return
     folder.mkdir(parents=True, mode=0o700)
-    for name in (PROGRAM, EVENTS):
+    for name in kept:
         (folder / name).write_bytes(files[name])
     (folder / RECORDED).touch()

@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +10,8 @@ from rdflib import PROV, RDF, RDFS, Graph, URIRef
 from rdflib.term import Node
 
 from observations.crate import Told
+from observations.program_for_others import without_secrets
+from observations.said import kept_lines, printed, printed_text
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 from queries.asking import saved_rows
@@ -62,6 +62,7 @@ def carried(settings: Settings, twin: Endpoint, id_: str) -> Carried:
         )
     bare = node.rsplit("/", 1)[1]
     graph = _with_known(twin, own_graph(twin, iris.observation_graph(bare)))
+    _tell_of_host(graph, node)
     told = _told(settings, node, rows[0], graph)
     files = _kept(settings.home / "observations" / bare)
     return Carried(told, graph, list(_points(settings, twin, node)), files)
@@ -125,6 +126,16 @@ def _with_known(twin: Endpoint, own: Graph) -> Graph:
     )
 
 
+def _tell_of_host(graph: Graph, node: URIRef) -> None:
+    """What a run says of a host that was removed: that there was one, with threads."""
+    host, name = graph.value(node, ST.ofHost), graph.value(node, ST.ranOn)
+    if host and name and (host, RDF.type, None) not in graph:
+        graph.add((host, RDF.type, ST.ComputeNode))
+        graph.add((host, ST.hostname, name))
+        for thread in list(graph.objects(node, ST.involvesThread)):
+            graph.add((thread, RDF.type, ST.HardwareThread))
+
+
 def _told(
     settings: Settings, node: URIRef, row: Mapping[str, Any], graph: Graph
 ) -> Told:
@@ -175,16 +186,17 @@ def _points(settings: Settings, twin: Endpoint, node: URIRef) -> Iterator[Point]
 
 
 def _kept(folder: Path) -> dict[str, bytes]:
-    """The program, what it said, what the command printed, where these are here."""
+    """The program without secrets, what it said, what the command printed, where these
+    are here.
+    """
     try:
-        said = (folder / EVENTS).read_bytes()
-        found = {PROGRAM: (folder / PROGRAM).read_bytes(), EVENTS: said}
+        lines = list(kept_lines((folder / EVENTS).read_bytes()))
+        program = without_secrets((folder / PROGRAM).read_bytes())
     except OSError:
         return {}
-    for line in said.splitlines():
-        event = json.loads(line)
-        if event["event"] == "ended":
-            for name, kept in event["output"].items():
-                text = b64decode(kept["head"]) + b64decode(kept["tail"])
-                found |= {f"{name}.txt": text} if text else {}
+    found = {} if program is None else {PROGRAM: program}
+    found[EVENTS] = b"".join(line.text + b"\n" for line in lines)
+    for stream, kept in printed(line.event for line in lines).items():
+        text = printed_text(kept)
+        found |= {f"{stream}.txt": text} if text else {}
     return found

@@ -1,11 +1,14 @@
-"""Who may read: where reads are not open, whoever has a token, and the reader."""
+"""Who may read: where reads are not open, whoever has a token, and the reader.
+
+A stream ends as soon as whoever was let in for it would be let in no more.
+"""
 
 from fastapi import Request
 from starlette._utils import get_route_path
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import MutableHeaders, State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.access.gate import Caller, Gate
+from api.access.gate import Gate
 from api.access.login import PATH as LOGIN
 from api.access.login import login_page
 from api.problems import ApiError, answer
@@ -25,17 +28,21 @@ class Reading:
         self._app, self._gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._is_open(scope):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request = Request(scope)
+        request.state.caller = None
+        if self._is_open(scope):
+            await self._serve(request.state, scope, receive, send)
+            return
         try:
-            caller = await self._gate.admit(request, Role.READER)
+            request.state.caller = await self._gate.admit(request, Role.READER)
         except ApiError as error:
             refusal = login_page(request, error) or answer(request, error, drawn=True)
             await refusal(scope, receive, send)
             return
-        await self._serve(caller, scope, receive, send)
+        await self._serve(request.state, scope, receive, _private(send))
 
     def _is_open(self, scope: Scope) -> bool:
         path = get_route_path(scope)
@@ -44,9 +51,12 @@ class Reading:
         )
 
     async def _serve(
-        self, caller: Caller, scope: Scope, receive: Receive, send: Send
+        self, state: State, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answer, and end a stream as soon as its reader would be let in no more."""
+        """Answer, and end a stream as soon as its reader would be let in no more.
+
+        Where reads are open, its route says who that is, if it takes a role.
+        """
         streams = False
 
         async def send_while_admitted(message: Message) -> None:
@@ -54,9 +64,7 @@ class Reading:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 streams = headers.get("content-type", "").startswith(_STREAM)
-                # What a cookie opened is not for a proxy to keep for others.
-                headers.setdefault("Cache-Control", "private")
-            elif streams and not self._gate.still_admits(caller):
+            elif streams and state.caller and not self._gate.still_admits(state.caller):
                 raise _NoLongerError
             await send(message)
 
@@ -64,6 +72,17 @@ class Reading:
             await self._app(scope, receive, send_while_admitted)
         except _NoLongerError:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _private(send: Send) -> Send:
+    """What a cookie opened is not for a proxy to keep for others."""
+
+    async def send_private(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).setdefault("Cache-Control", "private")
+        await send(message)
+
+    return send_private
 
 
 class _NoLongerError(Exception):

@@ -33,6 +33,8 @@ def requires(role: Role) -> Any:
         services: Use,
         _shown: Annotated[HTTPAuthorizationCredentials | None, Security(SCHEME)],
     ) -> Caller:
-        return await services.gate.admit(request, role)
+        # `Reading` ends what is streamed to them as soon as they would not be let in.
+        request.state.caller = caller = await services.gate.admit(request, role)
+        return caller
 
     return Depends(admitted)

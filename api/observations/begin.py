@@ -92,7 +92,7 @@ def _check_allowed(services: Services, new: NewObservation) -> None:
     if path is None or new.attended:
         return
     try:
-        refusal = read_command_list(path).refusal(new.argv)
+        refusal = read_command_list(path).refusal(new.argv, new.env, new.cwd)
     except MendableError as error:
         raise ApiError(503, "no-command-list", "Nothing can run", str(error)) from None
     if refusal:

@@ -64,8 +64,8 @@ async def export_observation(
 ) -> Response:
     """As `supertwin export observation` writes it.
 
-    Role: operator, for a crate holds the program, with all variables that were set, and
-    what was printed.
+    Role: operator, for a crate holds what was printed. Of variables that look like
+    secrets it holds the names alone.
     """
     id_ = _decoded(id_.rpartition("/")[2])
     await _check_size(services, id_)

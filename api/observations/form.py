@@ -18,7 +18,7 @@ from api.services import Services, Use
 from api.web import pages
 from api.web.query_form import host_names
 from ontology.terms import ST
-from pinning.policy import WORDS
+from pinning.policy import LONGEST, WORDS
 
 router = APIRouter(tags=["Observations"])
 
@@ -42,7 +42,7 @@ async def new(
         str, Query(max_length=300, description="Id of a run, to run it again")
     ] = "",
     host: Annotated[str, Query(max_length=300)] = "",
-    pin: Annotated[str, Query(max_length=2000, description="Policy")] = "",
+    pin: Annotated[str, Query(max_length=LONGEST, description="Policy")] = "",
     threads: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
     """A page, filled with what another run was asked for, or with a host and CPUs."""

@@ -1,7 +1,6 @@
 """What is kept of a run beside its graph: its program, and what it printed."""
 
 import re
-from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ _OPERATOR = requires(Role.OPERATOR)
 # The name of a folder: nothing that leads out of where all of them are.
 _FOLDER = "observations"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
-_STREAMS = ("stdout", "stderr")
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     404: {"description": "Not kept here, as of what ran elsewhere"}
@@ -60,37 +58,21 @@ async def output(services: Use, id_: RunId) -> Response:
     """For `stdout` and `stderr`: how many `bytes`, the first and the last of them in
     base64 (`head`, `tail`), and how many between them are `cut`. Role: operator.
     """
+    from observations.said import kept_lines, printed
     from supertwin.observing.repetition import EVENTS
 
     said = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
-    body = orjson.dumps(await to_thread.run_sync(printed, said))
+
+    def document() -> bytes:
+        return orjson.dumps(printed(line.event for line in kept_lines(said)))
+
+    body = await to_thread.run_sync(document)
     return Response(body, headers=_HEADERS, media_type=formats.JSON)
 
 
 def has_kept(home: Path, id_: str) -> bool:
     """Whether anything is kept of a run."""
     return bool(_NAME.fullmatch(id_)) and (home / _FOLDER / id_).is_dir()
-
-
-def printed(said: bytes) -> dict[str, dict[str, Any]]:
-    """What was printed, from all that a runner said; also of one that broke off."""
-    pieces: dict[str, list[bytes]] = {name: [] for name in _STREAMS}
-    for line in filter(None, said.split(b"\n")):
-        try:
-            event = orjson.loads(line)
-        except orjson.JSONDecodeError:  # The last one, where the disk was full.
-            continue
-        if event["event"] == "ended":
-            found: dict[str, dict[str, Any]] = event["output"]
-            return found
-        if event["event"] == "output":
-            pieces[event["stream"]].append(b64decode(event["data"]))
-    return {name: _whole(b"".join(parts)) for name, parts in pieces.items()}
-
-
-def _whole(text: bytes) -> dict[str, Any]:
-    head = b64encode(text).decode()
-    return {"bytes": len(text), "head": head, "tail": "", "cut": 0}
 
 
 def _read(home: Path, id_: str, name: str) -> bytes:

@@ -81,9 +81,9 @@ async def find_span(services: Services, id_: str) -> Span:
     node = iri_term(observation_of(services.iris, id_))
     found = await services.graph.rows(
         f"{METRIC_PREFIXES}SELECT ?host ?start ?end ?period {{ "
-        f"{node} st:ofHost/st:hostname ?host ; <{_PROV}startedAtTime> ?start ; "
-        f"<{_PROV}endedAtTime> ?end . OPTIONAL {{ {node} st:observationPeriod ?period "
-        "} } LIMIT 1"
+        f"{node} st:ranOn|st:ofHost/st:hostname ?host ; "
+        f"<{_PROV}startedAtTime> ?start ; <{_PROV}endedAtTime> ?end . "
+        f"OPTIONAL {{ {node} st:observationPeriod ?period }} }} LIMIT 1"
     )
     if not found:
         raise unknown(id_)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ingest.plans.request import parse_period
 from observations.record import Asked
+from pinning.policy import LONGEST
 from supertwin.errors import MendableError
 from supertwin.observing.wish import Wish
 
@@ -44,10 +45,12 @@ class NewObservation(BaseModel):
         default="", max_length=300, description="Host it runs on; else this one"
     )
     pin: str = Field(
-        default="", max_length=300, description="Policy that chooses CPUs, as `/pin`"
+        default="",
+        max_length=LONGEST,
+        description="Policy that chooses CPUs, as `/pin`",
     )
     threads: str = Field(
-        default="", max_length=20, description="How many CPUs the policy chooses"
+        default="", max_length=40, description="How many CPUs the policy chooses"
     )
     cpus: str = Field(
         default="", max_length=4096, description="CPUs that it is bound to: 0-3,8"

@@ -31,6 +31,8 @@ _ELSEWHERE = frozenset(
         ST.command,
         ST.argumentVector,
         ST.ofHost,
+        ST.ranOn,
+        ST.hostSign,
         ST.outcome,
         ST.exitStatus,
         ST.endSignal,

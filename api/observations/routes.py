@@ -1,7 +1,7 @@
 """``/observations``: followed and ended over HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
@@ -16,9 +16,11 @@ from api.negotiation import negotiate
 from api.observations.live_page import live_page
 from api.observations.shown import not_running, recorded, refused, shown
 from api.services import Services, Use
+from observations.errors import SaidError
 from supertwin.access.tokens import Role
 
 if TYPE_CHECKING:
+    from observations.launch import Event
     from supertwin.observing.desk import Desk
     from supertwin.observing.session import Session
 
@@ -116,6 +118,7 @@ async def say(
     """
     session = _found(await services.observing.desk(), id_)
     said = _events(await read_body(request, _MOST_SAID, "report"))
+    _check_order(session, said, first)
 
     def heard() -> bytes | None:
         session.take(said, first)
@@ -152,14 +155,28 @@ def _found(desk: "Desk", id_: str) -> "Session":
     return session
 
 
-def _events(body: bytes) -> list[dict[str, Any]]:
+def _events(body: bytes) -> list["Event"]:
+    from observations.said import event_of
+
     try:
-        found = [orjson.loads(line) for line in body.splitlines() if line.strip()]
-    except orjson.JSONDecodeError as error:
-        raise refused(f"a line is no JSON: {error}") from None
-    if not all(isinstance(one, dict) and "event" in one for one in found):
-        raise refused("a line is no event: send what the program printed, unchanged")
-    return found
+        return [event_of(line) for line in body.splitlines() if line.strip()]
+    except SaidError as error:
+        raise refused(f"{error}: send what the program printed, unchanged") from None
+
+
+def _check_order(
+    session: "Session", said: Sequence["Event"], first: int | None
+) -> None:
+    from observations.said import check_order
+
+    known = 0 if first is None else max(session.count - first, 0)
+    # What is over hears nothing more.
+    if session.state == "over":
+        return
+    try:
+        check_order(session.last, said[known:])
+    except SaidError as error:
+        raise refused(f"{error}: send what the program printed, in order") from None
 
 
 async def _stream(

@@ -13,6 +13,7 @@ from api.pin.placing import Wish, place
 from api.problems import ApiError
 from api.services import Use
 from api.sparql import response
+from pinning.policy import LONGEST
 
 router = APIRouter(tags=["Pinning"])
 
@@ -24,7 +25,7 @@ Number = Annotated[str, Query(max_length=40, description="A whole number")]
 PolicyText = Annotated[
     str,
     Query(
-        max_length=2000,
+        max_length=LONGEST,
         description="Words joined by + or spaces: `per:socket=4+distinct:l1`",
     ),
 ]

@@ -10,6 +10,7 @@ from queries.binding import Param, convert
 from queries.errors import ParameterError
 from supertwin.bringing import bring
 from supertwin.carrying import Carried, carried, crate_files, csv_of, parquet_of
+from supertwin.cli.host import HOST
 from supertwin.cli.ingest import write_whole
 from supertwin.loading import dataset
 from supertwin.settings import Settings
@@ -69,11 +70,17 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
 
 @click.command("observation")
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
-def import_observation(path: Path) -> None:
+@click.option("--host", type=HOST, help="Another name for its host.")
+@click.option(
+    "--confirm",
+    is_flag=True,
+    help="Its host is the one that is known here by that name.",
+)
+def import_observation(path: Path, host: str | None, confirm: bool) -> None:
     """A crate that `supertwin export observation` wrote, here or elsewhere."""
     settings = Settings()
     with dataset(settings, "twin") as twin:
-        node = bring(settings, twin, read_crate(path))
+        node = bring(settings, twin, read_crate(path), host or "", confirm)
     click.echo(node)
 
 

@@ -91,6 +91,11 @@ class Session:
         return self.state == RUNNING and quiet and not self._is_seen
 
     @property
+    def last(self) -> Event:
+        """What its latest run told last; an empty one where it told nothing."""
+        return self._run.said.last if self._run else {}
+
+    @property
     def command(self) -> Event:
         """Which process its latest run is, where that was told."""
         return self._run.said.first if self._run else {}

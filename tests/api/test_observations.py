@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ontology.terms import PREFIXES
 from supertwin.access.local_api import read_local_api
 from supertwin.access.tokens import Role
 from tests.api.servers import Closed, bearer, own_api
@@ -51,6 +52,8 @@ def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
         ({**COMMAND, "host": "nowhere"}, 404, "nowhere"),
         ({**COMMAND, "pin": "sideways", "threads": "1"}, 400, "sideways"),
         ({**COMMAND, "pin": "compact", "threads": "999"}, 409, "999"),
+        ({**COMMAND, "pin": f"exclude:{'0,' * 900}0", "threads": "999"}, 409, "999"),
+        ({**COMMAND, "pin": "compact" * 300, "threads": "1"}, 422, "2000"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_the_reason(
@@ -81,6 +84,78 @@ def test_who_owns_the_state_needs_no_token(opened: Closed) -> None:
     assert begin(opened, COMMAND, **bearer(f"{local.key}0")).status_code == 401
 
 
+def test_what_no_runner_says_is_not_heard(opened: Closed, launcher: str) -> None:
+    token = bearer(launcher)
+    one = begin(opened, {**COMMAND, "attended": True}, **token).json()
+    events = f"{opened.url}/observations/{one['id']}/events"
+    kept = {"bytes": 1, "head": "eA==", "tail": "", "cut": 0}
+    outside = {"stdout": kept, "stderr": kept, "/tmp/outside": kept}
+    for said in (
+        {"event": "ended", "output": outside},
+        {"event": "started\ndata: x"},
+        {"event": "started", "start_ns": "now"},
+    ):
+        answer = opened.client.post(events, json=said, headers=token)
+        assert answer.status_code == 400, said
+        assert "a line is no event of a runner" in answer.json()["detail"]
+    late = {"event": "alive", "ns": 1}
+    answer = opened.client.post(events, json=late, headers=token)
+    assert (answer.status_code, "has started" in answer.text) == (400, True)
+    assert not list((opened.home / "observations" / one["id"]).glob("events*"))
+    last = {"event": "refused", "reason": "enough"}
+    answer = opened.client.post(events, json=last, headers=token)
+    assert (answer.json()["state"], answer.json()["events"]) == ("over", 1)
+
+
+def test_who_follows_a_run_is_cut_off_with_their_token(opened: Closed) -> None:
+    owner = read_local_api(opened.home)
+    assert owner is not None
+    url = f"{opened.url}/observations"
+    one = begin(opened, {**COMMAND, "attended": True}, **bearer(owner.key)).json()
+    events = f"{url}/{one['id']}/events"
+    follower = bearer(opened.add("follower", Role.OPERATOR))
+    with opened.client.stream("GET", events, headers=follower) as stream:
+        assert stream.status_code == 200
+        opened.revoke("follower")
+        last = {"event": "refused", "reason": "told to those who may hear it"}
+        said = opened.client.post(events, json=last, headers=bearer(owner.key))
+        assert said.json()["state"] == "over"
+        assert "may hear" not in "".join(stream.iter_text())
+    heard = opened.client.get(events, headers=bearer(owner.key)).text
+    assert "told to those who may hear it" in heard
+
+
+@pytest.fixture
+def gone(fuseki: str, base: str) -> Iterator[str]:
+    """The id of a run on a host that was removed."""
+    graph, node = f"<{base}/graph/observation/gone>", f"<{base}/observation/gone>"
+    triples = f"""{node} a st:ObservationInterface ; st:ofHost <{base}/twin/n9> ;
+        st:ranOn "n9" ; st:command "./solver" ; st:outcome "completed" ;
+        prov:startedAtTime "2026-11-01T09:00:00Z"^^xsd:dateTime ;
+        prov:endedAtTime "2026-11-01T09:00:01Z"^^xsd:dateTime ; st:duration 1.0"""
+    prefixes = "".join(f"PREFIX {name}: <{iri}> " for name, iri in PREFIXES.items())
+    insert = f"{prefixes} INSERT DATA {{ GRAPH {graph} {{ {triples} }} }}"
+    update = f"{fuseki}/twin/update"
+    httpx.post(update, data={"update": insert}).raise_for_status()
+    yield "gone"
+    httpx.post(update, data={"update": f"DROP GRAPH {graph}"}).raise_for_status()
+
+
+def test_a_run_outlives_its_host(opened: Closed, gone: str) -> None:
+    def page(path: str) -> str:
+        headers = {"Accept": "text/html"}
+        answer = opened.client.get(f"{opened.url}{path}", headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    assert "./solver" in page("/observations?host=n9")
+    for path in (f"/observation/{gone}", f"/observations/new?again={gone}"):
+        assert "n9" in page(path)
+        assert "./solver" in page(path)
+    points = opened.get(f"/observations/{gone}/series?metric=mem.util.free")
+    assert "has no summary of 'mem.util.free'" in points.json()["detail"]
+
+
 @pytest.fixture(scope="module")
 def listing(
     tmp_path_factory: pytest.TempPathFactory, fuseki: str, store: str, base: str
@@ -88,7 +163,7 @@ def listing(
     """An API that launches what a list allows."""
     home = tmp_path_factory.mktemp("listing")
     allowed = home / "commands"
-    allowed.write_text("/usr/bin/sleep *\n")
+    allowed.write_text("/usr/bin/sleep *\nenv: OMP_NUM_THREADS\ncwd: /scratch\n")
     allowing = {"allowed_commands": str(allowed)}
     with own_api(home, base, fuseki, store, **allowing) as found:
         yield found
@@ -101,8 +176,20 @@ def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None
     assert "'/bin/sh' is not allowed as a program" in answer.json()["detail"]
     answer = begin(listing, {"argv": ["/usr/bin/sleep", "--help"]}, **token)
     assert answer.status_code == 403
+    preload = {"argv": ["/usr/bin/sleep", "0"], "env": {"LD_PRELOAD": "/tmp/x.so"}}
+    answer = begin(listing, preload, **token)
+    assert answer.status_code == 403
+    assert "the variable 'LD_PRELOAD' is not allowed" in answer.json()["detail"]
+    answer = begin(listing, {"argv": ["/usr/bin/sleep", "0"], "cwd": "/tmp"}, **token)
+    assert answer.status_code == 403
+    assert "the folder '/tmp' is not allowed" in answer.json()["detail"]
     # What a list allows is refused for other reasons only.
-    allowed = {"argv": ["/usr/bin/sleep", "0"], "cpus": "x"}
+    allowed = {
+        "argv": ["/usr/bin/sleep", "0"],
+        "cpus": "x",
+        "env": {"OMP_NUM_THREADS": "2"},
+        "cwd": "/scratch/ana",
+    }
     assert begin(listing, allowed, **token).status_code == 400
 
 

@@ -117,6 +117,14 @@ def test_a_regression_exits_with_3(
     assert "no baseline 'after'; there is before" in none.stderr
 
 
+def test_what_failed_at_once_is_not_better(stack: Stack, slow: str) -> None:
+    stack.run("baseline", "set", "slow", slow)
+    failed = group_of(ran(stack, "--repeat", "3", "--", "false")[0])
+    done = stack.run("baseline", "check", "slow", failed, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "outcome: completed in the baseline, failed in these" in done.stderr
+
+
 def test_a_baseline_is_of_runs_that_ended_and_can_be_forgotten(
     stack: Stack, quick: str, sampled: str
 ) -> None:
@@ -176,7 +184,9 @@ def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) 
         f"{stack.fuseki}/twin/update", data={"update": f"DROP GRAPH <{graph}>"}
     ).raise_for_status()
     assert statistics(stack, sampled) == []
-    back = stack.run("import", "observation", str(tmp_path / "crate.zip"))
+    # A machine without any sign is not told from others.
+    zipped = str(tmp_path / "crate.zip")
+    back = stack.run("import", "observation", zipped, "--confirm")
     assert back.stdout.strip() == sampled
     assert statistics(stack, sampled) == before
     found = asked(stack, f"<{sampled}> st:addedVariable ?v ; st:requestedMetric ?m")

@@ -47,6 +47,14 @@ def test_the_root_names_the_profile_and_the_run() -> None:
     assert descriptor["about"] == {"@id": "./"}
 
 
+@pytest.mark.parametrize("name", ["/tmp/x.txt", "../x.txt", "a/b", "..", ""])
+def test_a_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "crate"
+    with pytest.raises(CrateError, match="cannot name a file of a crate"):
+        write_crate(folder, TOLD, {**FILES, name: b""})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_is_an_action_with_all_that_belongs_to_it() -> None:
     found = entities()
     action = found[TOLD.node]

@@ -107,6 +107,23 @@ def test_a_file_that_is_missing(nowhere: Settings, name: str) -> None:
     assert f"the crate has no {name}" in refused(nowhere, files)
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (b'{"event": "refused", "reason": "x"}\n{"event', "line 2: a line is no JSON"),
+        (
+            b'{"event": "ended", "output": {"/tmp/x": {}}}\n',
+            "line 1: a line is no event of a runner",
+        ),
+    ],
+)
+def test_words_that_no_runner_says(
+    nowhere: Settings, said: bytes, message: str
+) -> None:
+    files = crate() | {"events.jsonl": said}
+    assert f"the crate's events.jsonl, {message}" in refused(nowhere, files)
+
+
 def test_metadata_of_something_else(nowhere: Settings) -> None:
     files = crate() | {METADATA: b'{"@graph": []}'}
     assert "of no run that SuperTwin wrote" in refused(nowhere, files)

@@ -18,6 +18,9 @@ TEXT = """
 /usr/bin/likwid-bench -t stream **
 "/opt/my apps/it's" 'a  b' "*" $(id)
 run
+env: OMP_NUM_THREADS OMP_PROC_BIND=close "NOTE=two words"
+cwd: /scratch/ "/data/my runs"
+env: EMPTY=
   # indented
 /usr/bin/x a#b --safe
 """
@@ -69,6 +72,47 @@ def test_refused_in_one_line(argv: list[str], words: str) -> None:
     assert "\n" not in refusal and len(refusal) < 300
 
 
+@pytest.mark.parametrize(
+    ("env", "cwd"),
+    [
+        ({}, ""),
+        ({"OMP_NUM_THREADS": "4", "NOTE": "two words", "EMPTY": ""}, ""),
+        ({"OMP_PROC_BIND": "close"}, "/scratch"),
+        ({}, "/scratch/ana/run 1/"),
+        ({}, "/data/my runs"),
+    ],
+)
+def test_variables_and_folders_that_are_listed(env: dict[str, str], cwd: str) -> None:
+    assert LIST.refusal(["/usr/bin/true"], env, cwd) == ""
+
+
+@pytest.mark.parametrize(
+    ("env", "cwd", "words"),
+    [
+        ({"LD_PRELOAD": "/tmp/x.so"}, "", "the variable 'LD_PRELOAD' is not allowed:"),
+        ({"OMP_NUM_THREADS": "4", "PATH": "/tmp"}, "", "the variable 'PATH' is not"),
+        ({"BASH_FUNC_x%%": "() { id; }"}, "", "'BASH_FUNC_x%%' is not allowed:"),
+        ({"OMP_PROC_BIND": "false"}, "", "'OMP_PROC_BIND' is not allowed with this"),
+        (
+            {"OMP_TOOL_LIBRARIES": "/tmp/x.so"},
+            "",
+            "'OMP_TOOL_LIBRARIES' is not allowed",
+        ),
+        ({"EMPTY": "full"}, "", "'EMPTY' is not allowed with this value"),
+        ({"x\n" * 1000: ""}, "", "is not allowed: commands.txt lists those that are"),
+        ({}, "/", "the folder '/' is not allowed: commands.txt lists those that are"),
+        ({}, "/scratchy", "the folder '/scratchy' is not allowed"),
+        ({}, "/scratch/../etc", "the folder '/scratch/../etc' is not allowed"),
+        ({}, "scratch", "the folder 'scratch' is not allowed"),
+        ({}, ".", "the folder '.' is not allowed"),
+    ],
+)
+def test_no_others(env: dict[str, str], cwd: str, words: str) -> None:
+    refusal = LIST.refusal(["/usr/bin/true"], env, cwd)
+    assert words in refusal
+    assert "\n" not in refusal and len(refusal) < 300
+
+
 def test_an_empty_list_allows_nothing() -> None:
     assert parse_command_list("# none\n\n", "x").refusal(["/usr/bin/true"])
 
@@ -83,6 +127,10 @@ def test_an_empty_list_allows_nothing() -> None:
         ("/usr/bin/x ** a", "line 1: ** stands for the rest"),
         ("/usr/bin/x a\0b", "line 1: a null byte"),
         ("/usr/bin/x \\", "line 1: No escaped character"),
+        ("env: OMP_*", "line 1: write NAME or NAME=value"),
+        ("env: =x", "line 1: write NAME or NAME=value"),
+        ("cwd: scratch", "line 1: a folder is a path from /"),
+        ("cwd: /scratch/../etc", "line 1: a folder is a path from /"),
     ],
 )
 def test_what_is_no_list_is_refused(text: str, words: str) -> None:

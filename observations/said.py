@@ -1,0 +1,217 @@
+"""What a runner said, as others tell it: over HTTP, in a crate, in a file of ours.
+
+Nothing of it is believed that a runner would not say: its words become names of files,
+IRIs and times.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Annotated, Any, Literal, NamedTuple
+
+import orjson
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    NonNegativeInt,
+    TypeAdapter,
+    ValidationError,
+)
+
+from observations.errors import SaidError
+from observations.launch import Event
+
+STREAMS = ("stdout", "stderr")
+# As base64: a runner keeps and sends no more than a MiB at once.
+_MOST_TEXT = 1_400_000
+_BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+Printed = Mapping[str, Mapping[str, Any]]
+
+
+class Line(NamedTuple):
+    """A line and what it says."""
+
+    text: bytes
+    event: Event
+
+
+_FIRST, _LAST = ("started", "refused"), ("ended", "refused")
+
+# Until 2262, in ns.
+_Time = Annotated[int, Field(ge=0, lt=2**63)]
+_Pid = Annotated[int, Field(ge=0, lt=2**31)]
+_Size = Annotated[int, Field(ge=0, lt=2**63)]
+_Word = Annotated[str, Field(max_length=300)]
+_Line = Annotated[str, Field(max_length=10_000)]
+_Text = Annotated[str, Field(max_length=_MOST_TEXT, pattern=_BASE64)]
+# A variable may be as long as Linux lets an argument be.
+_Values = dict[str, Annotated[str, Field(max_length=131_072)]]
+_Lines = Annotated[list[_Line], Field(max_length=10_000)]
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Started(_Said):
+    event: Literal["started"]
+    start_ns: _Time
+    exec_ns: _Time
+    pid: _Pid
+    start_ticks: _Size
+    boot: _Word
+    user: _Word | None = None
+
+
+class _Output(_Said):
+    event: Literal["output"]
+    stream: Literal["stdout", "stderr"]
+    data: _Text
+
+
+class _Alive(_Said):
+    event: Literal["alive", "over"]
+    ns: _Time
+    pids: list[_Pid] = []
+
+
+class _Program(_Said):
+    path: _Line | None = None
+    sha256: _Word | None = None
+    build_id: _Word | None = None
+    compilers: _Lines = []
+    libraries: _Lines = []
+
+
+class _About(_Said):
+    event: Literal["about"]
+    system: _Values
+    kernel_arguments: _Lines
+    governors: _Lines
+    program: _Program | None = None
+    environment: _Values
+
+
+class _Left(_Said):
+    name: _Word
+
+
+class _Used(_Said):
+    user_seconds: FiniteFloat
+    system_seconds: FiniteFloat
+    minor_faults: NonNegativeInt
+    major_faults: NonNegativeInt
+    voluntary_switches: NonNegativeInt
+    involuntary_switches: NonNegativeInt
+    max_rss_kib: NonNegativeInt | None
+
+
+class _Kept(_Said):
+    bytes: _Size
+    head: _Text
+    tail: _Text
+    cut: _Size
+
+
+class _Streams(_Said):
+    # Their names are those of files: no others are let through.
+    model_config = ConfigDict(extra="forbid")
+
+    stdout: _Kept
+    stderr: _Kept
+
+
+class _Ended(_Said):
+    event: Literal["ended"]
+    end_ns: _Time
+    exit: Annotated[int, Field(ge=0, le=255)] | None
+    signal: Annotated[int, Field(ge=1, le=64)] | None
+    timed_out: bool
+    cancelled: _Word
+    left_behind: Annotated[list[_Left], Field(max_length=100_000)] = []
+    rusage: _Used | None
+    output: _Streams
+
+
+class _Refused(_Said):
+    event: Literal["refused"]
+    reason: _Line
+
+
+_EVENT: TypeAdapter[_Said] = TypeAdapter(
+    Annotated[
+        _Started | _Output | _Alive | _About | _Ended | _Refused,
+        Field(discriminator="event"),
+    ]
+)
+
+
+def event_of(line: bytes) -> Event:
+    """What a line says; raises SaidError for what no runner says."""
+    try:
+        found: Event = orjson.loads(line)
+        _EVENT.validate_python(found)
+    except orjson.JSONDecodeError as error:
+        raise SaidError(f"a line is no JSON: {error}") from None
+    except ValidationError as error:
+        raise SaidError(f"a line is no event of a runner: {_first(error)}") from None
+    return found
+
+
+def check_order(last: Event, events: Iterable[Event]) -> None:
+    """Raise SaidError where a run would begin without its start, or twice.
+
+    ``last`` is the one that was told before these; an empty one where none was.
+    """
+    is_over = not last or last["event"] in _LAST
+    for event in events:
+        name = event["event"]
+        if is_over and name not in _FIRST:
+            raise SaidError(f"{name!r} comes before its run has started")
+        if name == "started" and not is_over:
+            raise SaidError("a run starts that has started already")
+        is_over = name in _LAST
+
+
+def kept_lines(text: bytes) -> Iterator[Line]:
+    """The lines of a file that hold an event: a full disk cuts one short."""
+    for line in filter(None, text.split(b"\n")):
+        with suppress(SaidError):
+            yield Line(line, event_of(line))
+
+
+def printed(events: Iterable[Event]) -> Printed:
+    """What was printed on each stream; also of a run that broke off.
+
+    How many ``bytes``, the first and the last of them in base64 (``head``, ``tail``),
+    and how many between them are ``cut``.
+    """
+    pieces: dict[str, list[bytes]] = {name: [] for name in STREAMS}
+    for event in events:
+        if event["event"] == "ended":
+            return {name: event["output"][name] for name in STREAMS}
+        if event["event"] == "output":
+            pieces[event["stream"]].append(b64decode(event["data"]))
+    return {name: _whole(b"".join(parts)) for name, parts in pieces.items()}
+
+
+def printed_text(kept: Mapping[str, Any]) -> bytes:
+    """What was printed on a stream, with a line in the place of what was cut."""
+    cut = kept["cut"]
+    mark = b"\n[%d bytes were not kept]\n" % cut if cut else b""
+    return b64decode(kept["head"]) + mark + b64decode(kept["tail"])
+
+
+def _whole(text: bytes) -> Mapping[str, Any]:
+    head = b64encode(text).decode()
+    return {"bytes": len(text), "head": head, "tail": "", "cut": 0}
+
+
+def _first(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(step)[:60] for step in found["loc"])
+    told = f"{place}: {found['msg'][:200]}" if place else found["msg"][:200]
+    return " ".join(told.split())

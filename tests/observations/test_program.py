@@ -1,0 +1,58 @@
+"""The program of a run as it is handed on."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from observations.program import program
+from observations.program_for_others import without_secrets
+
+SECRET = "s3cr'et\\"
+REQUEST = {
+    "argv": ["sh", "-c", 'printf "%s %s" "$API_TOKEN" "$MODE" > told'],
+    "env": {"API_TOKEN": SECRET, "MODE": "fast"},
+}
+
+
+def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
+    text = without_secrets(program(REQUEST))
+    assert text is not None
+    assert b"s3cr" not in text
+    assert without_secrets(text) == text
+    (tmp_path / "run.py").write_bytes(text)
+    environment = {"PATH": os.environ["PATH"]}
+    words, told = [sys.executable, "run.py"], tmp_path / "told"
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        "set API_TOKEN: a secret of this run, not told to others"
+    ]
+    assert not told.exists()
+    given = {**environment, "API_TOKEN": "another"}
+    subprocess.run(words, cwd=tmp_path, env=given, capture_output=True, check=True)
+    assert told.read_text() == "another fast"
+
+
+def test_one_without_secrets_is_as_it_was() -> None:
+    for request in ({"argv": ["true"]}, {"argv": ["'"], "env": {"MODE": '"\\n'}}):
+        assert without_secrets(program(request)) == program(request)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"print(1)\n",
+        b"\n\nos._exit(run(json.loads('{'), surroundings))\n",
+        b"\n\nos._exit(run(json.loads('[]'), surroundings))\n",
+        b'\n\nos._exit(run(json.loads(\'{"env": {"A": 1}}\'), surroundings))\n',
+        program(REQUEST) + b"# more\n",
+    ],
+)
+def test_what_is_no_program_of_ours_is_not_handed_on(text: bytes) -> None:
+    assert without_secrets(text) is None

@@ -1,0 +1,105 @@
+"""What is believed of what a runner is told to have said."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from observations.errors import SaidError
+from observations.said import check_order, event_of, kept_lines, printed, printed_text
+from tests.observations.test_launch import launched
+
+KEPT = {"bytes": 3, "head": "aGkK", "tail": "", "cut": 0}
+USED = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
+STARTED = {
+    **{"event": "started", "start_ns": 1, "exec_ns": 2},
+    **{"pid": 3, "start_ticks": 4, "boot": "b", "user": "ana"},
+}
+ENDED = {
+    **{"event": "ended", "end_ns": 9, "exit": 0, "signal": None},
+    **{"timed_out": False, "cancelled": "", "left_behind": []},
+    "rusage": {"user_seconds": 0.1, "system_seconds": 0, "max_rss_kib": None}
+    | dict.fromkeys(USED, 1),
+    "output": {"stdout": KEPT, "stderr": KEPT},
+}
+
+
+def line(event: Any, **other: Any) -> bytes:
+    return json.dumps({**event, **other}).encode()
+
+
+def test_all_that_a_runner_says_is_believed() -> None:
+    script = "echo out; echo err >&2; sleep 1.1; exit 3"
+    found = launched(argv=["sh", "-c", script])
+    names = {event["event"] for event in found}
+    assert names == {"started", "output", "alive", "about", "ended"}
+    assert [event_of(line(event)) for event in found] == found
+    (refused,) = launched(argv=["/no/such/command"])
+    assert event_of(line(refused)) == refused
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"{", "a line is no JSON"),
+        (b"[]", "a valid dictionary"),
+        (b'{"event": "x\\ndata: y"}', "does not match any of the expected tags"),
+        (line(STARTED, start_ns=1e300), "started.start_ns: "),
+        (line(STARTED, start_ns=2**63), "started.start_ns: "),
+        (line(STARTED, pid="3"), "started.pid: "),
+        (line(STARTED, boot="b" * 301), "started.boot: "),
+        (line(ENDED, output={}), "ended.output.stdout: Field required"),
+        (
+            line(ENDED, output={**ENDED["output"], "/home/ana/x": KEPT}),
+            "ended.output./home/ana/x: Extra inputs are not permitted",
+        ),
+        (
+            line(ENDED, output={"stdout": KEPT, "stderr": {**KEPT, "head": "a b"}}),
+            "ended.output.stderr.head: ",
+        ),
+        (line(ENDED, exit=256), "ended.exit: "),
+        (line(ENDED, left_behind=[{"name": "n" * 400}]), "ended.left_behind.0.name: "),
+        (line({"event": "alive", "ns": 1, "pids": [-1]}), "alive.pids.0: "),
+        (line({"event": "output", "stream": "../x", "data": ""}), "output.stream: "),
+    ],
+)
+def test_nothing_else_is(text: bytes, words: str) -> None:
+    with pytest.raises(SaidError) as caught:
+        event_of(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_a_run_has_one_start_and_it_comes_first() -> None:
+    start, end = event_of(line(STARTED)), event_of(line(ENDED))
+    refused = {"event": "refused", "reason": "x"}
+    check_order({}, [start, end, start, refused, refused, start])
+    check_order(end, [refused])
+    for last, events in (
+        ({}, [end]),
+        ({}, [start, start]),
+        (end, [end]),
+    ):
+        with pytest.raises(SaidError, match="before its run has started|already"):
+            check_order(last, events)
+
+
+def test_a_line_that_a_full_disk_cut_short_is_left_out() -> None:
+    whole = [
+        line(STARTED),
+        line({"event": "output", "stream": "stdout", "data": "aGkK"}),
+    ]
+    found = list(kept_lines(b"\n".join([*whole, line(ENDED)[:40]])))
+    assert [one.text for one in found] == whole
+    # It broke off: what was printed is known all the same.
+    streams = printed(one.event for one in found)
+    assert printed_text(streams["stdout"]) == b"hi\n"
+    assert printed_text(streams["stderr"]) == b""
+
+
+def test_what_is_cut_out_of_a_text_is_said_in_it() -> None:
+    (*_, ended) = launched(argv=["sh", "-c", "printf 0123456789abcdef"], keep_bytes=4)
+    stdout = printed([ended])["stdout"]
+    assert base64.b64decode(stdout["head"]) == b"0123"
+    assert printed_text(stdout) == b"0123\n[8 bytes were not kept]\ncdef"
