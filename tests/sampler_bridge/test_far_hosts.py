@@ -71,6 +71,9 @@ def assert_every_tick(
 ) -> None:
     """A host has all ticks up to its last, but for those that a busy machine cost."""
     status, values = bridge.status(host), of(store, host)
+    print(
+        host, status["missing"], status["tick_offset_seconds"], status["fetch_seconds"]
+    )
     assert len(values) == len(METRICS)
     for points in values.values():
         bounds = (min(points), status["last_tick_ms"])
