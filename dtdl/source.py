@@ -10,7 +10,8 @@ _RUNS = f"<{ST.ObservationInterface}> <{ST.BenchmarkInterface}>"
 def queries(iris: Iris, host: str) -> list[str]:
     """SELECTs of ``?s ?p ?o``: the host, its plans, its part of the catalogues, runs.
 
-    Together they are the triples that `export` takes; some come twice.
+    Together they are the triples that `export` takes; some come twice. Runs that
+    SuperTwin recorded are no part of a host: they are taken away one by one.
     """
     twin, plans = iris.twin_graph(host), iris.plans_graph(host)
     node, metrics = iris.host(host), iris.metrics_graph
@@ -31,19 +32,26 @@ def queries(iris: Iris, host: str) -> list[str]:
             GRAPH <{twin}> {{ ?pmu <{ST.pmuModel}> ?model }} }} }}
           GRAPH ?g {{ ?s <{ST.ofPmu}> ?model . ?s ?p ?o }} }}""",
         f"""SELECT ?s ?p ?o {{ VALUES ?kind {{ {_RUNS} }}
-          GRAPH ?g {{ ?s <{ST.ofHost}> <{node}> ; a ?kind ; ?p ?o }} }}""",
+          GRAPH ?g {{ ?s <{ST.ofHost}> <{node}> ; a ?kind ; ?p ?o }}
+          {_is_part("?s", node)} }}""",
         f"""SELECT ?s ?p ?o {{
           GRAPH ?g {{ ?run <{ST.ofHost}> <{node}> . ?s <{ST.ofBenchmark}> ?run ;
-            ?p ?o }} }}""",
+            ?p ?o }} {_is_part("?run", node)} }}""",
     ]
 
 
 def _metrics(node: str, twin: str, plans: str, metric: str = "?s") -> str:
     return f"""{{ GRAPH <{twin}> {{ <{node}> <{ST.exposes}> {metric} }} }}
       UNION {{ GRAPH <{plans}> {{ ?plan <{ST.samples}>|<{ST.ofMetric}> {metric} }} }}
-      UNION {{ ?run <{ST.ofHost}> <{node}> ; {_OBSERVES} {metric} }}
+      UNION {{ ?run <{ST.ofHost}> <{node}> ; {_OBSERVES} {metric}
+        {_is_part("?run", node)} }}
       UNION {{ ?run <{ST.ofHost}> <{node}> .
-        ?result <{ST.ofBenchmark}> ?run ; {_OBSERVES} {metric} }}"""
+        ?result <{ST.ofBenchmark}> ?run ; {_OBSERVES} {metric}
+        {_is_part("?run", node)} }}"""
+
+
+def _is_part(run: str, node: str) -> str:
+    return f'FILTER (STRSTARTS(STR({run}), "{node}/"))'
 
 
 def _domains(node: str, twin: str, plans: str, metrics: str) -> str:

@@ -5,12 +5,17 @@ from pathlib import Path
 import pytest
 
 from tests.dtdl.parser import verdicts
+from tests.observed import outcome, runs
 from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
 
 def test_this_machine_in_every_version_and_back(stack: Stack, tmp_path: Path) -> None:
+    """Also after a run under observation, which is no part of it."""
+    done = stack.run("observe", "--metrics", "kernel.all.pswitch", "--", "sleep", "0.2")
+    ((_, run),) = runs(done.stderr)
+    assert outcome(stack, run) == "completed"
     documents = {
         str(version): stack.get("/export/dtdl", host=HOST, version=version).content
         for version in (2, 3, 4)

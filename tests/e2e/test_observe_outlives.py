@@ -75,7 +75,8 @@ def test_who_attends_goes_on_with_the_next_api(
     seconds = float(figures["covered"])
     assert seconds > 3
     assert float(figures["total"]) > 0
-    assert figures["samples"] >= 9 * seconds
+    # A busy machine costs some; without us for two seconds a third would be missing.
+    assert figures["samples"] >= 8 * seconds
     wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
     begun(client, "true", cpus="0")
 
