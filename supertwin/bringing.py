@@ -13,7 +13,7 @@ from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.crate import base_of
 from observations.errors import CrateError, SaidError
-from observations.said import event_of
+from observations.events import event_of
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param, convert

@@ -10,8 +10,8 @@ from rdflib import PROV, RDF, RDFS, Graph, URIRef
 from rdflib.term import Node
 
 from observations.crate import Told
+from observations.events import kept_lines, printed, printed_text
 from observations.program_for_others import without_secrets
-from observations.said import kept_lines, printed, printed_text
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 from queries.asking import saved_rows

@@ -1,41 +1,59 @@
-"""A TCP port that leads to another, as long as nobody cuts the way."""
+"""A TCP port that leads to another over a network that is slow, broken or silent."""
 
-import select
 import socket
+import time
+from contextlib import suppress
 from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
 from tests.servers import LOOPBACK
 
-_STEP = 0.05
-
 
 class Cable:
-    """What connects to ``address`` reaches a port; cut, it gets no answer and no error.
-
-    That is what a host does that is switched off, and a network that drops what it is
-    given: neither side is told.
-    """
+    """What connects to ``address`` reaches a port; ``seconds`` are lost each way."""
 
     def __init__(self, port: int) -> None:
+        self.seconds = 0.0
         self._port = port
-        self._whole, self._ended = Event(), Event()
-        self._whole.set()
+        self._carries, self._ended = Event(), Event()
+        self._carries.set()
         self._listener = socket.create_server((LOOPBACK, 0))
         self.address = f"{LOOPBACK}:{self._listener.getsockname()[1]}"
-        self._threads = [Thread(target=self._accept, daemon=True)]
+        self._accepting = Thread(target=self._accept, daemon=True)
+        self._ends: list[tuple[socket.socket, socket.socket]] = []
+        self._pumps: list[Thread] = []
 
-    def cut(self) -> None:
-        """Let nothing through from now on."""
-        self._whole.clear()
+    @property
+    def connections(self) -> int:
+        """How many have been made."""
+        return len(self._ends)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all connections are closed."""
+        return not any(pump.is_alive() for pump in self._pumps)
+
+    def silence(self) -> None:
+        """Let nothing through from now on, with no answer and no error.
+
+        That is what a host does that is switched off, and a network that drops what it
+        is given: neither side is told.
+        """
+        self._carries.clear()
 
     def mend(self) -> None:
-        """Let new connections through; what was sent meanwhile is lost."""
-        self._whole.set()
+        """Let new connections through; those that lost something stay dead."""
+        self._carries.set()
+
+    def cut(self, number: int) -> None:
+        """Break a connection, by its number from 0, and no other."""
+        for end in self._ends[number]:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
-        self._threads[0].start()
+        self._accepting.start()
         return self
 
     def __exit__(
@@ -45,28 +63,38 @@ class Cable:
         trace: TracebackType | None,
     ) -> None:
         self._ended.set()
-        for thread in self._threads:
-            thread.join(5)
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(5)
         self._listener.close()
+        for number in range(self.connections):
+            self.cut(number)
+        for pump in self._pumps:
+            pump.join(5)
+        for ends in self._ends:
+            for end in ends:
+                end.close()
 
     def _accept(self) -> None:
-        while not self._ended.is_set():
-            if select.select([self._listener], [], [], _STEP)[0]:
+        with suppress(OSError):  # it is shut down
+            while True:
                 near, _ = self._listener.accept()
-                thread = Thread(target=self._carry, args=(near,), daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                far = socket.create_connection((LOOPBACK, self._port))
+                for end in (near, far):
+                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._ends.append((near, far))
+                for ends in ((near, far), (far, near)):
+                    pump = Thread(target=self._pump, args=ends, daemon=True)
+                    self._pumps.append(pump)
+                    pump.start()
 
-    def _carry(self, near: socket.socket) -> None:
-        """Carry both ways; what came while it was cut is dead for good."""
-        with near, socket.create_connection((LOOPBACK, self._port)) as far:
-            other = {near: far, far: near}
-            while not self._ended.is_set():
-                for end in select.select([near, far], [], [], _STEP)[0]:
-                    data = end.recv(1 << 16)
-                    if not self._whole.is_set():
-                        self._ended.wait()
-                    elif not data:
-                        return
-                    else:
-                        other[end].sendall(data)
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                if not self._carries.is_set():
+                    self._ended.wait()
+                    return
+                time.sleep(self.seconds)
+                target.sendall(data)
+            # An end is not heard of either while nothing comes through.
+            if self._carries.is_set():
+                target.shutdown(socket.SHUT_WR)

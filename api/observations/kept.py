@@ -58,7 +58,7 @@ async def output(services: Use, id_: RunId) -> Response:
     """For `stdout` and `stderr`: how many `bytes`, the first and the last of them in
     base64 (`head`, `tail`), and how many between them are `cut`. Role: operator.
     """
-    from observations.said import kept_lines, printed
+    from observations.events import kept_lines, printed
     from supertwin.observing.repetition import EVENTS
 
     said = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)

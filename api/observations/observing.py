@@ -41,7 +41,7 @@ class Observing:
     def _made(self) -> "Desk":
         # With all that validates a plan: a second that the API's start need not take.
         # And with what looks at what is told of runs, before the first is.
-        from observations import said  # noqa: F401
+        from observations import events  # noqa: F401
         from supertwin.observing.desk import Desk
 
         desk = Desk(self._settings)

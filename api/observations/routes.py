@@ -156,7 +156,7 @@ def _found(desk: "Desk", id_: str) -> "Session":
 
 
 def _events(body: bytes) -> list["Event"]:
-    from observations.said import event_of
+    from observations.events import event_of
 
     try:
         return [event_of(line) for line in body.splitlines() if line.strip()]
@@ -167,7 +167,7 @@ def _events(body: bytes) -> list["Event"]:
 def _check_order(
     session: "Session", said: Sequence["Event"], first: int | None
 ) -> None:
-    from observations.said import check_order
+    from observations.events import check_order
 
     known = 0 if first is None else max(session.count - first, 0)
     # What is over hears nothing more.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from observations.errors import SaidError
-from observations.said import check_order, event_of, kept_lines, printed, printed_text
+from observations.events import check_order, event_of, kept_lines, printed, printed_text
 from tests.observations.test_launch import launched
 
 KEPT = {"bytes": 3, "head": "aGkK", "tail": "", "cut": 0}

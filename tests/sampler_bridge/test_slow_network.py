@@ -8,35 +8,35 @@ import pytest
 
 from pmapi import Context, PmError
 from sampler_bridge.sources.pcp_source import PcpSource
-from tests.sampler_bridge.link import Link
+from tests.cable import Cable
 from tests.servers import Pmcd, wait_until
 
 ONE_WAY = 0.02
 
 
 @pytest.fixture
-def link(pmcd: Pmcd) -> Iterator[Link]:
-    with Link(pmcd.port) as found:
+def cable(pmcd: Pmcd) -> Iterator[Cable]:
+    with Cable(pmcd.port) as found:
         yield found
 
 
-def source_of(link: Link, *metrics: str) -> PcpSource:
-    source = PcpSource(link.address)
+def source_of(cable: Cable, *metrics: str) -> PcpSource:
+    source = PcpSource(cable.address)
     source.select(metrics)
     source.connect()
     return source
 
 
 def test_ninety_metrics_are_looked_up_in_few_round_trips(
-    pmcd: Pmcd, link: Link
+    pmcd: Pmcd, cable: Cable
 ) -> None:
     """One by one, of two each, they took seven seconds."""
     names = [name for name in pmcd.names() if name.startswith(("kernel.", "mem."))]
-    link.seconds = ONE_WAY
+    cable.seconds = ONE_WAY
     began = time.monotonic()
-    source = source_of(link, *names[:90], "no.such.metric")
+    source = source_of(cable, *names[:90], "no.such.metric")
     took = time.monotonic() - began
-    link.seconds = 0.0
+    cable.seconds = 0.0
     sample = source.fetch()
     source.close()
     assert len(names) >= 90
@@ -64,17 +64,17 @@ def test_all_at_once_are_told_what_each_is_told_alone(pmcd: Pmcd) -> None:
 
 
 def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
-    pmcd: Pmcd, link: Link
+    pmcd: Pmcd, cable: Cable
 ) -> None:
     """A sample from before the end is read after it, and leaves nothing open."""
-    source = source_of(link, "sample.many.int")
+    source = source_of(cable, "sample.many.int")
     pmcd.store("sample.many.count", "3")
     assert source.fetch().points == 3
     pmcd.store("sample.many.count", "5")
     first = source.fetch()
     pmcd.store("sample.many.count", "7")
     second = source.fetch()
-    link.seconds = 0.2
+    cable.seconds = 0.2
     with ThreadPoolExecutor(1) as scribe:
         points = scribe.submit(lambda: first.points)
         time.sleep(0.1)
@@ -82,19 +82,19 @@ def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
         source.close()
         assert time.monotonic() - began < 0.1
         assert points.result() == 5
-    link.seconds = 0.0
+    cable.seconds = 0.0
     assert second.points == 7
-    wait_until(lambda: link.is_idle, what="the end of all connections")
+    wait_until(lambda: cable.is_idle, what="the end of all connections")
 
 
 def test_names_are_asked_anew_when_their_connection_alone_broke(
-    pmcd: Pmcd, link: Link
+    pmcd: Pmcd, cable: Cable
 ) -> None:
-    source = source_of(link, "sample.many.int")
+    source = source_of(cable, "sample.many.int")
     pmcd.store("sample.many.count", "3")
     assert source.fetch().points == 3
-    assert link.connections == 2
-    link.cut(1)
+    assert cable.connections == 2
+    cable.cut(1)
     pmcd.store("sample.many.count", "6")
     lacking = source.fetch()
     assert lacking.expected == 6
