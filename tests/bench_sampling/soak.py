@@ -97,16 +97,21 @@ class Soaked:
         """Whole ticks that the store lacks, and that the account misses, at each look.
 
         Looks of which that can be told: the tick after that of the look is there.
+        Points become ticks from look to look: of a missing tick more points are missing
+        than the store has of the one before it, by those of series without a name,
+        which must not add up.
         """
         stamps = np.array([ms for ms, _ in self.stored.absent], np.int64)
         points = np.cumsum([0, *(points for _, points in self.stored.absent)])
         a_tick = self.stored.points / max(self._ticks_there, 1)
-        found = []
+        found, lacked, missed, surplus = [], 0, 0, 0
         for moment in self.moments:
-            lacks = int(np.searchsorted(stamps, moment.tick_ms, side="right"))
             if moment.tick_ms + PERIOD_MS not in stamps:
-                more = (moment.missed - int(points[lacks])) / a_tick
-                found.append((lacks, lacks + round(more)))
+                lacks = int(np.searchsorted(stamps, moment.tick_ms, side="right"))
+                more = moment.missed - int(points[lacks])
+                missed += lacks - lacked + round((more - surplus) / a_tick)
+                lacked, surplus = lacks, more
+                found.append((lacked, missed))
         return found
 
     @property

@@ -142,6 +142,16 @@ def test_the_soak_says_what_does_not_add_up() -> None:
     assert goals[f"soak of 20 s: {name}"] == ["1", "", "≤ 0"]
 
 
+def test_points_of_series_without_a_name_do_not_add_up_to_a_tick() -> None:
+    """One more is missing at each absent tick than the store had at the tick before."""
+    stamps = range(6060, 7020, 120)
+    stored = replace(SOAK.stored, absent=[(stamp, 9) for stamp in stamps])
+    moments = [m._replace(missed=10 * min((n + 1) // 2, 8)) for n, m in
+               enumerate(MOMENTS)]  # fmt: skip
+    found = replace(SOAK, moments=moments, stored=stored).ticks()
+    assert found == [*[(n, n) for n in range(1, 8)], *[(8, 8)] * 5]
+
+
 def test_memory_is_flat_or_not_by_a_bound_of_its_own() -> None:
     """A noisy run has no easier goal, and a short one none."""
     name = "bridge: growth of memory, at most (95 %)"
