@@ -117,13 +117,13 @@ def _known_encoding(pmu: str, event: str) -> list[str]:
 def _pmus(facts: dict[str, Any]) -> Iterator[Pmu]:
     """What libpfm4 found; else what the processors' models have, as it knows them.
 
-    With them stands the kernel's own, where its event sources are known.
+    The kernel's own stands with them, also with none, where its sources are known.
     """
     if found := (facts.get("pfm") or {}).get("pmus"):
         yield from found
         return
     named = [name for each in processors(facts) for name in pmus_of(each)]
-    named += [_KERNEL] if named and facts.get("event_sources") else []
+    named += [_KERNEL] if facts.get("event_sources") else []
     yield from (_known_model(name) for name in dict.fromkeys(named))
 
 

@@ -3,8 +3,9 @@
 import pytest
 from rdflib import Literal
 
-from ingest.describe.pmu import describe_model
+from ingest.describe.pmu import describe_model, describe_pmus
 from ingest.pmu.pfm import read_models
+from ingest.triples import Triples
 from ontology.terms import ST
 from shapes.validate import validate
 from tests.ingest.documents import IRIS
@@ -33,3 +34,23 @@ def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
     assert list(graph.objects(event, ST.eventCode)) == [Literal("0x6a")]
     mask = IRIS.pmu_event("hswep_unc_ha0", f"{name}:AD")
     assert list(graph.objects(mask, ST.eventEncoding)) == [Literal("0x16a")]
+
+
+@pytest.mark.parametrize(
+    ("family", "sources", "pmus"),
+    [
+        ("25", ["software"], ["amd64_fam19h_zen4", "amd64_rapl", "perf"]),
+        ("25", None, ["amd64_fam19h_zen4", "amd64_rapl"]),
+        # Newer than libpfm4: software and msr count there all the same.
+        ("1000", ["software"], ["perf"]),
+        ("1000", None, []),
+    ],
+)
+def test_a_machine_elsewhere_has_the_kernels_pmu_whatever_its_processor(
+    family: str, sources: list[str] | None, pmus: list[str]
+) -> None:
+    cpu = {"vendor": "AuthenticAMD", "family": family, "model": "17", "stepping": "1"}
+    facts = {"cpu": {"sockets": {"0": cpu}}, "event_sources": sources}
+    describe_pmus(twin := Triples(), IRIS, "n1", facts)
+    found = twin.graph().objects(None, ST.pmuName)
+    assert sorted(map(str, found)) == pmus
