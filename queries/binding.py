@@ -44,13 +44,17 @@ _ESCAPES = {
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter of a saved query; without a default it is left UNDEF."""
+    """One parameter of a saved query; without a default it is left UNDEF.
+
+    A host that is asked for ``everywhere`` is not this one on the command line either.
+    """
 
     name: str
     type: str
     default: Scalar | None = None
     enum: tuple[Scalar, ...] = ()
     description: str = ""
+    everywhere: bool = False
 
 
 def serialise(param: Param, value: Scalar | None) -> str:

@@ -13,7 +13,7 @@ _REQUIRED = ("title", "description", "params", "returns")
 _OPTIONAL = ("panel", "dataset")
 # The twin as it is, and the states that hosts were in.
 _DATASETS = ("twin", "history")
-_PARAM_KEYS = ("type", "default", "enum", "description")
+_PARAM_KEYS = ("type", "default", "enum", "description", "everywhere")
 # libyaml's loader is six times faster; not every build of PyYAML has it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # What is nested deeper may end the process: the loader calls itself for each level.
@@ -166,9 +166,18 @@ def _param(name: str, keys: Any) -> Param:
         default=keys.get("default"),
         enum=_enum(where, keys.get("enum", [])),
         description=str(keys.get("description", "")),
+        everywhere=_everywhere(where, keys),
     )
     _check_values(where, param)
     return param
+
+
+def _everywhere(where: str, keys: Mapping[str, Any]) -> bool:
+    """What the command line leaves open, and else takes for this host."""
+    value = keys.get("everywhere", False)
+    if not isinstance(value, bool) or (value and where != "parameter host"):
+        raise CatalogueError(f"{where}: everywhere is true or false, and of host alone")
+    return value
 
 
 def _enum(where: str, value: Any) -> tuple[Any, ...]:

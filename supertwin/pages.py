@@ -59,8 +59,8 @@ def _queries() -> str:
 _INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL
 (`/queries/NAME`) and a file (`queries/NAME.rq`) that any SPARQL client runs as it is.
 Parameters are bound as RDF terms, never spliced into the text. The command line fills
-in this host, and takes `--host ''` for every host; elsewhere a host that is not given
-means every host.
+in this host, and takes `--host ''` for every host; queries of fleets and of runs ask
+every host at once, and elsewhere a host that is not given always means every host.
 
 """
 

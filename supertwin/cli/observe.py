@@ -46,7 +46,9 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
     "--env", "pairs", multiple=True, metavar="K=V", help="A variable that is added."
 )
 @click.option("--cwd", default="", help="Its folder; else this one, on this host.")
-@click.option("--timeout", type=float, default=None, help="Seconds it may take.")
+@click.option(
+    "--timeout", type=float, metavar="SECONDS", default=None, help="What it may take."
+)
 @click.option("--wait", is_flag=True, help="Queue behind who has these CPUs.")
 @click.option(
     "--srun",

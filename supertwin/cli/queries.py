@@ -32,7 +32,10 @@ class SavedQueries(click.Group):
 
 @click.group(cls=SavedQueries, subcommand_metavar="NAME [PARAMETERS]")
 def query() -> None:
-    """Run a saved query, against this host unless --host says otherwise."""
+    """Run a saved query, against this host unless --host says otherwise.
+
+    Those of fleets and of runs ask every host.
+    """
 
 
 def _unknown(name: str) -> str:
@@ -59,7 +62,8 @@ def _command(saved: SavedQuery) -> click.Command:
 
 
 def _option(param: Param) -> click.Option:
-    default = "this host; '' for every host" if param.name == "host" else param.default
+    here = param.name == "host" and not param.everywhere
+    default = "this host; '' for every host" if here else param.default
     about = param.description or ""
     if default is not None:
         about = f"{about}  [default: {default}]".strip()
@@ -73,8 +77,9 @@ def _option(param: Param) -> click.Option:
 def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     settings = Settings()
     asked: dict[str, str | None] = {**given}
-    if "host" in saved.params:
-        asked["host"] = given.get("host", settings.host) or None
+    if host := saved.params.get("host"):
+        here = "" if host.everywhere else settings.host
+        asked["host"] = given.get("host", here) or None
     text = saved.bind(asked)
     url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:

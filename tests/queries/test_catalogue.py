@@ -131,6 +131,8 @@ def changed(old: str, new: str) -> str:
         (changed("default: 3", "default: '3'"), "is not of type integer"),
         (changed("default: 3", "default: 3, enum: [4]"), "expected one of 4"),
         (changed("default: 3", "default: 3, enum: 4"), "enum must be a list"),
+        (changed("type: string", "type: string, everywhere: 1"), "true or false"),
+        (changed("default: 3", "default: 3, everywhere: true"), "of host alone"),
         (changed("cpu: {", "a-b: {"), "parameter a-b is no name"),
         (changed("{host: {type: string}, cpu", "[host, cpu"), "header is no YAML"),
         (GOOD + "}", "line 11: '}' closes nothing"),

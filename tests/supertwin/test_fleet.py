@@ -155,6 +155,24 @@ def test_a_host_is_written_by_one_at_a_time(run: Run, tmp_path: Path) -> None:
     assert run("open", "n1").exit_code == 2
 
 
+def test_queries_of_fleets_ask_every_host_and_others_this_one(
+    run: Run, tmp_path: Path
+) -> None:
+    def hosts(*words: str) -> list[str]:
+        rows = json.loads(run("query", *words, "--format", "json").stdout)
+        return [row["host"] for row in rows]
+
+    ingest(run, tmp_path, "n1", os={"kernel": "6.1"})
+    ingest(run, tmp_path, "n2", os={"kernel": "6.1"})
+    ingest(run, tmp_path, "n3", os={"kernel": "6.2"})
+    assert hosts("fleet/drift") == ["n3"]
+    assert hosts("fleet/drift", "--host", "n1") == []
+    assert hosts("inventory/hosts") == []
+    assert hosts("inventory/hosts", "--host", "") == ["n1", "n2", "n3"]
+    assert "for every host" in run("query", "inventory/hosts", "--help").output
+    assert "for every host" not in run("query", "fleet/drift", "--help").output
+
+
 @pytest.mark.parametrize("name", ["", "..", "\udcff"])
 def test_what_cannot_be_a_host_is_none(run: Run, name: str) -> None:
     for words in (("diff", name), ("remove", name, "--yes"), ("open", name)):
