@@ -35,9 +35,15 @@ class Bridge:
     @property
     def waiting(self) -> int:
         """Points in its log that the store has not taken yet."""
-        queue = self.status.get("queue")
-        points = queue.get("points") if isinstance(queue, dict) else None
+        points = self._queue.get("points")
         return points if isinstance(points, int) else 0
+
+    @property
+    def log_reason(self) -> str:
+        """Why nothing gets through its log to the store, empty when it does."""
+        reason = self._queue.get("reason")
+        host = self.status.get("host")
+        return f"points of {host} do not reach the store: {reason}" if reason else ""
 
     @property
     def pcp_reason(self) -> str:
@@ -62,6 +68,11 @@ class Bridge:
         metrics = self.status.get("metrics")
         found = metrics.get(metric) if isinstance(metrics, dict) else None
         return str(found.get("reason") or "") if isinstance(found, dict) else ""
+
+    @property
+    def _queue(self) -> dict[str, Any]:
+        queue = self.status.get("queue")
+        return queue if isinstance(queue, dict) else {}
 
 
 def read_bridge(state: Path, host: str) -> Bridge:

@@ -88,7 +88,8 @@ async def _timed(work: Awaitable[object]) -> ServiceHealth:
 def _bridge(bridge: Bridge) -> ServiceHealth:
     if not bridge.up:
         return ServiceHealth(ok=False, age_s=bridge.age, reason=bridge.reason)
-    return ServiceHealth(ok=True, age_s=bridge.age)
+    reason = bridge.log_reason
+    return ServiceHealth(ok=not reason, age_s=bridge.age, reason=reason or None)
 
 
 def _pmcd(bridge: Bridge) -> ServiceHealth:

@@ -154,10 +154,15 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
         return Finding("PMCD down", f"PMCD gives nothing: {bridge.pcp_reason}")
     said = bridge.metric_reason(evidence.metric)
     if not said:
-        return None
+        return _of_log(bridge)
     reason = f"PCP is asked for {evidence.metric!r}, and answers: {said}"
     verdict = _OF_REASON.get(reasons.word(said))
     return Finding(verdict, reason) if verdict else failed(reason)
+
+
+def _of_log(bridge: Bridge) -> Finding | None:
+    """The bridge's log on disk, through which all points of the host go."""
+    return Finding("log down", bridge.log_reason) if bridge.log_reason else None
 
 
 def _of_store(evidence: Evidence) -> Finding:

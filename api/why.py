@@ -41,8 +41,8 @@ class Why(BaseModel):
         description="data, stale, unknown host, unknown metric, not exposed by host, "
         "counter not on this PMU, unknown instance, not planned, plan removed, "
         "host not sampled, bridge down, PMCD down, agent down, no permission, "
-        "PCP error, too many texts, multiplexed, cgroup ended, no value, bridge "
-        "behind, store down or not yet sampled"
+        "PCP error, too many texts, multiplexed, cgroup ended, no value, log down, "
+        "bridge behind, store down or not yet sampled"
     )
     reason: str = Field(description="One sentence")
     plan: list[str] = Field(description="Names of the plans that sample it")

@@ -82,6 +82,13 @@ def _host_lines(host: str, account: Mapping[str, Any]) -> Iterator[str]:
     )
     if reason := account["pcp"]["reason"]:
         yield f"  {reason}"
+    yield from _queue_lines(host, queue)
+
+
+def _queue_lines(host: str, queue: Mapping[str, Any]) -> Iterator[str]:
+    """Why nothing gets through the log of a host, where that is so."""
+    if reason := queue.get("reason"):
+        yield f"  points of {host} do not reach the store: {reason}"
 
 
 def _in_step(account: Mapping[str, Any]) -> str:
@@ -105,6 +112,7 @@ def _lines(account: Mapping[str, Any]) -> Iterator[str]:
     if missing:
         listed = ", ".join(f"{points:,} {why}" for why, points in missing.items())
         yield f"  missing: {listed}"
+    yield from _queue_lines(account["host"], queue)
     yield (
         f"  fetch {_times(account['fetch_seconds'])}, write "
         f"{_times(account['write_seconds'])}{_in_step(account)}; "

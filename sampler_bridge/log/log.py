@@ -31,8 +31,8 @@ class Log:
     """The log of one folder; one writer and one reader thread may share it.
 
     ``told`` is called after each record. ``taken`` is where the queue starts: what lies
-    before was taken by an earlier process. Raises StateError where the folder cannot
-    be used.
+    before was taken by an earlier process. ``failure`` is why the last record was not
+    written. Raises StateError where the folder cannot be used.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Log:
         self.damaged = 0
         self.torn_bytes = 0
         self.taken = taken
+        self.failure: OSError | None = None
         self._folder = folder
         self._max_bytes = max_bytes
         self._segment_bytes = max(
@@ -87,7 +88,9 @@ class Log:
             try:
                 self._append(tick_ms, rows, packed)
             except OSError as error:
+                self.failure = error
                 raise NotLoggedError(error, self._dropped) from error
+            self.failure = None
             dropped = self._dropped
         self._call()
         return dropped
@@ -101,7 +104,8 @@ class Log:
         """Records from a position on, of one segment, of about ``max_bytes``.
 
         An empty batch whose end is further on passed over what is gone or damaged.
-        Raises OSError, with nothing passed over, where the disk does not give it.
+        Raises OSError with the file's name, and nothing passed over, where the disk
+        does not give it.
         """
         with self._lock:
             segment = self._at(position)
@@ -117,6 +121,9 @@ class Log:
             self._reading = Reading(segment.number)
         try:
             return self._reading.batch(descriptor, start, size, max_bytes)
+        except OSError as error:
+            error.filename = str(segment.path)
+            raise
         finally:
             os.close(descriptor)
 
@@ -224,7 +231,8 @@ class Log:
         segment = self._segments[-1]
         try:
             write_all(descriptor, record)
-        except OSError:
+        except OSError as error:
+            error.filename = str(segment.path)
             self._undo(descriptor, segment.size)
             raise
         segment.size += len(record)

@@ -22,8 +22,7 @@ class Outbox:
     """What a folder holds of one host's points; its cursor says what was acknowledged.
 
     ``told`` is called when there is more to send; ``sent_bytes`` are those that the
-    store acknowledged; ``reason`` says why the log cannot be read (None: it can).
-    Raises StateError where the folder cannot be used.
+    store acknowledged. Raises StateError where the folder cannot be used.
     """
 
     def __init__(self, folder: Path, max_bytes: int, told: Callable[[], None]) -> None:
@@ -32,7 +31,7 @@ class Outbox:
         self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=told)
         self.account = Account(self.log.waiting)
         self.sent_bytes = 0
-        self.reason: str | None = None
+        self._unread: str | None = None
         self._folder = folder / LOG_FOLDER
         self._read_at = 0.0
         self._requests = Requests()
@@ -45,6 +44,18 @@ class Outbox:
     def has_more(self) -> bool:
         """Whether something is to be sent."""
         return self.log.has_more(self._next)
+
+    @property
+    def reason(self) -> str | None:
+        """Why the log takes or gives nothing, with the cure; None where it does."""
+        failure = self.log.failure
+        if self._unread or failure is None:
+            return self._unread
+        where = failure.filename or self._folder
+        return (
+            f"the log {where} cannot be written ({failure.strerror}): make room on its "
+            "disk, or mend it; points are lost until then"
+        )
 
     @property
     def is_due(self) -> bool:
@@ -63,7 +74,7 @@ class Outbox:
         except OSError as error:
             self._put_off(error)
             return None
-        self.reason = None
+        self._unread = None
         return batch
 
     def leaves(self, batch: Batch) -> bool:
@@ -123,10 +134,10 @@ class Outbox:
 
     def _put_off(self, error: OSError) -> None:
         reason = (
-            f"the log {self._folder} cannot be read ({error.strerror}): mend its disk; "
-            "what is in it waits"
+            f"the log {error.filename or self._folder} cannot be read "
+            f"({error.strerror}): mend its disk; what is in it waits"
         )
-        if reason != self.reason:
+        if reason != self._unread:
             _LOG.error("%s", reason)
-        self.reason = reason
+        self._unread = reason
         self._read_at = time.monotonic() + _READ_AGAIN_SECONDS

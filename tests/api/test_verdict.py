@@ -113,7 +113,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("bridge behind", {"bridge": bridge(metrics={"a.b": {"reason": SLOW_SOURCE}})}),
     ("too many texts", {"bridge": bridge(metrics={"a.b": {"reason": TOO_MANY}})}),
     ("bridge behind", {"bridge": bridge(queue={"points": 7}), "age": 99}),
-    ("stale", {"bridge": bridge(queue={"points": 0}), "age": 99}),
+    ("stale", {"bridge": bridge(queue={"points": 0, "reason": None}), "age": 99}),
+    ("log down", {"bridge": bridge(queue={"points": 7, "reason": "x"}), "age": 99}),
+    ("log down", {"bridge": bridge(queue={"reason": "x"}), "store_reason": "away"}),
+    ("data", {"bridge": bridge(queue={"reason": "x"}), "age": 1}),
     ("multiplexed", {"duty": 0.0, "age": 1}),
     ("data", {"duty": 0.4, "age": 1}),
     ("counter not on this PMU", {"known": ABSENT, "counters": (AWAY,)}),
@@ -161,7 +164,7 @@ def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
         found = read_bridge(tmp_path, "n1")
         assert found.up is (text == "{}")
         said = (found.pcp_reason, found.store_reason, found.metric_reason("a"))
-        assert said == ("", "", "")
+        assert (*said, found.log_reason) == ("", "", "", "")
         assert found.last_tick_age is None
 
 

@@ -143,6 +143,17 @@ def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
     assert "12000 points wait" in found["reason"]
 
 
+def test_a_log_that_cannot_be_read(api: httpx.Client, bridge: Path) -> None:
+    broken = {"points": 7, "reason": "the log /log/1.log cannot be read: mend its disk"}
+    write_status(bridge.parent, STATUS | {"queue": broken})
+    said = f"points of n1 do not reach the store: {broken['reason']}"
+    found = why(api, "kernel.all.load")
+    assert (found["verdict"], found["reason"]) == ("log down", said)
+    answer = api.get("/health")
+    assert answer.status_code == 503
+    assert answer.json()["services"]["bridge"]["reason"] == said
+
+
 def _now() -> int:
     return int(time.time() * 1000)
 

@@ -15,8 +15,8 @@ _PLANNED = Known(
 )
 
 
-def explained(bridge: BridgeProcess, metric: str) -> Finding:
-    """Why a metric that a plan samples on the bridge's own host has no value."""
-    host = bridge.options["host"]
+def explained(bridge: BridgeProcess, metric: str, host: str = "") -> Finding:
+    """Why a metric that a plan samples on a host, else the own one, has no value."""
+    host = host or bridge.options["host"]
     told = read_bridge(bridge.state, host)
     return judge(Evidence(host, metric, None, _PLANNED, told))

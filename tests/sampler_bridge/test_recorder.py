@@ -10,6 +10,7 @@ from sampler_bridge.account.reasons import LOG_FAILED
 from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sending.outbox import Outbox
 from tests.sampler_bridge.wire import rows_of
 
 
@@ -46,3 +47,16 @@ def test_points_dropped_for_a_record_that_is_not_written_are_counted(
     record(recorder, 60)
     assert log.waiting == 61 - sum(account.figures()["missing"].values())
     log.close()
+
+
+def test_why_a_log_is_not_written_is_told_until_it_is(tmp_path: Path) -> None:
+    box = Outbox(tmp_path, 10**6, lambda: None)
+    recorder = Recorder(box.log, box.account, lambda: False)
+    for _ in range(2):  # a file that is begun, and one that is there
+        with no_room_in_files():
+            record(recorder, 1)
+        (file,) = (tmp_path / "log").iterdir()
+        assert box.reason and f"{file} cannot be written (File too" in box.reason
+        record(recorder, 2)
+        assert box.reason is None
+    box.log.close()

@@ -165,7 +165,7 @@ def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
             writer.add(box)
         wait_until(lambda: boxes[1].log.waiting == 0)
         assert boxes[0].log.waiting == 1
-        assert boxes[0].reason and "Is a directory" in boxes[0].reason
+        assert boxes[0].reason and f"{file} cannot be read (Is" in boxes[0].reason
         assert boxes[1].reason is None and writer.alive
         file.rmdir()
         aside.rename(file)

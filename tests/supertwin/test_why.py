@@ -76,6 +76,12 @@ def test_a_series_that_is_sampled(why: Why) -> None:
             "5 points wait",
         ),
         (
+            ["n1", "kernel.all.load"],
+            {"queue": {"points": 5, "reason": "the log /log/1.log cannot be read"}},
+            "log down",
+            "points of n1 do not reach the store: the log /log/1.log cannot be read",
+        ),
+        (
             ["n1", "denied.metric"],
             {"metrics": {"denied.metric": {"reason": "No permission to perform"}}},
             "no permission",

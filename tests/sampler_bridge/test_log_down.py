@@ -1,0 +1,95 @@
+"""A log on disk that gives nothing, or takes nothing: whoever asks is told why."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from queries.findings import Finding
+from supertwin.account_lines import read_sampled, sampled_lines
+from tests.disk import fill, small_disk
+from tests.sampler_bridge.explained import explained
+from tests.sampler_bridge.servers import BridgeProcess
+from tests.servers import Pmcd, VictoriaMetrics
+
+NewBridge = Callable[..., BridgeProcess]
+
+FEW = ["kernel.all.pswitch", "sample.milliseconds"]
+
+
+@contextmanager
+def held(bridge: BridgeProcess) -> Iterator[None]:
+    """It does nothing meanwhile."""
+    os.kill(bridge.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(bridge.pid, signal.SIGCONT)
+
+
+def said(bridge: BridgeProcess, host: str) -> list[str]:
+    """What `supertwin status` says of points of a host that stay behind."""
+    lines = sampled_lines(read_sampled(bridge.state, bridge.options["host"]))
+    assert lines
+    return [line for line in lines if f"points of {host} do not reach" in line]
+
+
+def newest(folder: Path) -> Path:
+    """The file of a log that is written to."""
+    return max((folder / "log").glob("*.log"))
+
+
+def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
+) -> None:
+    """A folder in place of its file stands in for a disk with bad blocks."""
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.know(n2=pmcd.address)
+    bridge.plan(FEW, 0.2, "n2")
+    bridge.sample(FEW, 0.2)
+    bridge.wait_for(lambda status: status["written"] > 5, "n2")
+    file = newest(bridge.of("n2"))
+    with held(bridge):
+        aside = file.rename(tmp_path / "aside")
+        file.mkdir()
+    bridge.wait_for(lambda status: status["queue"]["reason"], "n2")
+    reason = (
+        "points of n2 do not reach the store: "
+        f"the log {file} cannot be read (Is a directory): mend its disk; "
+        "what is in it waits"
+    )
+    assert explained(bridge, FEW[0], "n2") == Finding("log down", reason)
+    assert said(bridge, "n2") == [f"  {reason}"]
+    assert explained(bridge, FEW[0]).verdict != "log down" and not said(bridge, "n1")
+    with held(bridge):
+        file.rmdir()
+        aside.rename(file)
+    bridge.wait_for(lambda status: not status["queue"]["points"], "n2")
+    bridge.wait_for(lambda status: status["queue"]["reason"] is None, "n2")
+    assert explained(bridge, FEW[0], "n2").verdict != "log down"
+    assert not said(bridge, "n2")
+    assert bridge.end() == 0
+
+
+def test_points_that_a_full_disk_does_not_take_are_said_to_be_lost(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", 2048) as folder:
+        bridge = new_bridge(pmcd.address, store.url, state=str(folder))
+        bridge.state = folder
+        bridge.sample(FEW, 0.1)
+        bridge.wait_for(lambda status: status["written"] > 10)
+        filler = fill(folder)
+        bridge.wait_for(lambda status: status["reasons"]["log not written"] > 20)
+        found = explained(bridge, FEW[0])
+        reason = found.reason
+        assert found.verdict == "log down"
+        full = f"the log {newest(bridge.own)} cannot be written (No space left on"
+        assert reason.startswith(f"points of n1 do not reach the store: {full}")
+        assert "make room on its disk" in reason
+        assert said(bridge, "n1") == [f"  {reason}"]
+        filler.unlink()
+        bridge.wait_for(lambda status: status["queue"]["reason"] is None)
+        assert not said(bridge, "n1")
+        assert bridge.end() == 0
