@@ -2,7 +2,7 @@
 
 BridgeError
 ├── MonitorError     the monitor set cannot be read
-├── NotLoggedError   the disk of a log does not take a record
+├── NotLoggedError   a log takes no record: its disk does not, or it was closed
 ├── PerfeventError   what is asked of PMUs cannot be counted, or not on this host
 ├── PlanError        the plan cannot be read
 ├── SourceError      a source cannot be used at all (library missing)
@@ -21,10 +21,10 @@ class MonitorError(BridgeError):
 
 
 class NotLoggedError(BridgeError):
-    """The disk does not take a record; ``dropped`` waiting points had gone for it."""
+    """A record is not written; ``dropped`` waiting points had gone for it."""
 
-    def __init__(self, cause: OSError, dropped: int) -> None:
-        super().__init__(f"the log cannot be written ({cause.strerror})")
+    def __init__(self, why: str, dropped: int = 0) -> None:
+        super().__init__(f"the log cannot be written ({why})")
         self.dropped = dropped
 
 

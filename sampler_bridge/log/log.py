@@ -57,6 +57,7 @@ class Log:
         self._told = Told()
         self._reading = Reading()
         self._active: int | None = None
+        self._is_closed = False
         self._newest = 0
         self._dropped = 0  # for the record that is written
         try:
@@ -81,15 +82,19 @@ class Log:
     def append(self, tick_ms: int, rows: Sequence[Rows], packed: bool = False) -> int:
         """Write a record; returns how many waiting points had to go for it.
 
-        Raises NotLoggedError, with nothing written, where the disk does not take it.
+        Raises NotLoggedError, with nothing written, where the disk does not take it,
+        and after `close`.
         """
         with self._lock:
+            if self._is_closed:
+                raise NotLoggedError("it was closed: its host is sampled no more")
             self._dropped = 0
             try:
                 self._append(tick_ms, rows, packed)
             except OSError as error:
                 self.failure = error
-                raise NotLoggedError(error, self._dropped) from error
+                cure = f"{error.strerror}: make room on its disk, or mend it"
+                raise NotLoggedError(cure, self._dropped) from error
             self.failure = None
             dropped = self._dropped
         self._call()
@@ -151,8 +156,9 @@ class Log:
                 self._remove_oldest()
 
     def close(self) -> None:
-        """Close the file that is written to."""
+        """Close the file that is written to, and begin no other."""
         with self._lock:
+            self._is_closed = True
             self._close_active()
 
     def _open(self) -> list[Segment]:

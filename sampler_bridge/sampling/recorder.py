@@ -50,5 +50,5 @@ class Recorder:
     def _fail(self, points: int, reason: str) -> None:
         self._account.lost(points, reason)
         if not self._broken:
-            _LOG.error("%s: make room on the disk; sampling goes on", reason)
+            _LOG.error("%s; sampling goes on", reason)
         self._broken = True
