@@ -37,6 +37,18 @@ class Cpus:
                 queue.setdefault(who, wanted)
         return reason
 
+    def keep(self, host: str, cpus: Iterable[int], who: str) -> None:
+        """Give CPUs to somebody who runs on them already, whoever else has them."""
+        with self._lock:
+            self._had.setdefault(host, {})[who] = frozenset(cpus)
+
+    def shared(self, host: str, who: str) -> str:
+        """Who else has one of somebody's CPUs, and which; empty where nobody has."""
+        with self._lock:
+            had = dict(self._had.get(host, {}))
+            wanted = had.pop(who, None)
+        return "" if wanted is None else _taken(host, wanted, had)
+
     def give_back(self, host: str, who: str) -> bool:
         """Nobody has them, or queues for them, any more; whether somebody had."""
         with self._lock:

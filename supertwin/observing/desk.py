@@ -12,7 +12,6 @@ from threading import Lock, Thread
 from observations.cpus import Cpus
 from observations.errors import LaunchError, TakenError
 from observations.launch import Running, events
-from observations.launch_beside import is_begun
 from remote_login.errors import RemoteLoginError
 from supertwin.errors import SuperTwinError
 from supertwin.observing.aside import Aside
@@ -61,28 +60,15 @@ class Desk:
         """Go on with what a desk before this one began, before anything else begins.
 
         Who attends a run tells on. All others ended with who ran them; their CPUs are
-        held until that is sure.
+        held until that is sure. Two that have the same CPUs both keep them, and say so.
         """
         for id_, wish in left_open(self._settings.home):
-            session = self._new(wish, id_)
-            self._cpus.take(wish.asked.host, wish.asked.cpus, id_)
-            try:
-                runs = left_of(self._settings.home, wish, id_)
-                session.go_on(runs)
-            except Exception:
-                _LOG.exception("observation %s cannot be gone on with", id_)
-                session.give_up()
-                _beside(self._free, session)
-                continue
-            with self._lock:
-                self._sessions[id_] = session
-            self._step_aside(wish.asked.host)
-            if wish.attended:
-                continue
-            if session.outlives and any(map(_is_begun, runs)):
+            self._take_up(self._new(wish, id_))
+        for session in self.sessions:
+            self._step_aside(session.wish.asked.host)
+            self._say_who_shares(session)
+            if session.goes_on and not session.wish.attended:
                 self.launch(session)
-            else:
-                _beside(self._bury, session)
 
     def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
         """A session that is ready to run; CPUs that another has are waited for while
@@ -142,6 +128,28 @@ class Desk:
     def _new(self, wish: Wish, id_: str) -> Session:
         return Session(self._settings, wish, id_, self._recorder, self._give_back)
 
+    def _take_up(self, session: Session) -> None:
+        """Let it be what it was, with its CPUs; what runs no more has none."""
+        asked = session.wish.asked
+        self._cpus.keep(asked.host, asked.cpus, session.id)
+        try:
+            session.go_on(left_of(self._settings.home, session.wish, session.id))
+        except Exception:
+            _LOG.exception("observation %s cannot be gone on with", session.id)
+            session.give_up()
+            self._once_ended(self._free, session)
+            return
+        with self._lock:
+            self._sessions[session.id] = session
+        if not session.goes_on:
+            self._once_ended(self._bury, session)
+
+    def _say_who_shares(self, session: Session) -> None:
+        if shared := self._cpus.shared(session.wish.asked.host, session.id):
+            session.shares = f"{shared}, too: they measure each other"
+            session.problem = session.problem or session.shares
+            _LOG.error("of observation %s: %s", session.id, session.shares)
+
     def _end_silent(self, session: Session) -> None:
         """Have it ended; its CPUs are held until it has, or may be taken to have."""
         if session.id not in self._let_go:
@@ -150,6 +158,13 @@ class Desk:
         is_late = time.monotonic() > self._let_go[session.id]
         if session.id not in self._running or is_late:
             session.close(_UNHEARD)
+
+    def _once_ended(self, work: Callable[[Session], None], session: Session) -> None:
+        """Beside where its command runs still; else it has no CPUs after this."""
+        if self._lives(session):
+            Thread(target=work, args=(session,), daemon=True).start()
+        else:
+            work(session)
 
     def _bury(self, session: Session) -> None:
         """Record what was killed with us, once nothing of it runs any more."""
@@ -211,14 +226,6 @@ class Desk:
                 session.take([event])
                 if event["event"] == "over":
                     running.let_go()
-
-
-def _is_begun(run: Repetition) -> bool:
-    return bool(run.said.count) or is_begun(run.folder)
-
-
-def _beside(work: Callable[[Session], None], session: Session) -> None:
-    Thread(target=work, args=(session,), daemon=True).start()
 
 
 def _new_id() -> str:

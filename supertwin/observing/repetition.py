@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from observations.launch import Event
+from observations.launch_beside import is_begun
 from observations.program import program
 from observations.record import Observation, run_of
 from observations.store import keep_observation
@@ -31,6 +32,11 @@ class Repetition:
     before: Mark
     after: Mark | None = None
     said: Said = field(default_factory=Said)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether its runner was started, or has said something."""
+        return bool(self.said.count) or is_begun(self.folder)
 
     @property
     def is_over(self) -> bool:

@@ -35,7 +35,8 @@ class Session:
     """All runs of a wish; ``id`` is that of its only one, or of the group.
 
     What is sampled goes on until the last run is recorded, which ``recorder`` does
-    beside; ``over`` is called before. Threads may share it.
+    beside; ``over`` is called before. ``shares`` says who else has its CPUs. Threads
+    may share it.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Session:
         self.id, self.wish = id_, wish
         self.began, self.ended = time.time(), 0.0
         self.state = WAITING
-        self.problem = ""
+        self.problem = self.shares = ""
         self.is_cancelled = False
         self.ids: list[str] = []
         self.runs: list[Run] = []
@@ -101,9 +102,10 @@ class Session:
         return self._run.said.first if self._run else {}
 
     @property
-    def outlives(self) -> bool:
-        """Whether its runs go on without this process."""
-        return self.wish.attended or self._is_here
+    def goes_on(self) -> bool:
+        """Whether its runs went on without the process that began them."""
+        begun_here = self._is_here and any(run.is_begun for run in self._all)
+        return self.wish.attended or begun_here
 
     def open(self) -> None:
         """Sample what is wished for and be ready for the first run.
@@ -212,7 +214,7 @@ class Session:
         return self._is_here and late > _LOOK_SECONDS
 
     def _conclude(self, run: Repetition) -> None:
-        self.problem = run.refusal
+        self.problem = run.refusal or self.shares
         if not run.refusal:
             self.runs.append(run_of(run.said.events))
             self._record(run, "")

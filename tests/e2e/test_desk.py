@@ -154,6 +154,60 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
 
 
+def test_runs_that_go_on_with_the_same_cpus_keep_them_until_the_last_has_ended(
+    settings: Settings,
+) -> None:
+    before = [Desk(settings).begin(wish(*cpus), None) for cpus in ((0,), (), (1,))]
+    after = Desk(settings)
+    after.go_on()
+    one, whole, other = (after.find(session.id) for session in before)
+    assert one and whole and other
+    for session, cpu in (one, 0), (other, 1):
+        said = f"observation {whole.id} has CPU {cpu} of {HOST}, too"
+        assert session.problem == f"{said}: they measure each other"
+    assert one.id in whole.problem or other.id in whole.problem
+    after.drop(whole)
+    assert f"observation {one.id} has CPU 0" in refusal(after, 0)
+    assert f"observation {other.id} has CPU 1" in refusal(after, 1)
+    after.drop(one)
+    assert refusal(after, 0) == ""
+    after.drop(other)
+    assert refusal(after) == ""
+    after.close()
+    for session in before:
+        session._held.close()
+
+
+def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
+    settings: Settings,
+) -> None:
+    """One that cannot be gone on with, one that was killed with its desk, and one."""
+    broken = Desk(settings).begin(wish(0), None)
+    with subprocess.Popen(["sleep", "60"]) as command:
+        told(broken, command.pid)
+        command.kill()
+    with pytest.raises(KeyError):  # no runner says this
+        broken.take([{"event": "ended"}])
+    killed = Desk(settings).begin(wish(0, attended=False), None)
+    good = Desk(settings).begin(wish(0), None)
+    after = Desk(settings)
+    after.go_on()
+    assert {one.id: one.state for one in after.sessions} == {
+        killed.id: OVER,
+        good.id: RUNNING,
+    }
+    assert [one.problem for one in after.sessions] == ["", ""]
+    assert f"observation {good.id} has CPU 0" in refusal(after, 0)
+    for session in after.sessions:
+        after.drop(session)
+    assert refusal(after) == ""
+    after.close()
+    (settings.home / "observing" / f"{broken.id}.json").unlink()
+    (settings.home / "observing" / f"{broken.id}.failed").unlink()
+    for session in (broken, killed, good):
+        session._held.close()
+
+
 def test_what_cannot_be_gone_on_with_holds_nothing(
     stack: Stack, settings: Settings
 ) -> None:

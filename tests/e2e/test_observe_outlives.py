@@ -115,6 +115,27 @@ def test_what_the_api_launched_goes_on_with_the_next_one(
     begun(client, "true", cpus="0")
 
 
+def test_runs_whose_cpus_are_the_same_at_the_next_api_say_so_and_keep_them(
+    stack: Stack, client: httpx.Client
+) -> None:
+    ids = sorted(begun(client, "sleep", "987", cpus=cpu)["id"] for cpu in "01")
+    for id_ in ids:
+        wait_until(lambda one=id_: client.get(f"/observations/{one}").json()["events"])
+    for kept in (stack.home / "observing").glob("*.json"):
+        kept.write_text(kept.read_text().replace('"cpus": [1]', '"cpus": [0]'))
+    kill_api(stack)
+    for id_, other in (ids, ids[::-1]):
+        problem = client.get(f"/observations/{id_}").json()["problem"]
+        assert problem.startswith(f"observation {other} has CPU 0 of ")
+        refused = client.post("/observations", json={"argv": ["true"], "cpus": "0"})
+        assert refused.status_code == 409, refused.text
+        assert client.delete(f"/observations/{id_}").status_code == 202
+        closed = followed(client, id_)[-1]
+        assert closed["runs"][0]["outcome"] == "cancelled"
+        assert closed["problem"] == problem
+    begun(client, "true", cpus="0")
+
+
 def test_what_the_api_launched_ends_where_it_is_stopped(
     stack: Stack, client: httpx.Client
 ) -> None:

@@ -73,3 +73,18 @@ def test_who_leaves_the_queue_lets_others_go() -> None:
     cpus.take("h", [0], "d")
     cpus.give_back("h", "a")
     assert cpus.take("h", [0], "e") == ""
+
+
+def test_who_keeps_what_others_have_shares_it_until_one_gives_it_back() -> None:
+    cpus = Cpus()
+    cpus.keep("h", [0, 1], "a")
+    cpus.keep("h", [1, 2], "b")
+    cpus.keep("h", [3], "c")
+    assert cpus.shared("h", "a") == "observation b has CPU 1 of h"
+    assert cpus.shared("h", "b") == "observation a has CPU 1 of h"
+    assert cpus.shared("h", "c") == cpus.shared("h", "d") == ""
+    assert cpus.pinned("h") == {0, 1, 2, 3}
+    cpus.give_back("h", "a")
+    assert cpus.shared("h", "b") == cpus.shared("h", "a") == ""
+    assert cpus.take("h", [1], "d") == "observation b has CPU 1 of h"
+    assert cpus.take("h", [0], "d") == ""
