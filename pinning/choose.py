@@ -1,6 +1,7 @@
 """The choice: a policy and a tree in, CPUs and the reason in words out."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pinning import reason
@@ -137,8 +138,8 @@ class _Choice:
             what = reason.nouns(kind, len(taken))
             rule = reason.constraint(self.policy)
             raise LimitError(
-                f"{len(taken)} {what} of {self.tree.host} can take {each} "
-                f"thread{'s' if each > 1 else ''}{rule}, {wanted} asked"
+                f"{len(taken)} {what} of {self.tree.host} can take "
+                f"{reason.threads(each)}{rule}, {wanted} asked"
             )
         return [cpu for some in taken for cpu in some]
 
@@ -186,26 +187,35 @@ class _Choice:
         """The first domain in which all of them find room."""
         if not share:
             return self._apart(candidates, count)
-        kind, most = share[0].kind, 0
         for domain in self._sharable(share[0]):
-            inside = candidates & domain.cpus
-            try:
-                return self._shared(inside, count, share[1:])
-            except LimitError:
-                most = max(most, len(self._reduced(inside)))
-        raise LimitError(self._no_room(kind, share[0].of, most, count))
+            with suppress(LimitError):
+                return self._shared(candidates & domain.cpus, count, share[1:])
+        raise LimitError(self._no_room(candidates, count, share))
 
-    def _no_room(self, kind: str, of: int | None, most: int, count: int) -> str:
-        if not self.tree.domains(kind):
-            return f"{self.tree.host} has no {reason.noun(kind)}"
+    def _no_room(
+        self, candidates: frozenset[int], count: int, share: tuple[Share, ...]
+    ) -> str:
+        for one in share:
+            if not self.tree.domains(one.kind):
+                return f"{self.tree.host} has no {reason.noun(one.kind)}"
+        (kind, of), inner = (share[0].kind, share[0].of), share[1:]
         which = "no" if of is None else "not the"
         at = "" if of is None else f" of CPU {of}"
+        within = "".join(reason.within(one) for one in inner)
         rule = reason.constraint(self.policy)
+        most = self._most(candidates, share)
         return (
-            f"{which} {reason.noun(kind)}{at} of {self.tree.host} has room for {count} "
-            f"threads{rule}: {'it' if of is not None else 'the largest'} has {most}, "
-            f"{count} asked"
+            f"{which} {reason.noun(kind)}{at} of {self.tree.host} has room{within} for "
+            f"{reason.threads(count)}{rule}: "
+            f"{'the largest' if of is None else 'it'} has {most}, {count} asked"
         )
+
+    def _most(self, candidates: frozenset[int], share: tuple[Share, ...]) -> int:
+        """For how many there is room where there is most of it."""
+        if not share:
+            return len(self._reduced(candidates))
+        found = (candidates & one.cpus for one in self._sharable(share[0]))
+        return max((self._most(inside, share[1:]) for inside in found), default=0)
 
     def _sharable(self, share: Share) -> list[Domain]:
         if share.of is None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from pinning.cpu_list import in_order, write_cpus
-from pinning.policy import Policy
+from pinning.policy import Policy, Share
 from pinning.tree import KINDS, Domain, Tree
 
 _ORDERS = {
@@ -24,6 +24,18 @@ def noun(kind: str) -> str:
 def nouns(kind: str, count: int) -> str:
     """The same, for as many."""
     return KINDS[kind] + ("" if count == 1 else "s")
+
+
+def threads(count: int) -> str:
+    """``1 thread``, ``2 threads``."""
+    return f"{count} thread{'' if count == 1 else 's'}"
+
+
+def within(share: Share) -> str:
+    """`` in one L3 cache``, of a thing in which all are inside of another."""
+    if share.of is None:
+        return f" in one {noun(share.kind)}"
+    return f" in the {noun(share.kind)} of CPU {share.of}"
 
 
 def name(tree: Tree, domain: Domain) -> str:
@@ -53,13 +65,12 @@ def too_few(
         if not tree.domains(kind):
             return f"{tree.host} has no {noun(kind)}"
     if not policy.distinct:
-        what = "thread" if most == 1 else "threads"
-        return f"{most} {what} may be used, {count} asked"
+        return f"{threads(most)} may be used, {count} asked"
     held = {kind: _count(tree, kind, candidates) for kind in policy.distinct}
     kind = min(held, key=lambda one: held[one])
     if held[kind] <= most:
         return f"{held[kind]} {nouns(kind, held[kind])}, {count} asked"
-    return f"{most} threads{constraint(policy)}, {count} asked"
+    return f"{threads(most)}{constraint(policy)}, {count} asked"
 
 
 def _count(tree: Tree, kind: str, cpus: Collection[int]) -> int:
@@ -70,7 +81,7 @@ def sentences(
     tree: Tree, policy: Policy, cpus: Sequence[int], notes: Sequence[str]
 ) -> list[str]:
     """The whole reason, a sentence a rule."""
-    some = f"{len(cpus)} thread{'s' if len(cpus) != 1 else ''} on {tree.host}"
+    some = f"{threads(len(cpus))} on {tree.host}"
     first = f"{some}: CPUs {in_order(cpus)}."
     if policy.likwid:
         return [first, f"They are what likwid-pin means by {policy.likwid}."]

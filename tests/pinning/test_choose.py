@@ -9,7 +9,10 @@ from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.policy import read_policy
 from pinning.tree import Tree
 
-NEAR = Known(near={("gpu", "gpu0"): [8, 9, 24, 25]})
+KNOWN = Known(
+    near={("gpu", "gpu0"): [8, 9, 24, 25], ("nic", "nic0"): [0, 9, 16, 25]},
+    cores={"p": range(8), "e": range(8, 16)},
+)
 
 
 def cpus(tree: Tree, text: str, count: int | None, known: Known | None = None):
@@ -37,13 +40,16 @@ def cpus(tree: Tree, text: str, count: int | None, known: Known | None = None):
         ("exclude:0-7,16+compact", 3, [17, 18, 19]),
         ("near:gpu=gpu0", 3, [8, 24, 9]),
         ("near:gpu=gpu0+distinct:core", 2, [8, 9]),
+        ("near:gpu=gpu0+near:nic=nic0+exclude:9", 1, [25]),
+        ("cores:e+exclude:8", 2, [9, 10]),
+        ("exclude:0+exclude:16", 1, [1]),
         ("likwid:S0:0-1@S1:0-1", None, [0, 1, 8, 9]),
     ],
 )
 def test_the_order_is_the_one_that_is_stated(
     tree: Tree, text: str, count: int | None, expected: list[int]
 ) -> None:
-    assert cpus(tree, text, count, NEAR) == expected
+    assert cpus(tree, text, count, KNOWN) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,19 @@ def test_the_order_is_the_one_that_is_stated(
         ("share:l3", 5, "no L3 cache of m0 has room for 5 threads: the largest has 4"),
         ("share:l3:of=4", 5, "not the L3 cache of CPU 4 of m0 has room for 5"),
         ("share:l3+distinct:core", 3, "that share no core: the largest has 2, 3 asked"),
+        ("share:l3+exclude:14-15", 5, "no L3 cache of m0 has room for 5 threads: the "),
+        ("share:l3+exclude:14-15", 5, "the largest has 4, 5 asked"),
+        ("share:socket+share:l3", 5, "room in one L3 cache for 5 threads: the largest"),
+        ("share:socket+share:l3", 5, "the largest has 4, 5 asked"),
+        ("share:socket+share:l2:of=31", 3, "no socket of m0 has room in the L2 cache "),
+        (
+            "share:socket+share:l2:of=31",
+            3,
+            "of CPU 31 for 3 threads: the largest has 2",
+        ),
+        ("share:l3+exclude:0-30+distinct:core", 2, "core: the largest has 1, 2 asked"),
         ("share:die", 1, "m0 has no die"),
+        ("share:socket+share:die", 1, "m0 has no die"),
         ("distinct:die", 1, "m0 has no die"),
         ("per:die=1", None, "m0 has no die"),
         ("per:socket=3", 4, "multiples of 3 threads, 4 asked"),
@@ -70,6 +88,8 @@ def test_the_order_is_the_one_that_is_stated(
         ("per:numa=9+distinct:socket", None, "NUMA domain 0 of m0: 1 socket, 9 asked"),
         ("per:core=2+distinct:l2", 4, "0 cores of m0 can take 2 threads that share no"),
         ("exclude:0-31", 1, "exclude leaves no CPU of the 32 of m0"),
+        ("exclude:8-9,24-25+near:gpu=gpu0", 1, "near:gpu=gpu0 leaves no CPU of the 28"),
+        ("exclude:0-7+cores:p+per:die=1", 1, "cores:p leaves no CPU of the 24 of m0"),
         ("likwid:S0:0-80", None, "S0:0-80: 16 threads there, 81 asked"),
         ("likwid:S0:0", 2, "names 1 CPUs, 2 asked"),
     ],
@@ -78,7 +98,7 @@ def test_what_cannot_be_met_is_refused_with_the_limit(
     tree: Tree, text: str, count: int | None, said: str
 ) -> None:
     with pytest.raises(LimitError) as caught:
-        cpus(tree, text, count)
+        cpus(tree, text, count, KNOWN)
     assert said in str(caught.value).replace(tree.host, "m0")
 
 
@@ -137,6 +157,9 @@ def test_the_idlest_cores_come_first(tree: Tree) -> None:
     load = dict.fromkeys(range(32), 0.0) | {0: 0.9, 1: 0.5, 17: 0.5, 2: 0.01}
     assert cpus(tree, "idle", 3, Known(load=load)) == [2, 18, 3]
     assert cpus(tree, "idle+distinct:l3", 8, Known(load=load))[-1] == 16
+    # Of a core it is the mean that counts, of its threads the idler one comes first.
+    uneven = dict.fromkeys(range(32), 0.3) | {0: 0.0, 16: 0.9, 1: 0.4, 17: 0.1}
+    assert cpus(tree, "idle", 2, Known(load=uneven)) == [17, 1]
     # A thread that nothing samples counts as wholly busy.
     assert cpus(tree, "idle", 1, Known(load={7: 0.1, 23: 0.1})) == [7]
     # The socket with the least load is the one to share.
