@@ -94,9 +94,7 @@ def lay_out(tree: Tree, asked: Wanted) -> Layout:
     ]
     ranks = tuple(
         Rank(number, node, *places[slot])
-        for number, (node, slot) in enumerate(
-            _ranked(wanted.rank, list(_mapped(wanted, each)))
-        )
+        for number, (node, slot) in enumerate(_numbered(wanted.rank, each))
     )
     return Layout(tree.host, wanted, ranks, _reason(tree, wanted, each))
 
@@ -120,14 +118,11 @@ def _split(wanted: Wanted) -> list[int]:
     return [least + (node < more) for node in range(wanted.nodes)]
 
 
-def _mapped(wanted: Wanted, each: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Node and place of each rank, in the order of mapping."""
-    by_node = [[(node, slot) for slot in range(n)] for node, n in enumerate(each)]
-    if wanted.map != "node":
-        yield from (one for some in by_node for one in some)
-        return
-    for turn in zip_longest(*by_node):
-        yield from (one for one in turn if one is not None)
+def _numbered(by: str, each: Sequence[int]) -> list[tuple[int, int]]:
+    """Node and place of each rank: node after node, or one of each node in turn."""
+    nodes = [[(node, slot) for slot in range(n)] for node, n in enumerate(each)]
+    turns = nodes if by == "slot" else zip_longest(*nodes)
+    return [one for some in turns for one in some if one is not None]
 
 
 def _places(tree: Tree, wanted: Wanted, count: int) -> Iterator[list[int]]:
@@ -174,17 +169,6 @@ def _cores(tree: Tree, cpus: frozenset[int]) -> list[int]:
     return list(first.values())
 
 
-def _ranked(by: str, mapped: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """By slot node after node is numbered; by node one of each in turn."""
-    nodes: dict[int, list[tuple[int, int]]] = {}
-    for one in mapped:
-        nodes.setdefault(one[0], []).append(one)
-    if by == "slot":
-        return [one for node in sorted(nodes) for one in nodes[node]]
-    turns = zip_longest(*(nodes[node] for node in sorted(nodes)))
-    return [one for turn in turns for one in turn if one is not None]
-
-
 def _bound(tree: Tree, bind: str, threads: Sequence[int]) -> tuple[int, ...]:
     if bind == "hwthread":
         return tuple(threads)
@@ -194,7 +178,8 @@ def _bound(tree: Tree, bind: str, threads: Sequence[int]) -> tuple[int, ...]:
     for cpu in threads:
         domain = tree.domain(bind, cpu)
         if domain is None:
-            raise LimitError(f"{tree.host} has no {reason.noun(bind)} to bind to")
+            what = reason.noun(bind)
+            raise LimitError(f"{tree.host} has no {what} around CPU {cpu} to bind to")
         held |= domain.cpus
     return tuple(sorted(held & tree.allowed))
 

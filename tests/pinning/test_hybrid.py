@@ -182,6 +182,16 @@ def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
         "srun --nodes=2 --mincpus=32 --ntasks=3 --ntasks-per-node=2 "
         "--distribution=block --cpu-bind=mask_cpu:0x3,0xc COMMAND"
     )
+    whole = lay_out(tree, Wanted(3, 1, 2, map="socket", bind="core", rank="node"))
+    assert write_ranks(tree, whole, "rankfile").splitlines()[1:] == [
+        "rank 0=+n0 slot=0,16",
+        "rank 1=+n1 slot=0,16",
+        "rank 2=+n0 slot=8,24",
+    ]
+    assert write_ranks(tree, whole, "srun") == (
+        "srun --nodes=2 --mincpus=32 --ntasks=3 --ntasks-per-node=2 "
+        "--distribution=cyclic --cpu-bind=mask_cpu:0x10001,0x1000100 COMMAND"
+    )
     with pytest.raises(PolicyError, match="omp cannot hold ranks: take cpus, rankfile"):
         write_ranks(tree, layout, "omp")
     assert "2 nodes like" in layout.reason
