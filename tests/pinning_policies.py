@@ -1,7 +1,13 @@
-"""The policies that the table of placements is made of: every word that there is."""
+"""The policies that the table of placements is made of: every word that there is.
+
+What they promise is read here as well, apart from the reader that is judged.
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
+from pinning.policy import Policy, Share
 from tests.pinning_hwloc import KINDS, Machine
 
 _BIG = ("l2", "l3", "die", "numa", "socket")
@@ -46,17 +52,19 @@ POLICIES: dict[str, list[str]] = {
         "exclude:{first}",
         *("exclude:{third}", "exclude:{third}+scatter", "exclude:{third}+distinct:l2"),
         *("exclude:{third}+per:socket=2", "exclude:{third}+share:l3+compact-cores"),
-        *("exclude:{third}+idle", "exclude:{all}"),
+        *("exclude:{third}+idle", "exclude:{all}", "exclude:{third}+exclude:{first}"),
     ],
     "near": [
         *("{near}", "{near}+compact-cores", "{near}+scatter", "{near}+distinct:l3"),
-        "{near}+per:socket=1",
+        *("{near}+per:socket=1", "{near}+{far}", "{near}+exclude:{third}"),
+        "{near}+cores:e",
     ],
     "cores": [
         *(f"cores:{kind}" for kind in "pe"),
         *(f"cores:{kind}+compact-cores" for kind in "pe"),
         *(f"cores:{kind}+scatter" for kind in "pe"),
         *(f"cores:{kind}+distinct:l2" for kind in "pe"),
+        *("cores:e+exclude:{third}", "cores:p+exclude:{third}"),
         *("cores:e+share:l2", "cores:p+per:l2=1", "cores:e+per:core=1+distinct:l2"),
     ],
     "likwid": [
@@ -82,8 +90,48 @@ def policies(machine: Machine, count: int) -> Iterator[tuple[str, str]]:
         "all": ",".join(map(str, machine.order)),
     }
     for word, texts in POLICIES.items():
+        devices = _devices(machine) if word == "near" else [{}]
         for text in texts:
-            for near in machine.devices if word == "near" else [None]:
-                device = f"near:{near.kind}={near.name}" if near else ""
-                said = text.format(near=device, **known)
+            for named in devices:
+                said = text.format(**named, **known)
                 yield word, f"likwid:{said}" if word == "likwid" else said
+
+
+def _devices(machine: Machine) -> list[dict[str, str]]:
+    """Each device, and the next other one where there is any."""
+    words = [f"near:{device.kind}={device.name}" for device in machine.devices]
+    found = []
+    for place, near in enumerate(words):
+        others = (one for one in words[place:] + words[:place] if one != near)
+        found.append({"near": near, "far": next(others, "compact")})
+    return found
+
+
+def promised(text: str) -> Policy:
+    """What the words of a well-formed policy say."""
+    policy = Policy(text)
+    for word in text.split("+"):
+        policy = replace(policy, **_read(policy, *word.partition(":")[::2]))
+    return policy
+
+
+def _read(policy: Policy, name: str, value: str) -> dict[str, Any]:
+    kind, _, more = value.partition(":" if name == "share" else "=")
+    if name == "compact-cores":
+        return {"order": "compact", "distinct": (*policy.distinct, "core")}
+    if name == "share":
+        of = int(more.removeprefix("of=")) if more else None
+        return {"share": (*policy.share, Share(kind, of))}
+    known: dict[str, Any] = {
+        "distinct": (*policy.distinct, value),
+        "near": (*policy.near, (kind, more)),
+        "cores": value,
+        "likwid": value,
+    }
+    if name in known:
+        return {name: known[name]}
+    if name == "per":
+        return {"per": (kind, int(more))}
+    if name == "exclude":
+        return {"exclude": policy.exclude.union(map(int, value.split(",")))}
+    return {"order": name}

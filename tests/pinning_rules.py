@@ -17,12 +17,20 @@ Loads = Mapping[int, int]
 
 def candidates(machine: Machine, policy: Policy) -> Cpus:
     """The CPUs that may be taken at all."""
-    free = machine.cpus - policy.exclude
+    free = machine.cpus
+    for _, cpus in narrowed(machine, policy):
+        free &= cpus
+    return free
+
+
+def narrowed(machine: Machine, policy: Policy) -> Iterator[tuple[str, Cpus]]:
+    """The words that leave CPUs out, in the order in which they do, with the others."""
+    yield "exclude", machine.cpus - policy.exclude
     for kind, name in policy.near:
-        free &= frozenset().union(
-            *(d.cpus for d in machine.devices if (d.kind, d.name) == (kind, name))
-        )
-    return free & machine.cores.get(policy.cores, frozenset()) if policy.cores else free
+        same = (d.cpus for d in machine.devices if (d.kind, d.name) == (kind, name))
+        yield f"near:{kind}={name}", frozenset().union(*same)
+    if policy.cores:
+        yield f"cores:{policy.cores}", machine.cores.get(policy.cores, frozenset())
 
 
 # ---- what a placement breaks
@@ -148,16 +156,22 @@ class _Order:
 
 def could(machine: Machine, policy: Policy, count: int) -> bool:
     """Whether the machine has room, by plain counting."""
-    free = candidates(machine, policy)
     if not policy.per:
-        return _room(machine, policy, free, count)
-    kind, each = policy.per
-    roomy = [
+        return room(machine, policy, candidates(machine, policy)) >= count
+    _, each = policy.per
+    return count % each == 0 and roomy(machine, policy) >= count // each
+
+
+def roomy(machine: Machine, policy: Policy) -> int:
+    """How many domains can take at once what per: gives each."""
+    kind, each = policy.per or ("", 0)
+    free = candidates(machine, policy)
+    found = [
         domain
         for domain in machine.sets[kind]
-        if _room(machine, policy, domain & free, each)
+        if room(machine, policy, domain & free) >= each
     ]
-    return count % each == 0 and _together(machine, policy, roomy) >= count // each
+    return _together(machine, policy, found)
 
 
 def _together(machine: Machine, policy: Policy, domains: Iterable[Cpus]) -> int:
@@ -177,12 +191,13 @@ def _together(machine: Machine, policy: Policy, domains: Iterable[Cpus]) -> int:
     return len(within)
 
 
-def _room(machine: Machine, policy: Policy, free: Cpus, count: int) -> bool:
+def room(machine: Machine, policy: Policy, free: Cpus) -> int:
+    """For how many threads, in what has most room of what they must share."""
     spaces = [free]
     for share in policy.share:
         held = [s for s in machine.sets[share.kind] if share.of in (None, *s)]
         spaces = [space & one for space in spaces for one in held]
-    return any(_most(machine, policy, space) >= count for space in spaces)
+    return max((_most(machine, policy, space) for space in spaces), default=0)
 
 
 def _most(machine: Machine, policy: Policy, space: Cpus) -> int:

@@ -11,7 +11,7 @@ of ``../shared/machines/hwloc`` where that is.
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ from queries.endpoint import Endpoint
 from tests.agreement import MACHINES, ROOT, host_name
 from tests.ingest.documents import synthetic
 from tests.pinning_hwloc import Machine, read_machine, readable
-from tests.pinning_policies import POLICIES, policies
+from tests.pinning_limits import alike, limit
+from tests.pinning_policies import POLICIES, policies, promised
 from tests.pinning_rules import could, expected, likwid, violations
 from tests.servers import Fuseki
 
@@ -41,6 +42,9 @@ SHAPES = {
     "numa-within-l3": "pack:2 l3:1 numa:2 l2:2 l1d:1 core:1 pu:2(indexes=2*8:1*2)",
     "dies": "pack:2 die:2 numa:1 l3:2 l2:2 l1d:1 core:1 pu:1",
     "cores-of-one-l2": "pack:1 numa:1 l3:1 l2:3 l1d:4 core:1 pu:1",
+    # The smallest memory counts, whatever its number.
+    "wide-memory-first": "pack:2(indexes=1,0) [numa(indexes=2,3,0,4,5,1)] "
+    "l3:2 [numa] core:2 pu:2(indexes=2*8:1*2)",
     "groups": "pack:2 group:3 l2:2 core:1 pu:3",
     "numbered-in-turn": "numa:1 pack:2 l3:1 l2:4 core:1 "
     "pu:2(indexes=0,8,2,10,4,12,6,14,1,9,3,11,5,13,7,15)",
@@ -71,13 +75,12 @@ class Judged:
 
     @property
     def loads(self) -> dict[int, int]:
-        """In percent: by core in steps of 5, and a little noise that must not count."""
-        cores = self.machine.sets["core"]
-        return {
-            cpu: 5 * (place * 7 % 19) + cpu % 2
-            for place, core in enumerate(cores)
-            for cpu in core
-        }
+        """In percent: steps of 5 by core, siblings apart, noise that must not count."""
+        found = {}
+        for place, core in enumerate(self.machine.sets["core"]):
+            for nth, cpu in enumerate(sorted(core, reverse=place % 2 == 1)):
+                found[cpu] = 5 * (place * 7 % 13) + 10 * nth + cpu % 2
+        return found
 
 
 def judge(one: Judged, counts: Sequence[int] = ()) -> Verdict:
@@ -93,12 +96,12 @@ def judge(one: Judged, counts: Sequence[int] = ()) -> Verdict:
 
 
 def _judge_one(one: Judged, word: str, text: str, count: int, verdict: Verdict) -> None:
-    policy, machine = read_policy(text), one.machine
+    policy, machine = promised(text), one.machine
     try:
-        cpus = placed(one, policy, count)
+        cpus = placed(one, read_policy(text), count)
     except (LimitError, PlaceError) as error:
         verdict.refused[word] += 1
-        found = [f"refused: {error}"] if _could(machine, policy, count) else []
+        found = [*_false(machine, policy, count, str(error))]
     else:
         verdict.placed[word] += 1
         found = [*_faults(one, policy, count, cpus)]
@@ -116,12 +119,18 @@ def placed(one: Judged, policy: Policy, count: int) -> list[int]:
     return [*choose(one.tree, policy, None if policy.likwid else count, known).cpus]
 
 
+def _false(machine: Machine, policy: Policy, count: int, said: str) -> Iterator[str]:
+    """What is wrong with a refusal: that there is room, or the limit that it names."""
+    if _could(machine, policy, count):
+        yield f"refused: {said}"
+    elif (wanted := limit(machine, policy, count)) not in said:
+        yield f"{said!r} does not say {wanted!r}"
+
+
 def _could(machine: Machine, policy: Policy, count: int) -> bool:
-    """A device that is equally near to all CPUs is none to be near to."""
     if policy.likwid:
         return likwid(machine, policy.likwid) is not None
-    near = [d.cpus for d in machine.devices if (d.kind, d.name) in policy.near]
-    return machine.cpus not in near and could(machine, policy, count)
+    return not alike(machine, policy) and could(machine, policy, count)
 
 
 def _faults(one: Judged, policy: Policy, count: int, cpus: list[int]) -> list[str]:

@@ -97,6 +97,22 @@ def test_without_the_makers_words_the_fastest_kind_is_performance() -> None:
             core_cpus("h", alike)
 
 
+def test_the_makers_words_stand_above_ranks() -> None:
+    rows = [
+        {"rank": None, "type": kind, "cpus": cpus}
+        for kind, cpus in (("IntelAtom", "4,5"), ("IntelCore", "0,1"))
+    ]
+    assert core_cpus("h", rows) == {"p": {0, 1}, "e": {4, 5}}
+
+
+def test_a_device_of_several_domains_is_near_to_all_of_them() -> None:
+    rows = [
+        {"name": "sda", "kind": "disk", "address": None, "numa": numa, "cpus": cpus}
+        for numa, cpus in ((0, "0,1"), (1, "2,3"))
+    ]
+    assert near_cpus("h", rows, "disk", "sda") == {0, 1, 2, 3}
+
+
 def test_the_smallest_memory_counts(hybrid: Tree) -> None:
     # Domain 2 is around both others; 3 is memory of no thread.
     assert [domain.number for domain in hybrid.domains("numa")] == [0, 1]

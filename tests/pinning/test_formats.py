@@ -2,6 +2,8 @@
 
 import ast
 import subprocess
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tests.pinning.tools import (
     run,
     team,
 )
+from tests.pinning_table import SHAPES
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +115,27 @@ def test_memory_is_bound_to_domains_that_have_some() -> None:
     assert "--membind=1 " in write(some, [0], "numactl")
     with pytest.raises(LimitError, match="no NUMA domain of h with memory"):
         write(Tree("h", cpus, cpus, (empty,)), [0], "numactl")
+
+
+@pytest.mark.parametrize(
+    ("shape", "cpus", "nodes"),
+    [
+        # The socket's memory is numbered before that of its caches.
+        (SHAPES["wide-memory-first"], [0], "2"),
+        (SHAPES["wide-memory-first"], [2, 8, 4], "2-4"),
+        # Two kinds of memory for the same threads: the ordinary one is counted first.
+        ("pack:2 [numa][numa] core:2 pu:1", [1, 2], "0,2"),
+    ],
+)
+def test_the_nearest_memory_is_bound_to(
+    made_up: Callable[[str], tuple[Tree, Path]], shape: str, cpus: list[int], nodes: str
+) -> None:
+    assert f" --membind={nodes} " in write(made_up(shape)[0], cpus, "numactl")
+
+
+def test_srun_asks_for_the_cpus_that_may_be_used(tree: Tree) -> None:
+    some = replace(tree, allowed=tree.allowed - {0, 16})
+    assert " --mincpus=30 " in write(some, [1], "srun")
 
 
 def test_a_format_that_does_not_exist_is_named_with_all_that_do(tree: Tree) -> None:
