@@ -7,7 +7,7 @@ import pytest
 from pinning.choose import Known, choose
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.policy import read_policy
-from pinning.tree import Tree
+from pinning.tree import Domain, Tree
 
 KNOWN = Known(
     near={("gpu", "gpu0"): [8, 9, 24, 25], ("nic", "nic0"): [0, 9, 16, 25]},
@@ -100,6 +100,18 @@ def test_what_cannot_be_met_is_refused_with_the_limit(
     with pytest.raises(LimitError) as caught:
         cpus(tree, text, count, KNOWN)
     assert said in str(caught.value).replace(tree.host, "m0")
+
+
+def test_threads_that_lack_one_of_the_kinds_are_no_room_for_the_other() -> None:
+    """Two sockets and two L2 caches, but both caches on one socket."""
+    held = [("socket", {0, 1}), ("socket", {2, 3}), ("l2", {0}), ("l2", {1})]
+    things = [
+        Domain(kind, f"{kind}-{min(some)}", frozenset(some)) for kind, some in held
+    ]
+    every = frozenset(range(4))
+    uneven = Tree("h", every, every, tuple(things))
+    with pytest.raises(LimitError, match="^1 thread that share no socket and no L2"):
+        cpus(uneven, "distinct:socket+distinct:l2", 2)
 
 
 @pytest.mark.parametrize(
