@@ -113,6 +113,12 @@ def test_a_device_of_several_domains_is_near_to_all_of_them() -> None:
     assert near_cpus("h", rows, "disk", "sda") == {0, 1, 2, 3}
 
 
+def test_a_device_near_to_no_cpu_that_may_be_used_is_near_to_nothing() -> None:
+    row = {"name": "sda", "kind": "disk", "address": None, "numa": 1, "cpus": ""}
+    with pytest.raises(PlaceError, match="than to others; none is"):
+        near_cpus("h", [row], "disk", "sda")
+
+
 def test_the_smallest_memory_counts(hybrid: Tree) -> None:
     # Domain 2 is around both others; 3 is memory of no thread.
     assert [domain.number for domain in hybrid.domains("numa")] == [0, 1]

@@ -168,6 +168,7 @@ def test_what_cannot_be_read_is_named(tree: Tree, wanted: Wanted, said: str) -> 
 
 def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
     layout = lay_out(tree, Wanted(3, 2, 2, map="l3", bind="hwthread"))
+    assert layout.cpus == [0, 1, 2, 3]
     assert write_ranks(tree, layout, "cpus").splitlines() == [
         "rank 0 node 0 threads 0,1 bound 0-1",
         "rank 1 node 0 threads 2,3 bound 2-3",

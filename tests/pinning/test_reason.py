@@ -1,0 +1,37 @@
+"""The sentences of a reason, a rule each."""
+
+import pytest
+
+from pinning.choose import Known, choose
+from pinning.policy import read_policy
+from pinning.tree import Tree
+
+KNOWN = Known(
+    near={("gpu", "gpu0"): [8, 9, 24, 25]},
+    cores={"p": range(8), "e": range(8, 16)},
+    load=dict.fromkeys(range(32), 0.5),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "said"),
+    [
+        ("compact", 1, "1 thread on m0: CPUs 0."),
+        ("compact", 2, "Taken in the order of the topology tree: SMT siblings, then"),
+        ("scatter", 2, "Taken spread over the topology tree in proportion to its"),
+        ("idle", 2, "Taken the idlest cores first, by live load"),
+        ("share:l3", 2, "All share the L3 cache of CPUs 0-1,16-17, the first with"),
+        ("share:numa:of=5", 2, "All share NUMA domain 1, that of CPU 5."),
+        ("per:socket=2+share:l3", 4, "2 on each of 2 sockets. Those of each share an "),
+        ("per:numa=3", 3, "3 on each of 1 NUMA domain."),
+        ("near:gpu=gpu0", 2, "Nearest to gpu gpu0 are CPUs 8-9,24-25."),
+        ("exclude:3,1-2", 2, "CPUs 1-3 are excluded."),
+        ("cores:e", 2, "Only efficiency cores."),
+        ("likwid:S1:0", None, "They are what likwid-pin means by S1:0."),
+    ],
+)
+def test_each_rule_has_its_sentence(
+    tree: Tree, text: str, count: int | None, said: str
+) -> None:
+    reason = choose(tree, read_policy(text), count, KNOWN).reason
+    assert said in reason.replace(tree.host, "m0")
