@@ -8,7 +8,7 @@ import pytest
 from pinning.branches import branches, leaves, spread
 from pinning.choose import choose
 from pinning.policy import read_policy
-from pinning.tree import Tree
+from pinning.tree import Domain, Tree
 from tests.pinning_hwloc import distrib
 
 SHAPES = (
@@ -44,3 +44,10 @@ def test_sets_that_overlap_others_are_left_out() -> None:
     assert list(leaves(root)) == [0, 1, 2, 3]
     assert [sorted(child.cpus) for child in root.children] == [[0, 1], [2, 3]]
     assert spread(root, {0, 1, 3}, 3) == [0, 1, 3]
+
+
+def test_memory_is_no_part_of_the_tree() -> None:
+    every = frozenset(range(4))
+    held = (frozenset({0, 2}), frozenset({1, 3}))
+    things = [Domain("numa", f"numa-{n}", cpus, n) for n, cpus in enumerate(held)]
+    assert list(Tree("h", every, every, tuple(things)).order) == [0, 1, 2, 3]
