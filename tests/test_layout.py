@@ -65,6 +65,7 @@ MAY_CALL_PROGRAMS = {
     "observations/surroundings.py",
     "remote_login/ssh.py",
     "supertwin/stack/child.py",
+    "supertwin/stack/fuseki_classes.py",
     "supertwin/stack/fuseki_service.py",
     "supertwin/stack/stack.py",
     "supertwin/stack/tools.py",

@@ -61,14 +61,15 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     write_secret(home / "passwd", jetty_line(account))
     config = home / "fuseki.ttl"
     config.write_text(fuseki_config(home, account[0]), encoding="utf-8")
+    java = tools.java()
     command = (
-        str(tools.java()),
+        str(java),
         f"-Xmx{settings.fuseki_heap}",
         # After an exhausted heap no thread can be trusted: start again.
         "-XX:+ExitOnOutOfMemoryError",
         "-Djava.awt.headless=true",
         f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
-        *fuseki_main(settings.fuseki_port, everywhere),
+        *fuseki_main(java, settings.fuseki_port, everywhere),
         *("--config", str(config)),
         *("--no-cors", "--ping", "--compact", "--modules=false"),
         f"--timeout={int(settings.query_timeout * 1000)}",
@@ -77,9 +78,11 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     return ChildSpec("fuseki", command, check, home, stop_within=30.0)
 
 
-def fuseki_main(port: int, everywhere: bool = False) -> tuple[str, ...]:
+def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, ...]:
     """What Java is told to run Fuseki at a port of loopback, or of everywhere."""
+    classes = tools.fuseki_classes(java)
     return (
+        *((f"-XX:SharedArchiveFile={classes}",) if classes.exists() else ()),
         *(() if everywhere else ("-Dsupertwin.host=localhost",)),
         f"-Dsupertwin.port={port}",
         *("-cp", str(tools.fuseki_jar())),

@@ -1,5 +1,6 @@
 """Where the programs are that the stack runs."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -64,6 +65,17 @@ def fuseki_jar() -> Path:
     if not jars:
         raise MendableError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
     return jars[-1]
+
+
+def fuseki_classes(java: Path) -> Path:
+    """Return where Fuseki's classes are kept for a Java, by `fuseki_classes.py`.
+
+    Its name says for which Java and jar: Java complains of an archive of others.
+    """
+    jar, program = fuseki_jar(), java.resolve()
+    of = [f"{path} {path.stat().st_mtime_ns}" for path in (program, jar)]
+    key = hashlib.sha256("\n".join(of).encode()).hexdigest()[:12]
+    return jar.parent / f"classes-{key}.jsa"
 
 
 def store() -> Path:

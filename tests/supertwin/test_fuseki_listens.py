@@ -20,10 +20,11 @@ class OpenFuseki(Fuseki):
 
     def start(self) -> None:
         config = self.folder / "config.ttl"
+        java = tools.java()
         self.launch(
             [
-                *(tools.java(), "-Xmx1g"),
-                *fuseki_main(self.port, everywhere=True),
+                *(java, "-Xmx1g"),
+                *fuseki_main(java, self.port, everywhere=True),
                 *("--ping", "--config", config),
             ]
         )

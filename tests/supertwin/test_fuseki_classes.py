@@ -1,0 +1,57 @@
+"""Fuseki's classes are kept for this Java and this jar, and read at its starts."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supertwin.stack import tools
+from supertwin.stack.fuseki_classes import make_archive
+from tests.servers import Fuseki
+
+
+@pytest.fixture(scope="module")
+def jar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An installation of its own, with what was kept for another jar."""
+    installed = tools.fuseki_jar()
+    folder = tmp_path_factory.mktemp("tools")
+    (folder / "fuseki").mkdir()
+    (folder / "fuseki" / "classes-of-another.jsa").touch()
+    jar = folder / "fuseki" / installed.name
+    jar.symlink_to(installed.resolve())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tools, "TOOLS", folder)
+        yield jar
+
+
+@pytest.fixture(scope="module")
+def archive(jar: Path) -> Path:
+    return make_archive()
+
+
+def test_one_archive_is_kept_beside_the_jar(jar: Path, archive: Path) -> None:
+    assert sorted(jar.parent.iterdir()) == [archive, jar]
+    assert archive == tools.fuseki_classes(tools.java())
+
+
+def test_it_is_made_once(archive: Path) -> None:
+    before = archive.stat()
+    make_archive()
+    assert archive.stat() == before
+
+
+def test_fuseki_reads_it(archive: Path, tmp_path: Path) -> None:
+    with Fuseki(tmp_path / "fuseki") as server:
+        assert str(archive) in Path(f"/proc/{server.pid}/maps").read_text()
+        assert "[cds]" not in server.output()
+
+
+def test_another_java_or_jar_has_another(
+    jar: Path, archive: Path, tmp_path: Path
+) -> None:
+    java = tmp_path / "java"
+    java.touch()
+    of_java = tools.fuseki_classes(java)
+    os.utime(java, (1, 1))
+    assert len({archive, of_java, tools.fuseki_classes(java)}) == 3
