@@ -26,9 +26,10 @@ status: install  ## what runs, since when, restarted how often
 	@.venv/bin/supertwin status
 
 # Three at once, also on two cores: most of the time goes in waiting for servers and for
-# the clock.
+# the clock. Bytecode is kept whatever the environment says: hundreds of processes would
+# compile all that they import.
 test: install-test  ## every test, on a stack of its own
-	@$(PYTHON) -m pytest -n 3 --dist loadfile
+	@env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest -n 3 --dist loadfile
 
 check: install  ## format, lint and types
 	@$(PYTHON) -m ruff format --check .
