@@ -378,7 +378,7 @@ install_venv() {
 
 # ---- Fuseki's classes, as Java keeps them ----------------------------------------
 
-# Half of the CPU of a start, and no need. An image has its sources later.
+# A third of the CPU of a start, and no need. An image has its sources later.
 keep_classes() {
     [ -f supertwin/stack/fuseki_classes.py ] || return 0
     .venv/bin/python -m supertwin.stack.fuseki_classes >"$LOG" 2>&1 ||

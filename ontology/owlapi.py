@@ -15,8 +15,12 @@ from rdflib import OWL, RDF, Graph, URIRef
 from ontology.errors import ReasonerError
 
 _NAME = URIRef("urn:supertwin:checked")
-# Small heap; signals stay with Python, so that Ctrl-C goes on working.
-_OPTIONS = ("-Xmx512m", "-Xss4m", "-Xrs")
+# Small heap; signals stay with Python, so that Ctrl-C goes on working. What a JVM does
+# for its later hours takes as long as the reasoning.
+_OPTIONS = (
+    *("-Xmx512m", "-Xss4m", "-Xrs"),
+    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+)
 
 
 @contextmanager

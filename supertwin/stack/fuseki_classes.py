@@ -1,4 +1,4 @@
-"""Fuseki's classes as Java keeps them: loading them is half of the CPU of a start.
+"""Fuseki's classes as Java keeps them: loading them is a third of a start's CPU.
 
     python -m supertwin.stack.fuseki_classes
 
