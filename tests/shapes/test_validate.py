@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,16 @@ THREAD = URIRef("http://localhost:8000/twin/big/thread/5")
 
 
 @pytest.fixture
-def host(big_host: Graph) -> Graph:
-    """A copy that a test may damage."""
-    return Graph() + big_host
+def host(big_host: Graph) -> Iterator[Graph]:
+    """The host, which a test may damage: mending it is quicker than a copy."""
+    whole = set(big_host)
+    yield big_host
+    found = set(big_host)
+    for triple in found - whole:
+        big_host.remove(triple)
+    for triple in whole - found:
+        big_host.add(triple)
+    assert len(big_host) == len(whole)
 
 
 def test_a_host_of_128_threads_conforms(big_host: Graph) -> None:
