@@ -3,6 +3,8 @@
 .PHONY: help install install-test install-bench up down status test check bench bench-sampling dtdl lock docs clean
 
 PYTHON := .venv/bin/python
+# Whatever the environment says: else every process compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -25,11 +27,10 @@ down:  ## stop what `make up` started, and nothing else
 status: install  ## what runs, since when, restarted how often
 	@.venv/bin/supertwin status
 
-# Three at once, also on two cores: most of the time goes in waiting for servers and for
-# the clock. Bytecode is kept whatever the environment says: hundreds of processes would
-# compile all that they import.
+# Four at once, also on two cores: most of the time goes in waiting for servers and for
+# the clock.
 test: install-test  ## every test, on a stack of its own
-	@env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest -n 3 --dist loadfile
+	@$(PYTHON) -m pytest -n 4 --dist loadfile
 
 check: install  ## format, lint and types
 	@$(PYTHON) -m ruff format --check .

@@ -1,7 +1,7 @@
 """Figures of a real run, and where it comes from: with counters that are here.
 
 The kernel counts page faults without a processor's counters, so the formulas of this
-machine's roles are replaced by such.
+machine's roles are replaced by such; a processor that is not known has a PMU made up.
 """
 
 import json
@@ -15,6 +15,7 @@ from rdflib import RDF, Graph, URIRef
 
 from ontology.terms import ST
 from supertwin.access.tokens import Role, add_token
+from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
@@ -28,14 +29,6 @@ FORMULAS = {
 }
 PAGES = 20_000
 FAULTS = f"import mmap; m = mmap.mmap(-1, 4096 * {PAGES}); m[::4096] = bytes({PAGES})"
-PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#> "
-OWN = f"""?node st:hostname "{HOST}" . ?unit st:isPartOf ?node ; st:pmuModel ?core .
-  ?core st:countScope "thread" ; st:pmuName ?name ."""
-
-
-def update(stack: Stack, text: str) -> None:
-    url, data = f"{stack.fuseki}/twin/update", {"update": PREFIX + text}
-    httpx.post(url, data=data).raise_for_status()
 
 
 def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
@@ -47,7 +40,7 @@ def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
           st:countsEvent <{base}/pmu/perf/{event}> ."""
         for number, (event, weight) in enumerate(terms.items())
     )
-    return f"""INSERT {{ GRAPH <{base}/graph/roles> {{
+    return f"""{PREFIX}INSERT {{ GRAPH <{base}/graph/roles> {{
       ?formula a st:RoleFormula ; st:measures <{base}/role/{role}> ;
         st:forModel ?core ; st:countScope "thread" ; st:citation "a test" .
       {told} }} }} WHERE {{ {OWN}
@@ -64,13 +57,13 @@ def counting(stack: Stack) -> Iterator[Stack]:
     )
     graph = f"GRAPH <{stack.base}/graph/roles>"
     theirs = " ".join(f"<{one}> st:measures <{role}> ." for one, role in found)
-    update(stack, f"DELETE DATA {{ {graph} {{ {theirs} }} }}")
-    for role, terms in FORMULAS.items():
-        update(stack, formula(stack, role, terms))
-    yield stack
-    update(
-        stack,
-        f"""DELETE {{ {graph} {{ ?s ?p ?o }} }} WHERE {{ {graph} {{ ?s ?p ?o }}
+    stack.update(f"{PREFIX}DELETE DATA {{ {graph} {{ {theirs} }} }}")
+    with known_processor(stack):
+        for role, terms in FORMULAS.items():
+            stack.update(formula(stack, role, terms))
+        yield stack
+    stack.update(
+        f"""{PREFIX}DELETE {{ {graph} {{ ?s ?p ?o }} }} WHERE {{ {graph} {{ ?s ?p ?o }}
           FILTER (STRSTARTS(STR(?s), "{stack.base}/role/T/")) }} ;
         {PREFIX}INSERT DATA {{ {graph} {{ {theirs} }} }}""",
     )
@@ -103,8 +96,8 @@ def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line == (
-        "supertwin: accuracy needs hardware counters: "
-        f"Instructions on {HOST}: the kernel of this host does not offer this PMU"
+        f"supertwin: accuracy needs hardware counters: Instructions on {HOST}: "
+        f"{why_no_role(stack)}"
     )
 
 

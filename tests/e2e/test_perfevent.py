@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 import pmapi
+from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
@@ -31,7 +32,8 @@ ZEROES = "perfevent.hwcounters.software.alignment_faults.value"
 @pytest.fixture
 def counting(stack: Stack) -> Iterator[Stack]:
     """A stack whose plans, and what a test put into the graph, are gone afterwards."""
-    yield stack
+    with known_processor(stack):
+        yield stack
     for plan in plans(stack).keys() - {"monitor"}:
         stack.run("sample", "remove", plan)
     drop = f"""DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} WHERE {{ GRAPH ?g {{ ?s ?p ?o }}
@@ -230,7 +232,7 @@ def test_bad_input_is_one_line(stack: Stack) -> None:
 
     before = plans(stack)
     assert "it has tsc" in told("--event", "msr::x")
-    assert "does not offer this PMU" in told("--role", "FLOPs")
+    assert why_no_role(stack) in told("--role", "FLOPs")
     assert plans(stack) == before
     assert "name what to count" in refused(stack, "perfevent", "show")
     line = refused(stack, "perfevent", "show", "--host", "nowhere", "--role", "FLOPs")
@@ -246,17 +248,14 @@ def role_of_this_machine(stack: Stack) -> None:
           st:countsEvent <{base}/pmu/perf/PERF_COUNT_SW_{event}> ."""
         for number, event in enumerate(FAULTS[:2])
     )
-    update = f"""PREFIX st: <https://w3id.org/supertwin/ns#>
-    PREFIX qudt: <http://qudt.org/schema/qudt/>
+    update = f"""{PREFIX} PREFIX qudt: <http://qudt.org/schema/qudt/>
     INSERT {{ GRAPH <{base}/graph/roles> {{
       <{base}/role/Twice> a st:Role ; st:roleName "Twice" ;
         qudt:hasUnit <http://qudt.org/vocab/unit/NUM> .
       ?formula a st:RoleFormula ; st:measures <{base}/role/Twice> ;
         st:forModel ?core ; st:countScope "thread" ; st:citation "a test" .
       {terms}
-    }} }} WHERE {{
-      ?node st:hostname "{HOST}" . ?unit st:isPartOf ?node ; st:pmuModel ?core .
-      ?core st:countScope "thread" ; st:pmuName ?name .
+    }} }} WHERE {{ {OWN}
       BIND (IRI(CONCAT("{base}/role/T/", ?name)) AS ?formula)
     }}"""
     stack.update(update)
