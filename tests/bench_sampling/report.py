@@ -73,13 +73,20 @@ def _page(
     tables: Mapping[str, str],
     pictures: Sequence[str],
 ) -> str:
-    where = results.machine
     head = (
         f"# {part.title}\n\nWritten by `make bench-sampling`; "
-        "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how. "
-        f"{where['date']} to {where['until']}, {where['cpu']}, {where['cores']} cores, "
-        f"Linux {where['kernel']}, load before the start {where['load_before']}, "
-        f"commit {where['commit']}.\n"
+        "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how.\n"
     )
+    runs = "".join(map(_run, results.machines))
     bodies = [f"## {title}\n\n{body}\n" for title, body in tables.items()]
-    return "\n".join([head, *bodies, *(f"![{p}]({p})\n" for p in pictures)])
+    return "\n".join([head, runs, *bodies, *(f"![{p}]({p})\n" for p in pictures)])
+
+
+def _run(where: Mapping[str, Any]) -> str:
+    steps = where["steps"]
+    return (
+        f"- {steps} step{'s' if steps > 1 else ''}, {where['date']} to "
+        f"{where['until']}: {where['cpu']}, {where['cores']} cores, Linux "
+        f"{where['kernel']}, load before the start {where['load_before']}, commit "
+        f"{where['commit']}\n"
+    )

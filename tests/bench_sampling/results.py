@@ -17,16 +17,22 @@ from tests.bench_sampling.forms import Form
 from tests.bench_sampling.part import Part
 from tests.servers import ROOT
 
+_CPUINFO = re.compile(r"^(model name|cpu family|model)\s*: (.+?)\s*$", re.MULTILINE)
+
 
 class Results:
-    """A part's steps, in a file (None: in memory alone) with what they hang on."""
+    """A part's steps, in a file (None: in memory alone) with what they hang on.
+
+    ``machines`` say where and when each run that measured some of them did so.
+    """
 
     def __init__(self, part: Part[Any], form: Form, path: Path | None) -> None:
         self.found: dict[str, Any] = {}
         self._adapter = TypeAdapter(part.gives)
         self._path = path
         self._settings = _plain(part.settings(form))
-        self.machine = machine()
+        self.machines: list[dict[str, Any]] = []
+        self._here = machine()
 
     def resume(self) -> None:
         """Take up what is in the file; exit 2 where it was measured otherwise."""
@@ -53,7 +59,7 @@ class Results:
                 return False
             check, steps = self._adapter.validate_python, kept["steps"]
             self.found = {name: check(step) for name, step in steps.items()}
-            self.machine = kept["machine"]
+            self.machines = kept["machines"]
         except (ValueError, KeyError, TypeError):
             return False
         return True
@@ -61,7 +67,9 @@ class Results:
     def keep(self, step: str, result: Any) -> None:
         """Add a step, and write the file anew."""
         self.found[step] = result
-        self.machine["until"] = _date()
+        if self._here not in self.machines:
+            self.machines.append(self._here)
+        self._here |= {"until": _date(), "steps": self._here.get("steps", 0) + 1}
         if self._path is not None:
             self._write(self._path)
 
@@ -71,7 +79,8 @@ class Results:
             f"{_text(name)}: {_text(self._adapter.dump_python(step, mode='json'))}"
             for name, step in self.found.items()
         )
-        head = f'"settings": {_text(self._settings)},\n"machine": {_text(self.machine)}'
+        machines = ",\n".join(map(_text, self.machines))
+        head = f'"settings": {_text(self._settings)},\n"machines": [\n{machines}]'
         draft = path.with_suffix(".new")
         draft.write_text(f'{{{head},\n"steps": {{\n{steps}\n}}}}\n')
         draft.replace(path)
@@ -94,8 +103,12 @@ def _date() -> str:
 
 
 def _cpu_model() -> str:
-    found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
-    return found[1].strip() if found else platform.machine()
+    """Its name, and the numbers that tell those of one name apart."""
+    told = dict(_CPUINFO.findall(Path("/proc/cpuinfo").read_text()))
+    if "model name" not in told:
+        return platform.machine()
+    numbers = [f"{key} {told[key]}" for key in ("cpu family", "model") if key in told]
+    return ", ".join([told["model name"], *numbers])
 
 
 def _commit() -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,9 +38,11 @@ def test_steps_that_were_measured_are_taken_up_again(tmp_path: Path) -> None:
     again.resume()
     assert again.found == {"1.1": STRETCH}
     again.keep("1.2", STRETCH)
+    again.keep("1.3", STRETCH)
     third = Results(OverheadPart(), FULL, path)
     third.resume()
-    assert list(third.found) == ["1.1", "1.2"]
+    assert list(third.found) == ["1.1", "1.2", "1.3"]
+    assert [run["steps"] for run in third.machines] == [1, 2]
     assert not list(tmp_path.glob("*.new"))
 
 
@@ -84,11 +87,19 @@ def test_bad_words_are_refused(words: list[str]) -> None:
 
 def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
     """Nothing is started: what there is becomes tables again."""
+    first, *others = TicksPart().steps(QUICK)
+    Report(tmp_path).results(TicksPart(), QUICK).keep(first, TICKS)
     results = Report(tmp_path).results(TicksPart(), QUICK)
-    for step in TicksPart().steps(QUICK):
+    results.resume()
+    for step in others:
         results.keep(step, TICKS)
     main(["--only", "ticks", "--resume", "--out", str(tmp_path)])
-    assert "8,000" in (tmp_path / "ticks.md").read_text()
+    page = (tmp_path / "ticks.md").read_text()
+    assert "8,000" in page
+    assert re.findall(r"^- (\d steps?), 20.*, commit ", page, re.MULTILINE) == [
+        "1 step",
+        f"{len(others)} steps",
+    ]
     assert "99.9" in (tmp_path / "sampling.md").read_text()
 
 
@@ -144,9 +155,9 @@ def test_every_part_is_documented() -> None:
 )
 def test_every_table_that_is_kept_has_its_commit_and_date(path: Path) -> None:
     page = (ROOT / "docs/benchmarks.md").read_text()
-    machine = json.loads(path.read_text())["machine"]
-    stem, commit, date = path.stem, machine["commit"], machine["date"]
-    assert f"| [{stem}](benchmarks/{stem}.md) | {commit} | {date} |" in page
+    for run in json.loads(path.read_text())["machines"]:
+        link = f"[{path.stem}](benchmarks/{path.stem}.md)"
+        assert f"| {link} | {run['commit']} | {run['date']} |" in page
 
 
 def test_students_t_is_that_of_the_tables() -> None:
