@@ -16,6 +16,13 @@ SEMANTICS = {
     "instant": ST.Instant,
     "discrete": ST.Discrete,
 }
+# What PCP 6 calls instant and the kernel counts: Documentation/filesystems/proc.rst,
+# table 1-2. As what they are their totals and rates can be told.
+_COUNTED = frozenset(
+    f"{group}.psinfo.{name}"
+    for group in ("proc", "hotproc")
+    for name in ("vctxsw", "nvctxsw")
+)
 
 
 class Descriptor(NamedTuple):
@@ -28,9 +35,7 @@ class Descriptor(NamedTuple):
 
     @classmethod
     def of(cls, metric: Mapping[str, Any]) -> "Descriptor":
-        return cls(
-            metric["type"], metric["semantics"], metric["units"], metric["indom"]
-        )
+        return cls(metric["type"], semantics(metric), metric["units"], metric["indom"])
 
 
 Catalogue = Mapping[str, Descriptor]
@@ -93,6 +98,11 @@ def component_of(
     return components.get(instance.removeprefix("/dev/"), node)
 
 
+def semantics(metric: Mapping[str, Any]) -> str:
+    """A metric's semantics, where PCP is wrong about them the kernel's."""
+    return "counter" if metric["name"] in _COUNTED else str(metric["semantics"])
+
+
 def _metric(
     triples: Triples,
     iris: Iris,
@@ -109,7 +119,7 @@ def _metric(
         {
             ST.samplerName: metric["name"],
             ST.dbName: series_name(metric["name"]),
-            ST.semantics: SEMANTICS[metric["semantics"]],
+            ST.semantics: SEMANTICS[semantics(metric)],
             ST.valueType: metric["type"],
             ST.pcpUnits: metric["units"],
             QUDT.hasUnit: qudt_unit(metric["units"]),

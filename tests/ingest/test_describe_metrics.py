@@ -74,3 +74,12 @@ def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:
     graph = describe(document({"pcp": pcp}), IRIS, ["odd.metric"]).union()
     assert len(set(graph.subjects(RDF.type, ST.Metric))) == 3
     assert not list(graph.subjects(RDF.type, ST.SamplingPlan))
+
+
+def test_what_the_kernel_counts_is_a_counter_whatever_pcp_says() -> None:
+    instant = {**PCP["metrics"][0], "semantics": "instant"}
+    names = ["proc.psinfo.nvctxsw", "proc.psinfo.rss"]
+    pcp = {**PCP, "metrics": [{**instant, "name": name} for name in names]}
+    graph = describe(document({"pcp": pcp}), IRIS, []).metrics.graph()
+    found = [graph.value(IRIS.metric(name), ST.semantics) for name in names]
+    assert found == [ST.Counter, ST.Instant]
