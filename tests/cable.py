@@ -7,7 +7,7 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
-from tests.servers import LOOPBACK
+from tests.ports import LOOPBACK
 
 
 class Cable:

@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
@@ -21,24 +20,10 @@ from queries.endpoint import Endpoint
 from supertwin.access.accounts import jetty_line, write_secret
 from supertwin.stack import tools
 from supertwin.stack.children import fuseki_config, fuseki_main
+from tests.ports import LOOPBACK, free_port
 from tests.sample_agent import AGENTS, name_space
 
 ROOT = Path(__file__).parents[1]
-LOOPBACK = "127.0.0.1"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on; all are held until all are known."""
-    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
-    ports = [int(held.getsockname()[1]) for held in sockets]
-    for held in sockets:
-        held.close()
-    return ports
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    return free_ports(1)[0]
 
 
 def wait_until(

@@ -11,7 +11,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.servers import LOOPBACK, ROOT, Server, free_ports
+from tests.ports import LOOPBACK, free_ports
+from tests.servers import ROOT, Server
 
 # What install.sh unpacks where Slurm is not installed.
 _UNPACKED = ROOT / ".tools/slurm"

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tests.command_line import run
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 HOST = "twin-under-test"
 

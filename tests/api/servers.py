@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 
 from supertwin.access.tokens import Role, TokenError, add_token, revoke_token
-from tests.servers import LOOPBACK, ROOT, Server, answers, free_port
+from tests.ports import LOOPBACK, free_port
+from tests.servers import ROOT, Server, answers
 
 
 class Api(Server):

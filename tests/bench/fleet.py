@@ -34,7 +34,8 @@ from supertwin.stack.compaction import bytes_on_disk
 from tests.bench.table import Figure
 from tests.dashboards.synthetic_facts import scaled_document, topology
 from tests.dtdl.twins import MACHINES
-from tests.servers import ROOT, Server, answers, free_port
+from tests.ports import free_port
+from tests.servers import ROOT, Server, answers
 from tests.stack import Stack
 
 HOSTS, WARM_UP, ROUNDS = 100, 10, 5

@@ -19,7 +19,8 @@ from queries.errors import EndpointUnreachableError, QuerySyntaxError
 from queries.results import Rows
 from tests.dashboards.synthetic import publish_document
 from tests.dashboards.synthetic_facts import big_document, topology
-from tests.servers import Fuseki, free_port
+from tests.ports import free_port
+from tests.servers import Fuseki
 
 BASE = "http://localhost:8000"
 SMALL = "pack:1 numa:1 l2:1 l1d:2 core:1 pu:2"

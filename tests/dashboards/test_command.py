@@ -11,7 +11,8 @@ from click.testing import Result
 from supertwin.stack import tools
 from tests.command_line import supertwin
 from tests.dashboards.conftest import BIG, ODD, Made, Servers
-from tests.servers import LOOPBACK, VictoriaMetrics, answers, free_port
+from tests.ports import LOOPBACK, free_port
+from tests.servers import VictoriaMetrics, answers
 
 Run = Callable[..., Result]
 

@@ -12,7 +12,8 @@ from base64 import b64decode
 from pathlib import Path
 
 from tests.deployment import compose
-from tests.servers import LOOPBACK, Server, free_ports, wait_until
+from tests.ports import LOOPBACK, free_ports
+from tests.servers import Server, wait_until
 
 _NAMES = {"fuseki": 3030, "victoria-metrics": 8428, "api": 8000}
 _PORT_SETTINGS = {

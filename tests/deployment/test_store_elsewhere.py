@@ -15,9 +15,10 @@ import pytest
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.sending.store import Store
 from tests.api.servers import Api
+from tests.ports import LOOPBACK
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.sampler_bridge.wire import request
-from tests.servers import LOOPBACK, Fuseki, Pmcd, VictoriaMetrics, wait_until
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
 
 METRIC = "kernel.all.pswitch"
 ACCOUNT = ("ada", "pass:word")

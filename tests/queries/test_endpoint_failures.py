@@ -17,6 +17,7 @@ from queries.errors import (
     TooLargeError,
 )
 from queries.results import read_rows
+from tests.ports import free_port
 from tests.queries.made_up import GRAPH, many
 
 ENDLESS = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l"
@@ -24,7 +25,7 @@ ENDLESS = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l"
 
 def test_a_store_that_is_down_names_its_url_and_the_cure():
     with (
-        Endpoint(f"http://127.0.0.1:{unused_port()}/twin") as endpoint,
+        Endpoint(f"http://127.0.0.1:{free_port()}/twin") as endpoint,
         pytest.raises(EndpointUnreachableError, match="/twin .*make status"),
     ):
         endpoint.ask("ASK {}")
@@ -134,12 +135,6 @@ def test_a_server_that_never_answers():
         pytest.raises(EndpointTimeoutError),
     ):
         endpoint.select("SELECT * {}")
-
-
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager

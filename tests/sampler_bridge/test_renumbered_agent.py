@@ -11,7 +11,8 @@ from sampler_bridge.sources.pcp_source import PcpSource
 from sampler_bridge.sources.source import Sample
 from supertwin.counting import private_pmcd
 from supertwin.stack import tools
-from tests.servers import Server, free_port, wait_until
+from tests.ports import free_port
+from tests.servers import Server, wait_until
 
 PERF = "perf::PERF_COUNT_SW_"
 FEW = "perfevent.hwcounters.perf__PERF_COUNT_SW_PAGE_FAULTS_MAJ.value"

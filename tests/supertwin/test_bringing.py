@@ -11,7 +11,7 @@ from observations.errors import CrateError
 from queries.endpoint import Endpoint
 from supertwin.bringing import bring
 from supertwin.settings import Settings
-from tests.servers import free_port
+from tests.ports import free_port
 
 _METADATA = json.dumps({"@graph": [{"@id": "./", "supertwinBase": "http://there"}]})
 _GRAPH = """

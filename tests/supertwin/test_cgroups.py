@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from supertwin.cli.main import main
 from supertwin.settings import Settings
-from tests.servers import free_port
+from tests.ports import free_port
 
 
 @pytest.mark.parametrize("roots", ["slurm//x", "fine/*,../x", "a\nb"])

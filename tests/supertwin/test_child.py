@@ -13,7 +13,7 @@ from supertwin.stack.child import Child
 from supertwin.stack.childlog import ChildLog
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.health import answers_http, is_fresh
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 
 def web_server(folder: Path, **times: float) -> ChildSpec:

@@ -13,7 +13,7 @@ import pytest
 from tests.api.graph import TWIN
 from tests.bridge_status import write_status
 from tests.command_line import run
-from tests.servers import free_port
+from tests.ports import free_port
 from tests.supertwin.conftest import Servers
 
 CPU = "kernel.percpu.cpu.user"

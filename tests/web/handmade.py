@@ -18,7 +18,8 @@ from api.web import pages
 from dashboards.spec import Column as TableColumn
 from dashboards.spec import Dashboard, Panel, Picture, Section, Series, Table, Unit
 from supertwin.settings import Settings
-from tests.servers import LOOPBACK, wait_until
+from tests.ports import LOOPBACK
+from tests.servers import wait_until
 
 BASE = "http://localhost:8000"
 _SHARE = Unit("FRACTION", "%", "percentunit", "none")
