@@ -6,6 +6,7 @@ Its words: https://prometheus.io/docs/specs/prw/remote_write_spec/
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -32,34 +33,37 @@ class _Series(NamedTuple):
 
 
 class Requests:
-    """Writes batches as requests; what comes before a series' samples is kept."""
+    """Writes batches as requests; the lengths of the series' heads are kept."""
 
     def __init__(self) -> None:
         self._heads: Sequence[bytes] = ()
-        self._starts: dict[int, dict[int, bytes]] = {}
+        self._lengths = np.zeros(0, np.int64)
 
     def of(self, batch: Batch) -> bytes:
         """The samples of a batch, each series told once for all its ticks."""
-        if batch.heads is not self._heads:
-            self._heads, self._starts = batch.heads, {}
         series = _sorted(batch.entries)
         ends = series.ends.tolist()
-        parts = [b""] * (2 * len(ends))
-        parts[0::2] = self._all_starts(series)
-        parts[1::2] = [series.samples[a:b] for a, b in pairwise([0, *ends])]
+        sizes = self._of_heads(batch.heads)[series.places]
+        sizes += np.diff(series.ends, prepend=0)
+        parts = [b""] * (3 * len(ends))
+        parts[0::3] = map(_before_series, sizes.tolist())
+        parts[1::3] = map(batch.heads.__getitem__, series.places.tolist())
+        parts[2::3] = [series.samples[a:b] for a, b in pairwise([0, *ends])]
         return b"".join(parts)
 
-    def _all_starts(self, series: _Series) -> list[bytes]:
-        sizes = np.diff(series.ends, prepend=0).tolist()
-        return [
-            self._starts.get(size, {}).get(place) or self._start(place, size)
-            for place, size in zip(series.places.tolist(), sizes, strict=True)
-        ]
+    def _of_heads(self, heads: Sequence[bytes]) -> npt.NDArray[np.int64]:
+        """The length of each head; more are told as a segment is read on."""
+        if heads is not self._heads:
+            self._heads, self._lengths = heads, np.zeros(0, np.int64)
+        if len(heads) > len(self._lengths):
+            self._lengths = np.fromiter(map(len, heads), np.int64, len(heads))
+        return self._lengths
 
-    def _start(self, place: int, size: int) -> bytes:
-        start = _SERIES + _sized(self._heads[place], size)
-        self._starts.setdefault(size, {})[place] = start
-        return start
+
+@lru_cache(maxsize=4096)  # lengths differ by few numbers of ticks and of letters
+def _before_series(size: int) -> bytes:
+    """What comes before a series of this many bytes."""
+    return _SERIES + _varint(size)
 
 
 def _sorted(entries: Sequence[Entry]) -> _Series:
@@ -82,13 +86,14 @@ def labels(named: Mapping[str, str]) -> bytes:
     )
 
 
-def snappy(plain: bytes) -> bytes:
-    """A block that holds these bytes as they are: nothing is gained by packing them."""
-    if not plain:
+def before_plain(length: int) -> bytes:
+    """What makes so many bytes a block of snappy, as they are, when it stands before.
+
+    Nothing is gained by packing them.
+    """
+    if not length:
         return _varint(0)
-    return (
-        _varint(len(plain)) + _LITERAL + (len(plain) - 1).to_bytes(4, "little") + plain
-    )
+    return _varint(length) + _LITERAL + (length - 1).to_bytes(4, "little")
 
 
 def _samples(entries: Sequence[Entry]) -> npt.NDArray[np.void]:
@@ -102,9 +107,9 @@ def _samples(entries: Sequence[Entry]) -> npt.NDArray[np.void]:
     return np.frombuffer(written, f"V{_SAMPLE.itemsize}")
 
 
-def _sized(message: bytes, more: int = 0) -> bytes:
-    """A message behind its length, of which ``more`` bytes follow."""
-    return _varint(len(message) + more) + message
+def _sized(message: bytes) -> bytes:
+    """A message behind its length."""
+    return _varint(len(message)) + message
 
 
 def _varint(number: int) -> bytes:

@@ -4,13 +4,14 @@ Points go by Prometheus' remote write, which other stores take, too.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from typing import NamedTuple
 
 import httpx
 
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.sending.remote_write import snappy
+from sampler_bridge.sending.remote_write import before_plain
 
 _WRITE = "/api/v1/write"
 _HEADERS = {
@@ -23,6 +24,7 @@ _METRICS = "/metrics"
 _STARTED = re.compile(r"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
 # Refusals of the caller or of the moment, not of the points.
 _TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
+_PIECE = 256 * 1024
 _TIMEOUT = httpx.Timeout(10.0, connect=2.0)
 
 
@@ -45,7 +47,10 @@ class Store:
 
         Raises StoreDownError where another try may succeed.
         """
-        response = self._send("POST", _WRITE, snappy(request), _HEADERS)
+        before = before_plain(len(request))
+        headers = {**_HEADERS, "Content-Length": str(len(before) + len(request))}
+        with closing(_pieces(before, request)) as body:
+            response = self._send("POST", _WRITE, body, headers)
         if response.is_success:
             return None
         if response.status_code in (401, 403):
@@ -88,7 +93,7 @@ class Store:
         self,
         method: str,
         path: str,
-        body: bytes = b"",
+        body: bytes | Iterator[bytes] = b"",
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         url = self.url + path
@@ -107,6 +112,18 @@ class Store:
         return StoreDownError(
             f"store {self.url} does not take points ({reason}): is it running?"
         )
+
+
+def _pieces(before: bytes, request: bytes) -> Generator[bytes]:
+    """A body in pieces; what has been sent is let go.
+
+    The client keeps what it was given until the next collection of garbage: whole
+    bodies of many megabytes would pile up. It also copies, each time the socket is
+    full, all that is left of a piece.
+    """
+    yield before + request[:_PIECE]
+    for at in range(_PIECE, len(request), _PIECE):
+        yield request[at : at + _PIECE]
 
 
 def _line(response: httpx.Response) -> str:

@@ -240,20 +240,23 @@ def test_a_store_that_is_away_at_first(live: Watched) -> None:
 
 
 def test_points_that_come_late_are_shown(live: Watched) -> None:
+    """Late is what comes after its tick was told.
+
+    What comes more than GRACE_S late is not looked for: on a busy machine that can
+    happen to one, so each tick gets its point.
+    """
+    ends = time.monotonic() + _LONGEST
     with stream(live, seconds=23) as sent:
-        # Late is what comes after its tick was told, however long that took.
-        second = until(sent, "tick", 2)[-1].data["time"]
-        live.write("mem_util_used", None, {second: 5})
-        # On a busy machine others may be late as well, and shown before.
-        while 5 * 1024 not in (shown := _window(sent, "host-memory")):
-            assert set(shown) == {None}
-
-
-def _window(sent: Iterator[Sent], panel: str) -> list[float | None]:
-    """The values of the next window of a panel."""
-    while (window := until(sent, "window")[-1].data)["panel"] != panel:
-        pass
-    return window["values"][0]
+        for event in sent:
+            if event.name == "tick":
+                live.write("mem_util_used", None, {event.data["time"]: 5})
+            elif event.name == "window" and event.data["panel"] == "host-memory":
+                if 5 * 1024 in (shown := event.data["values"][0]):
+                    return
+                # Others may be late as well, and shown before.
+                assert set(shown) == {None}
+            assert time.monotonic() < ends
+    raise AssertionError("the stream ended")
 
 
 def test_the_twin_changes(live: Watched) -> None:

@@ -1,6 +1,8 @@
 """What the store is sent: each value of each series once, at its tick."""
 
+import gc
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from sampler_bridge.sending.remote_write import Requests, labels
 from sampler_bridge.sending.store import Store
 from tests.sampler_bridge.test_log import folder
 from tests.sampler_bridge.wire import points
+from tests.sampler_bridge.wire import request as request_of
 from tests.servers import VictoriaMetrics
 
 T0 = 1_700_000_000_000
@@ -78,3 +81,23 @@ def test_the_store_understands_every_label_and_value(
         f"a{{{text}}}": {now_ms: number}
         for text, number in zip(texts, numbers, strict=True)
     }
+
+
+def test_what_was_sent_is_let_go(store: VictoriaMetrics) -> None:
+    """The client keeps its requests until there is a collection; their bodies not."""
+    request = request_of("a", 1.0, time.time_ns() // 1_000_000) * 100_000
+    client = Store(store.url)
+    client.write(request)
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            assert client.write(request) is None
+        assert tracemalloc.get_traced_memory()[0] < len(request) / 2
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    client.show()
+    client.close()
+    assert len(set(store.peek("a"))) == 1
