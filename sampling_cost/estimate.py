@@ -49,7 +49,7 @@ def estimate_added(model: Model, before: Load, after: Load) -> Estimate:
     What another plan fetches anyway costs nothing more; a series that a finer plan
     takes over is not counted twice.
     """
-    return _estimate(model, after.plus(before, -1), after, base=False)
+    return _estimate(model, before, after, base=False)
 
 
 def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
@@ -58,17 +58,21 @@ def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
     Of several hosts with one bridge and one store, the CPU of PMCD and agents is that
     of a host on average.
     """
-    return _estimate(model, load, load, base=True, hosts=hosts)
+    return _estimate(model, Load(), load, base=True, hosts=hosts)
 
 
 def _estimate(
-    model: Model, load: Load, whole: Load, base: bool, hosts: int = 1
+    model: Model, before: Load, after: Load, base: bool, hosts: int = 1
 ) -> Estimate:
-    """Of a load; whether it was measured hangs on the whole that it is a part of."""
+    """Of what is more; whether it was measured hangs on the whole."""
+    load = after.plus(before, -1)
     asked = {name for name, of in load.agents.items() if any(load.terms(name))}
     there = [PMCD, *(name for name in model.agents if name in asked)]
     times = dict.fromkeys(there, 1 / hosts) | {BRIDGE: 1.0, STORE: 1.0}
-    terms = {part: _scaled(load.terms(part), times[part]) for part in times}
+    terms = {
+        part: _scaled(_more(before.terms(part), after.terms(part)), times[part])
+        for part in times
+    }
     return Estimate(
         load,
         {part: _of(model.cpu[part], of, base) for part, of in terms.items()},
@@ -76,8 +80,12 @@ def _estimate(
         model.disk.a_day(DAY * load.points, load.series),
         model.disk.sent * load.points,
         tuple(sorted(asked - {*there, *model.inside})),
-        _beyond(model, whole, times),
+        _beyond(model, after, times),
     )
+
+
+def _more(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    return [b - a for a, b in zip(before, after, strict=True)]
 
 
 def _scaled(terms: Sequence[float], times: float) -> list[float]:

@@ -14,9 +14,11 @@ PMCD, BRIDGE, STORE = "pmcd", "bridge", "store"
 UNKNOWN_AGENT = "unknown"
 _TERMS = {
     PMCD: ("fetches", "values"),
-    BRIDGE: ("fetches", "values", "points"),
-    STORE: ("fetches", "points"),
+    BRIDGE: ("fetches", "sends", "values", "points"),
+    STORE: ("sends", "points"),
 }
+# For so long the bridge gathers points before it sends them, at 4 ms a request.
+_GATHER_SECONDS = 0.2
 _AGENT_TERMS = ("fetches", "reads", "values")
 
 
@@ -68,6 +70,14 @@ class Load:
     secured: float = 0.0
     agents: Mapping[str, Asked] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
+
+    @property
+    def sends(self) -> float:
+        """Requests to the store each second: what comes while points gather goes along.
+
+        They do not add up: hosts that tick together share them, too.
+        """
+        return self.fetches / (1 + _GATHER_SECONDS * self.fetches)
 
     def plus(self, other: "Load", times: int = 1) -> "Load":
         """The load of both, of the second as many times."""

@@ -24,11 +24,17 @@ def measured(
         "pmcd": 0.1 + 0.01 * of.fetches + 1e-5 * of.values,
         "linux": 0.02 * linux.fetches + 1e-4 * linux.reads,
         "proc": 0.1 * proc.fetches + 1e-3 * proc.reads,
-        "bridge": 0.5 + 0.1 * of.fetches + 1e-5 * of.values + 1e-4 * of.points,
-        "store": 0.4 + 0.05 * of.fetches + 2e-4 * of.points,
+        "bridge": 0.5
+        + (0.1 * of.fetches + 0.3 * _sends(of.fetches))
+        + (1e-5 * of.values + 1e-4 * of.points),
+        "store": 0.4 + 0.05 * _sends(of.fetches) + 2e-4 * of.points,
     }
     rss = {"bridge": 50_000_000 + 1000 * of.series, "store": 40_000_000}
     return Measured(title, of, cpu, rss, others, missing)
+
+
+def _sends(fetches: float) -> float:
+    return 1 / (0.2 + 1 / fetches) if fetches else 0.0
 
 
 def calibration(host: str = "n1", others: float = 1.0) -> Model:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sampler_bridge.plan.plan import make_plan
-from sampling_cost.load import Asked, Load, Size, load_of
+from sampling_cost.load import Asked, Load, Size, load_of, terms_of
 
 SIZES = {
     "kernel.percpu.cpu.user": Size("linux", 4),
@@ -74,4 +74,16 @@ def test_loads_add_up() -> None:
     three = one.plus(one, 2)
     assert three.points == pytest.approx(3 * one.points)
     assert three.agents["proc"].reads == pytest.approx(3 * one.agents["proc"].reads)
-    assert one.plus(one, -1).terms("bridge") == (0, 0, 0)
+    assert not any(one.plus(one, -1).terms("bridge"))
+
+
+def test_points_that_gather_are_sent_together() -> None:
+    """However many fetches there are: five sends a second are the most."""
+    names = terms_of("bridge")
+    sends = [
+        load(asked("mem.util.free", period)).terms("bridge")[names.index("sends")]
+        for period in ("10", "1", "0.1", "0.001")
+    ]
+    assert sends[0] == pytest.approx(0.1, rel=0.05)
+    assert sends == sorted(sends)
+    assert 4.9 < sends[-1] < 5
