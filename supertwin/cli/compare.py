@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 
 import click
 
@@ -14,7 +15,7 @@ from supertwin.loading import dataset
 from supertwin.overlaying import as_csv, as_documents, overlay
 from supertwin.settings import Settings
 
-_MOST_SHOWN = 60
+_MOST_SHOWN, _SHOWN_BEFORE = 60, 20
 
 
 @click.command("compare")
@@ -68,7 +69,7 @@ def lines(found: Comparison) -> Iterator[str]:
         yield "what else differs:"
     for name, values in found.differences.items():
         yield f"  {name.rpartition('#')[2]}"
-        yield from (f"    {place}: {_short(v)}" for place, v in enumerate(values, 1))
+        yield from (f"    {place}: {v}" for place, v in enumerate(_apart(values), 1))
 
 
 def _runs(group: Group) -> str:
@@ -98,6 +99,23 @@ def _estimate(value: Estimate | None, unit: str) -> str:
     return f"{value.mean:.6g}{within}{unit}"
 
 
-def _short(values: Sequence[str]) -> str:
-    text = ", ".join(values) or "nothing"
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+def _apart(found: Sequence[Sequence[str]]) -> list[str]:
+    """What tells them apart: values that all have are left out, and so is a long text
+    up to where the texts begin to differ.
+    """
+    alike = set(found[0]).intersection(*found[1:])
+    nothing = "nothing else" if alike else "nothing"
+    texts = [
+        ", ".join(value for value in values if value not in alike) or nothing
+        for values in found
+    ]
+    is_long = max(map(len, texts)) > _MOST_SHOWN
+    start = len(commonprefix(texts)) - _SHOWN_BEFORE if is_long else 0
+    return [_window(text, max(start, 0)) for text in texts]
+
+
+def _window(text: str, start: int) -> str:
+    """What is shown of a text from a place on; what is cut off is marked."""
+    shown = text[start : start + _MOST_SHOWN]
+    before, after = "…" * (start > 0), "…" * (start + _MOST_SHOWN < len(text))
+    return f"{before}{shown}{after}"
