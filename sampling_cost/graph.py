@@ -10,7 +10,7 @@ from ontology.iris import series_name
 from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.plan.plan import make_plan
-from sampling_cost.load import UNKNOWN_AGENT, Load, Size, load_of
+from sampling_cost.load import COUNTERS, UNKNOWN_AGENT, Load, Size, load_of
 
 # Values now, by metric; what is not known is left out.
 Count = Callable[[Sequence[str]], Mapping[str, int]]
@@ -39,15 +39,28 @@ def loads(
 
 
 def loads_with(
-    twin: Endpoint, request: PlanRequest, metrics: Sequence[Sampled], count: Count
+    twin: Endpoint,
+    request: PlanRequest,
+    metrics: Sequence[Sampled],
+    counters: Mapping[str, int],
+    count: Count,
 ) -> tuple[Load, Load]:
-    """What the plans of a host ask for, without a plan and with it."""
+    """What the plans of a host ask for, without a plan and with it.
+
+    ``counters`` are the metrics of its PMU events, with how many values each will have:
+    the graph knows none that nobody counts yet.
+    """
     bound = {"host": request.host}
     plans = saved_rows(twin, "telemetry/sampling", bound)
     known = saved_rows(twin, "telemetry/sizes", bound)
-    sizes = _sizes([*known, *_asked(twin, request.host, metrics)], count)
-    both = make_plan([*plans, *_wished(request, metrics)])
+    asked = _asked(twin, request.host, metrics)
+    sizes = _counters(counters) | _sizes([*known, *asked], count)
+    both = make_plan([*plans, *_wished(request, metrics, counters)])
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
+
+
+def _counters(counters: Mapping[str, int]) -> dict[str, Size]:
+    return {name: Size(COUNTERS, values) for name, values in counters.items()}
 
 
 def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
@@ -57,19 +70,23 @@ def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
     return grouped
 
 
-def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
+def _wished(
+    request: PlanRequest, metrics: Sequence[Sampled], counters: Iterable[str]
+) -> list[Row]:
     """A plan that is asked for, as the bridge would read it."""
     period = f"{request.period_ms / 1000:.3f}"
+    asked = {metric.name: metric.instances for metric in metrics}
+    asked |= dict.fromkeys(counters, ())
     return [
         {
-            "samplerName": metric.name,
-            "dbName": series_name(metric.name),
+            "samplerName": name,
+            "dbName": series_name(name),
             "period": period,
             "some": instance is not None,
             "instname": instance,
         }
-        for metric in metrics
-        for instance in metric.instances or (None,)
+        for name, instances in asked.items()
+        for instance in instances or (None,)
     ]
 
 

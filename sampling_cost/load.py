@@ -4,12 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
+from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan.choice import Choice
-from sampler_bridge.plan.plan import Group, Plan
+from sampler_bridge.plan.plan import Group, Plan, parted
 from sampler_bridge.sources.local_metrics import is_local
 from sampling_cost.wire import Fetch
 
 PMCD, BRIDGE, STORE = "pmcd", "bridge", "store"
+# The agent of PMU events, which a PMCD of its own starts.
+COUNTERS = "perfevent"
 # Of metrics that PCP's library makes of others, and where a probe did not learn it.
 UNKNOWN_AGENT = "unknown"
 _TERMS = {
@@ -113,10 +116,14 @@ def terms_of(part: str) -> tuple[str, ...]:
 
 
 def load_of(plan: Plan, sizes: Mapping[str, Size]) -> Load:
-    """What a host's plan asks for; one fetch for each period, as the bridge does."""
+    """What a host's plan asks for; one fetch for each period, as the bridge does.
+
+    PMU events come from a PMCD of their own, in fetches of their own.
+    """
     load = Load()
-    for period_ms, group in plan.groups().items():
-        load = load.plus(_of_group(group, 1000 / period_ms, sizes))
+    for part in parted(plan, is_counter):
+        for period_ms, group in part.groups().items():
+            load = load.plus(_of_group(group, 1000 / period_ms, sizes))
     return load
 
 

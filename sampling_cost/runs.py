@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sampler_bridge.plan.monitor import load_monitor, plan_names
-from sampling_cost.load import UNKNOWN_AGENT, Size
+from sampling_cost.load import COUNTERS, UNKNOWN_AGENT, Size
 
 _ONE, _MANY, _WIDE = 1, 300, 40
 _SAME_FILE = ("utime", "stime", "minflt", "vsize", "rss", "threads")
@@ -20,7 +20,10 @@ _OWN_FILES = (
 # A process takes about 50 µs a fetch: with more of them periods are longer.
 _FAST_MS = ((250, 100), (1200, 500))
 _SLOWEST_MS = 1000
-_NEVER = frozenset({"root", "pmcd", UNKNOWN_AGENT})
+# Agents whose metrics are no other agents'.
+_APART = frozenset({"linux", "proc", COUNTERS, "root", "pmcd", UNKNOWN_AGENT})
+# A value and a dutycycle.
+_ONE_EVENT = 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ def designed_runs(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
     most = max((sizes[name].values for name in same), default=0)
     fast = next((ms for count, ms in _FAST_MS if most <= count), _SLOWEST_MS)
     wide = [n for n, s in sizes.items() if s.agent == "proc" and s.values > most / 2]
-    others = [n for n, s in sizes.items() if s.agent not in {"linux", "proc", *_NEVER}]
+    others = [n for n, s in sizes.items() if s.agent not in _APART]
+    counters = [name for name, size in sizes.items() if size.agent == COUNTERS]
     one = process or ""
     plans: dict[str, list[tuple[Any, ...]]] = {
         "idle": [],
@@ -66,15 +70,18 @@ def designed_runs(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
         "CPUs, 20 ms; files of processes": [(percpu, 20), (files, 2 * fast)],
         "many metrics, 50 ms": [(single[:_MANY], 50)],
         "files of processes": [(files, fast)],
-        "files of processes, one of them": [(files, fast, one)] if one else [],
+        "files of processes, one of them": [(files if one else [], fast, one)],
         "other agents; one of processes": [(others[:_MANY], 100), (same[:1], fast)],
         "other agents, 50 ms": [(others[:1], 50), (files[:1], fast // 2)],
+        "PMU events, 20 ms": [(counters, 20)],
+        "one PMU event, 10 ms": [(counters[:_ONE_EVENT], 10)],
         "all of processes": [(wide[:_WIDE], max(_SLOWEST_MS, 2 * fast))],
         "idle again": [],
     }
     return [
         Run(title, tuple(_asking(*plan) for plan in of if plan[0]))
         for title, of in plans.items()
+        if not of or any(plan[0] for plan in of)
     ]
 
 

@@ -22,6 +22,8 @@ SOFTWARE = (
     "task-clock",
 )
 
+_ON_NODES = ("socket", "cache")
+
 # The encodings (hexadecimal) of an event that libpfm4 knows, none where it does not.
 Encode = Callable[[str, str], Sequence[str]]
 
@@ -33,6 +35,11 @@ class Counted:
     event: Event
     scope: str
     code: int | None = None
+
+    @property
+    def on_nodes(self) -> bool:
+        """Whether the first thread of each NUMA domain counts it, else every thread."""
+        return self.scope in _ON_NODES
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from sampler_bridge.perfevent.host import HostPmus
 
 # The kernel's own PMU, which libpfm4 finds on every machine.
 _ALWAYS = "perf"
-_ON_NODES = ("socket", "cache")
 
 
 def configuration(host: HostPmus, choice: Choice) -> str:
@@ -29,5 +28,5 @@ def configuration(host: HostPmus, choice: Choice) -> str:
 
 def _line(one: Counted) -> str:
     """An event, on every thread or on the first one of each NUMA domain."""
-    place = " node" if one.scope in _ON_NODES else ""
+    place = " node" if one.on_nodes else ""
     return one.event.configured + place

@@ -35,8 +35,6 @@ from supertwin.cost.estimating import (
 from supertwin.setting_forms import days
 from supertwin.settings import Settings
 
-_NOT_IN_IT = "not in it: roles and PMU events, whose agent is not calibrated"
-
 
 @click.command("estimate")
 @click.argument("metrics", metavar="[METRIC]…", nargs=-1)
@@ -115,8 +113,6 @@ def _print(document: dict[str, Any], lines: Iterator[str], as_json: bool) -> Non
 def _plan_lines(found: PlanCost, remote: bool) -> Iterator[str]:
     yield f"it would add to {found.host}:"
     yield from load_lines(found.added)
-    if found.counts_events:
-        yield _NOT_IN_IT
     if found.cost is None or found.total is None or found.model is None:
         yield from unknown_lines(found.added)
         yield f"CPU, memory and disk are not calibrated yet: {CURE}"
@@ -149,8 +145,6 @@ def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
     """
     found = plan_cost(settings, request)
     click.echo(one_line(found.added, found.cost), err=True)
-    if found.counts_events:
-        click.echo(_NOT_IN_IT, err=True)
     if yes:
         return
     if not sys.stdin.isatty():

@@ -15,10 +15,13 @@ from sampling_cost.live import sizes_now
 from sampling_cost.load import BRIDGE, PMCD, STORE, UNKNOWN_AGENT, Size
 from sampling_cost.model import Disk, Measured, Model, save_model
 from sampling_cost.runs import Run, designed_runs
+from supertwin.cost.counters import EVENTS, Counters
 from supertwin.cost.measuring import Ground, count_series
 from supertwin.cost.private_servers import agents, private, private_stack
+from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress
 from supertwin.settings import Settings
+from supertwin.stack.children import COUNTING
 from supertwin.stack.pmcd import own_socket
 
 Design = Callable[[Mapping[str, Size], str | None], Sequence[Run]]
@@ -61,12 +64,15 @@ async def _calibrate(
     progress("starting a PMCD, a bridge and two stores to measure with")
     async with private_stack(settings) as pids:
         sizes, process = sizes_now(address)
+        counters = await _counters(settings, pids, progress)
+        if counters:
+            sizes |= counters.sizes()
         inside = {size.agent for size in sizes.values()} - {
             UNKNOWN_AGENT,
             *_agents(pids),
         }
         measured: list[Measured] = []
-        with Ground(settings, lambda: _parts(pids), sizes) as ground:
+        with Ground(settings, lambda: _parts(pids), sizes, counters) as ground:
             runs = design(sizes, process)
             for number, run in enumerate(runs, 1):
                 progress(f"{number} of {len(runs)}: {run.title}")
@@ -91,16 +97,34 @@ async def _calibrate(
     )
 
 
+async def _counters(
+    settings: Settings, pids: Mapping[str, int], progress: Progress
+) -> Counters | None:
+    """What counts PMU events; None where this machine lets nobody count."""
+    if COUNTING not in pids:
+        return None
+    found = Counters(settings, pids[COUNTING])
+    try:
+        await asyncio.to_thread(found.count, {event.value for event in EVENTS})
+    except SuperTwinError as error:
+        progress(f"PMU events are left out: {error}")
+        return None
+    return found
+
+
 def _parts(pids: Mapping[str, int]) -> dict[str, int]:
     """The processes that sampling costs, by the names that loads have for them."""
     named = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "victoria-metrics"}
+    named |= {COUNTING: COUNTING} if COUNTING in pids else {}
     return _agents(pids) | {part: pids[name] for part, name in named.items()}
 
 
 def _agents(pids: Mapping[str, int]) -> dict[str, int]:
+    """The agents of the PMCD, and of the one that counts PMU events."""
     return {
         name.removeprefix(_AGENT): pid
-        for name, pid in agents(pids["pmcd"]).items()
+        for pmcd in (pids[name] for name in ("pmcd", COUNTING) if name in pids)
+        for name, pid in agents(pmcd).items()
         if name != _ROOT
     }
 

@@ -7,6 +7,8 @@ from ingest.plans.instances import sampled
 from ingest.plans.request import PlanRequest
 from ingest.plans.store import check_host, check_new, free_name, plan_names
 from ontology.iris import Iris
+from queries.asking import saved_rows
+from queries.endpoint import Endpoint
 from sampler_bridge.errors import BridgeError
 from sampler_bridge.sources.local_metrics import is_local
 from sampling_cost.estimate import Estimate, estimate_added, estimate_all
@@ -27,8 +29,7 @@ from supertwin.stack import stack
 class PlanCost:
     """What a plan adds, and what all plans of its host cost with it.
 
-    Without a calibration nothing but the load is known. Roles and PMU events are not
-    in it.
+    Without a calibration nothing but the load is known.
     """
 
     host: str
@@ -37,7 +38,6 @@ class PlanCost:
     model: Model | None
     cost: Estimate | None
     total: Estimate | None
-    counts_events: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,10 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
             name = free_name(plan_names(request.host, twin))
             request = replace(request, name=name)
         check_new(request, twin, iris)
-        counts_events = bool(request.roles or request.events)
-        if counts_events:
-            planned(request, twin)
+        counters = _counters(request, twin)
         metrics = sampled(request, iris.host(request.host), twin)
         count = _counter(settings, request.host)
-        before, after = loads_with(twin, request, metrics, count)
+        before, after = loads_with(twin, request, metrics, counters, count)
     model = load_model(model_path(settings))
     return PlanCost(
         request.host,
@@ -73,8 +71,26 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
         model,
         estimate_added(model, before, after) if model else None,
         estimate_all(model, after) if model else None,
-        counts_events,
     )
+
+
+def _counters(request: PlanRequest, twin: Endpoint) -> dict[str, int]:
+    """The metrics of a plan's PMU events, and how many values each will have.
+
+    A device that is counted on few CPUs, as RAPL is, will have less: the graph does
+    not know which.
+    """
+    if not (request.roles or request.events):
+        return {}
+    found = planned(request, twin)
+    rows = saved_rows(twin, "topology/threads", {"host": request.host})
+    threads, domains = ({row[name] for row in rows} for name in ("cpu", "numa"))
+    return {
+        name: len(domains if one.on_nodes else threads)
+        for one in found.together.choice.counted
+        for name in (one.event.value, one.event.dutycycle)
+        if name in found.counts
+    }
 
 
 def check_cost(settings: Settings, found: PlanCost) -> None:

@@ -14,16 +14,19 @@ from ingest.describe.plan import describe_sampling
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris, series_name
 from ontology.terms import ST
+from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan.graph_plan import read_plan
 from sampler_bridge.plan.nudge import nudge
 from sampling_cost.errors import CalibrationError
-from sampling_cost.load import BRIDGE, STORE, Size, load_of
+from sampling_cost.load import BRIDGE, PMCD, STORE, Size, load_of
 from sampling_cost.model import Measured
 from sampling_cost.runs import Run
 from sampling_cost.usage import Meter, rss_bytes
 from supertwin.account_lines import status_path
+from supertwin.cost.counters import Counters
 from supertwin.loading import dataset
 from supertwin.settings import Settings
+from supertwin.stack.children import COUNTING
 from supertwin.stack.state import read_json
 
 # All periods of the runs are parts of it, and so is how often the bridge reads a plan.
@@ -36,7 +39,8 @@ _TRIES = 3
 class Ground:
     """Measures runs on a private stack; ``parts`` gives the pids of its parts now.
 
-    An agent that ends is started again by PMCD under another pid.
+    An agent that ends is started again by PMCD under another pid. Without ``counters``
+    no run may have PMU events.
     """
 
     def __init__(
@@ -44,10 +48,12 @@ class Ground:
         settings: Settings,
         parts: Callable[[], Mapping[str, int]],
         sizes: Mapping[str, Size],
+        counters: Counters | None,
     ) -> None:
         self._settings = settings
         self._parts = parts
         self._sizes = sizes
+        self._counters = counters
         self._iris = Iris(settings.base)
         self._twin = dataset(settings, "twin")
 
@@ -83,6 +89,8 @@ class Ground:
         await asyncio.sleep(_WINDOW)
         cpu, others = meter.read(), meter.others()
         plan = read_plan(self._twin, self._settings.host)
+        # Both PMCDs are one part.
+        cpu[PMCD] += cpu.pop(COUNTING, 0.0)
         return Measured(
             run.title,
             load_of(plan, self._sizes),
@@ -104,6 +112,9 @@ class Ground:
 
     async def _plan(self, run: Run) -> None:
         """Make this the host's only plan; return when the bridge has taken it up."""
+        names = {name for asking in run.asked for name in asking.metrics}
+        if self._counters and any(map(is_counter, names)):
+            await asyncio.to_thread(self._counters.count, names)
         graph = self._iris.plan_graph(self._settings.host, _PLAN)
         self._twin.update(f"DROP SILENT GRAPH <{graph}>")
         self._twin.update(insertion({graph: self._described(run)}))
@@ -123,6 +134,8 @@ class Ground:
         triples, host = Triples(), self._settings.host
         node = self._iris.host(host)
         triples.node(node, ST.ComputeNode, {ST.hostname: host})
+        if self._counters:
+            triples.link(node, {ST.perfeventSocket: str(self._counters.socket)})
         for number, asking in enumerate(run.asked):
             for name in asking.metrics:
                 metric = self._iris.metric(name)

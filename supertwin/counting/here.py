@@ -46,17 +46,27 @@ def counting_here(
         changes = before != text or (prepared and absent(socket, prepared))
         try:
             if changes:
-                _reload(home, text, pid)
-            if changes and prepared is not None:
-                log = private_pmcd.log_of_agent(home)
-                wait_until_counted(prepared, socket, lambda: _read(log))
-            elif changes:
-                _wait_until_gone(socket)
+                count(home, prepared, pid)
             yield socket
         except BaseException:
             if changes:
                 _reload(home, before, pid)
             raise
+
+
+def count(home: Path, prepared: Prepared | None, pid: int) -> None:
+    """Let the agent of a PMCD, by its folder and pid, count this and nothing else.
+
+    PCP has every metric then; None: the agent ends. Raises MendableError for what
+    cannot be counted, with the kernel's reason.
+    """
+    socket = private_pmcd.socket_of(home)
+    _reload(home, prepared.text if prepared else None, pid)
+    if prepared is None:
+        _wait_until_gone(socket)
+        return
+    log = private_pmcd.log_of_agent(home)
+    wait_until_counted(prepared, socket, lambda: _read(log))
 
 
 def counting_process(state: StackState | None) -> int:

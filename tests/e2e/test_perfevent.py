@@ -94,7 +94,7 @@ def refused(stack: Stack, *words: str) -> str:
     done = stack.run(*words, check=False)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     *cost, line = done.stderr.splitlines()
-    assert all(one.startswith(("it adds", "not in it")) for one in cost), cost
+    assert all(one.startswith("it adds") for one in cost), cost
     return line
 
 
@@ -171,6 +171,24 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
     second, end = printed(counting, clock)["cpu0"], time.monotonic()
     # Nanoseconds of one CPU.
     assert (second - first) / 1e9 == pytest.approx(end - start, rel=0.2)
+
+
+def test_how_much_events_give_is_foretold(counting: Stack) -> None:
+    def estimated(*words: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(
+            counting.run("sample", "estimate", *words, "--json").stdout
+        )
+        return found
+
+    wanted = (*events(ZERO, "msr::tsc"), "--period", "0.2s")
+    added, before = estimated(*wanted), estimated("--fleet")
+    add(counting, "foretold", *wanted)
+    given = sum(len(printed(counting, name)) for name in exposed(counting))
+    assert given == added["series"]
+    assert added["points_per_second"] == 5 * given
+    after = estimated("--fleet")
+    assert after["series"] - before["series"] == given
+    assert not estimated(*wanted)["series"]
 
 
 def test_an_agent_that_refuses_leaves_all_as_it_was(counting: Stack) -> None:
@@ -292,6 +310,8 @@ def test_a_role_becomes_values(counting: Stack) -> None:
     wait_until(lambda: seconds() >= 8, 60, "points of all series")
     now = time.time()
     role = counting.run("perfevent", "expression", "Twice", "--window", "6s").stdout
+    # On a busy machine the store may show the last points of some series later.
+    wait_until(lambda: ask(counting, role, now), what="values of the role")
     found = ask(counting, role, now)
     expected = ask(counting, f"2 * rate({all_faults}[6s])", now)
     assert found.keys() == expected.keys() >= {"cpu0"}

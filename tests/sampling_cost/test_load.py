@@ -9,6 +9,7 @@ from sampling_cost.load import Asked, Load, Size, load_of, terms_of
 
 SIZES = {
     "kernel.percpu.cpu.user": Size("linux", 4),
+    "perfevent.hwcounters.msr.tsc.value": Size("perfevent", 4),
     "kernel.percpu.cpu.sys": Size("linux", 4),
     "mem.util.free": Size("linux", 1),
     "proc.psinfo.rss": Size("proc", 100),
@@ -61,6 +62,14 @@ def test_the_bridges_own_metrics_are_fetched_from_nobody() -> None:
     found = load(asked("supertwin.bridge.points.missing", "1"))
     assert (found.points, found.fetches, found.values) == (15, 0, 0)
     assert found.agents == {}
+
+
+def test_counters_are_fetched_from_a_pmcd_of_their_own() -> None:
+    found = load(
+        asked("perfevent.hwcounters.msr.tsc.value", "1"), asked("mem.util.free", "1")
+    )
+    assert (found.points, found.fetches, found.values) == (5, 2, 5)
+    assert found.agents["perfevent"] == Asked(1, 4, 4)
 
 
 def test_what_nobody_counted_is_named() -> None:

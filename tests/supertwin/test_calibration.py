@@ -1,6 +1,7 @@
 """Calibrating on real servers, and an estimate against what a bridge then writes."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from sampling_cost.model import Model, load_model
 from sampling_cost.runs import Asking, Run
 from supertwin.cli.main import main
 from supertwin.cost.calibration import calibrate
+from supertwin.cost.counters import EVENTS
 from supertwin.settings import Settings
 from tests.network import still_network
 from tests.sampler_bridge.servers import BridgeProcess, closes
@@ -23,6 +25,10 @@ FEW = [
     Run("idle", ()),
     Run("few", (Asking(CPUS, 200),)),
     Run("more", (Asking(CPUS, 20), Asking((RSS,), 200))),
+    Run(
+        "events",
+        (Asking(tuple(name for e in EVENTS for name in (e.value, e.dutycycle)), 50),),
+    ),
 ]
 
 
@@ -49,7 +55,7 @@ def test_what_was_measured_is_kept(model: Model, home: Path) -> None:
 
 
 def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
-    idle, few, more = model.runs
+    idle, few, more, _ = model.runs
     for part in ("pmcd", "linux", "proc", "bridge", "store"):
         assert idle.cpu[part] < more.cpu[part], part
     assert few.load.fetches == pytest.approx(5)
@@ -58,6 +64,20 @@ def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
     for run in model.runs:
         assert all(size > 1_000_000 for size in run.rss.values())
         assert run.others >= 0
+
+
+def test_events_have_a_pmcd_of_their_own(model: Model) -> None:
+    """Each of them has a value and a dutycycle for each CPU."""
+    idle, *_, events = model.runs
+    cpus = len(os.sched_getaffinity(0))
+    assert events.load.fetches == pytest.approx(20)
+    assert events.load.series == 2 * len(EVENTS) * cpus
+    assert events.load.agents["perfevent"].values == 20 * events.load.series
+    assert events.missing < 0.1
+    assert "perfevent" in model.agents
+    assert "perfevent" not in model.inside
+    for part in ("pmcd", "perfevent", "bridge", "store"):
+        assert idle.cpu[part] < events.cpu[part], part
 
 
 def test_bytes_are_of_real_points(model: Model) -> None:

@@ -5,6 +5,7 @@ host ask for together.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,13 +21,15 @@ from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import split_event
 from sampler_bridge.plan.choice import Choice
 from sampler_bridge.plan.graph_plan import read_plan
+from supertwin.cost.estimating import plan_cost
 from supertwin.counting import counters
 from supertwin.counting.perfevent import prepare
 from supertwin.errors import MendableError
+from supertwin.settings import Settings
 from tests.counting_hosts import IRIS, MODELS, add, publish_host, request
 from tests.servers import Fuseki
 
-EVENTS = {"msr": ["tsc"], "software": [], "cpu": []}
+EVENTS = {"msr": ["tsc"], "software": [], "cpu": [], "power": ["energy-pkg"]}
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,26 @@ def test_a_plan_says_what_it_counts(twin: Endpoint) -> None:
     assert "perfevent.hwcounters.msr.tsc.dutycycle" in names
     assert "perfevent.hwcounters.skx__INST_RETIRED_ANY_P.value" in names
     assert len(names) == 2 * (4 + 2)
+
+
+def test_what_a_plan_counts_has_a_cost(
+    twin: Endpoint, emptied_fuseki: Fuseki, tmp_path: Path
+) -> None:
+    """Each event has a value and a dutycycle for each of four threads."""
+    settings = Settings(home=tmp_path, base=IRIS.base, fuseki_url=emptied_fuseki.url)
+    asked = request("sky", "a", "FLOPsDouble", events=("msr::tsc",))
+    found = plan_cost(settings, asked)
+    assert found.added.series == 2 * (4 + 1) * 4
+    assert found.added.fetches == 1
+    assert found.added.agents["perfevent"].values == found.added.series
+    assert not found.added.unknown
+    add(twin, asked)
+    again = plan_cost(settings, request("sky", "b", "FLOPsDouble"))
+    assert (again.added.points, again.added.fetches) == (0, 0)
+    assert again.whole.series == found.added.series
+    # One thread of each NUMA domain counts what a socket uses.
+    power = request("sky", "c", "EnergyPackage")
+    assert plan_cost(settings, power).added.series == 2
 
 
 def test_plans_are_counted_together(twin: Endpoint) -> None:
