@@ -174,11 +174,8 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
 
 
 def test_how_much_events_give_is_foretold(counting: Stack) -> None:
-    def estimated(*words: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(
-            counting.run("sample", "estimate", *words, "--json").stdout
-        )
-        return found
+    def estimated(*words: str) -> Any:
+        return json.loads(counting.run("sample", "estimate", *words, "--json").stdout)
 
     wanted = (*events(ZERO, "msr::tsc"), "--period", "0.2s")
     added, before = estimated(*wanted), estimated("--fleet")
