@@ -1,6 +1,7 @@
 """The PMU events of a private stack: those of the kernel itself, which every host has.
 
-A counter of the processor costs as much: one system call for each event and CPU.
+A counter of the processor is read in the same way, by one system call for each event
+and CPU; what that takes was measured with the kernel's own alone.
 """
 
 from collections.abc import Collection
