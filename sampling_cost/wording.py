@@ -10,7 +10,7 @@ from sampling_cost.model import Model
 
 _STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _OURS = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "store"}
-CURE = "`supertwin sample calibrate` measures it, in about a minute"
+CURE = "`supertwin sample calibrate` measures it, in a minute and a half"
 
 
 def one_line(load: Load, cost: Estimate | None) -> str:

@@ -18,6 +18,7 @@ from queries.errors import ParameterError, UnknownQueryError
 from queries.results import Rows
 
 _AT_ONCE = 4
+_ALIKE = 0.7
 _NOT_NUMBERS = {
     "aggregate": "aggregates",
     "aggregate_static": "aggregates",
@@ -100,7 +101,7 @@ def _unknown(host: str, name: str, twin: Endpoint) -> str:
     exposed = [row["metric"] for row in rows if row["exposed"]]
     if not exposed:
         return f"the twin knows no metric of {host}: probe it where PCP runs"
-    near = get_close_matches(name[:100], exposed, n=3, cutoff=0.6)
+    near = get_close_matches(name[:100], exposed, n=3, cutoff=_ALIKE)
     hint = f"near: {', '.join(near)}" if near else "`supertwin query telemetry/metrics`"
     return f"{host} has no metric {name[:100]!r}; {hint}"
 

@@ -91,7 +91,7 @@ def estimate_command(
 @click.command("calibrate")
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 def calibrate_command(as_json: bool) -> None:
-    """Measure what sampling costs on this machine, in about a minute.
+    """Measure what sampling costs on this machine, in a minute and a half.
 
     A PMCD, a bridge and stores of its own are started for it, and end with it; the
     stack that runs is left alone, and better stopped meanwhile.

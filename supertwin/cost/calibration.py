@@ -1,4 +1,4 @@
-"""What sampling costs on this machine, measured in about a minute."""
+"""What sampling costs on this machine, measured in a minute and a half."""
 
 import asyncio
 import os

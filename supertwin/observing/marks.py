@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sampler_bridge.errors import SourceDownError
+from sampler_bridge.errors import PerfeventError, SourceDownError
 from sampler_bridge.perfevent.event import is_counter
+from sampler_bridge.perfevent.live import absent_metrics
 from sampler_bridge.sources.local_metrics import is_local
 from sampler_bridge.sources.pcp_source import PcpSource
 from supertwin.stack.state import read_json
 
 Key = tuple[str, str | None]
 
-_LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 5.0
+# A bridge that has much to do needs seconds to get to another host.
+_LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ def marking(
 def _by_address(
     bridge: Path, host: str, metrics: Sequence[str], counters: str
 ) -> Mapping[str, Sequence[str]]:
-    if not counters and any(map(is_counter, metrics)):
-        counters = _counters(bridge, host)
+    if not counters and (events := [*filter(is_counter, metrics)]):
+        counters = _counters(bridge, host, events)
     pcp = _said(bridge, host).get("pcp")
     found: dict[str, list[str]] = {}
     for name in metrics:
@@ -97,14 +99,23 @@ def _by_address(
     return found
 
 
-def _counters(bridge: Path, host: str) -> str:
-    """Where the bridge has PMU events from; empty where it does not get there."""
+def _counters(bridge: Path, host: str, events: Sequence[str]) -> str:
+    """Where the bridge has PMU events from; empty where it does not get there.
+
+    What it said last may be of events before these.
+    """
     until = time.monotonic() + _PATIENCE_SECONDS
-    while not (found := _said(bridge, host).get("counters")):
+    while not _has(found := str(_said(bridge, host).get("counters") or ""), events):
         if time.monotonic() > until:
             return ""
         time.sleep(_LOOK_SECONDS)
-    return str(found)
+    return found
+
+
+def _has(address: str, events: Sequence[str]) -> bool:
+    with suppress(PerfeventError):
+        return bool(address) and not absent_metrics(address, events)
+    return False
 
 
 def _said(bridge: Path, host: str) -> Mapping[str, Any]:

@@ -116,6 +116,13 @@ def test_a_name_that_nobody_knows(api: httpx.Client, metric: str, near: str) -> 
 
 
 @pytest.mark.usefixtures("bridge")
+def test_a_name_that_is_like_no_other(api: httpx.Client) -> None:
+    found = why(api, "mem.rapl.rate")  # shares two thirds of its letters with another
+    assert found["verdict"] == "unknown metric"
+    assert "is it" not in found["reason"]
+
+
+@pytest.mark.usefixtures("bridge")
 def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -> None:
     name = "perfevent_hwcounters_CYCLES"
     for duty, verdict in (("0.25", "data"), ("0", "multiplexed")):

@@ -1,0 +1,87 @@
+"""Counters are read where the bridge has them from, also when it is only on its way."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from sampler_bridge.errors import PerfeventError
+from sampler_bridge.perfevent.choice import Choice, Counted
+from sampler_bridge.perfevent.conf import configuration
+from sampler_bridge.perfevent.event import Event
+from sampler_bridge.perfevent.host import HostPmus
+from sampler_bridge.perfevent.live import absent_metrics
+from supertwin.counting import private_pmcd
+from supertwin.observing import marks
+from supertwin.observing.marks import marking
+from supertwin.stack import tools
+from tests.ports import free_port
+from tests.servers import Pmcd, Server
+
+EVENT = Event("software", "page-faults", kernel=True)
+CHOICE = Choice("node9", (Counted(EVENT, "device"),))
+FAULTS = EVENT.value
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root counts whole CPUs")
+
+
+class Counting(Server):
+    """A PMCD that counts page faults."""
+
+    def start(self) -> None:
+        text = configuration(HostPmus("node9", {}), CHOICE)
+        private_pmcd.keep_configuration(self.folder, text)
+        command = private_pmcd.command(self.folder, tools.pmcd(), free_port())
+        place = self.folder / "log"
+        self.launch([*command], place, **private_pmcd.environment(self.folder))
+        self.address = f"unix://{private_pmcd.socket_of(self.folder)}"
+        self.ready(self.counts)
+
+    def counts(self) -> bool:
+        with suppress(PerfeventError):
+            return not absent_metrics(self.address, [FAULTS])
+        return False
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Iterator[Counting]:
+    with Counting(tmp_path / "counting") as server:
+        yield server
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Pmcd]:
+    with Pmcd(tmp_path / "other", sample=True) as server:
+        yield server
+
+
+def says(bridge: Path, counters: str) -> None:
+    hosts = {"node9": {"pcp": "", "counters": counters}}
+    part = bridge / "status.part"
+    part.write_text(json.dumps({"hosts": hosts}))
+    part.replace(bridge / "status.json")
+
+
+def test_what_the_bridge_said_of_events_before_is_not_taken(
+    tmp_path: Path, counting: Counting, other: Pmcd
+) -> None:
+    """Right after the end of a plan it still has a way, to a PMCD without events."""
+    says(tmp_path, other.address)
+    Timer(0.5, says, (tmp_path, counting.address)).start()
+    with marking(tmp_path, "node9", [FAULTS]) as marker:
+        found = marker.mark().values
+    assert found and {name for name, _ in found} == {FAULTS}
+
+
+def test_events_that_cannot_be_reached_hold_no_run_up_for_good(
+    tmp_path: Path, other: Pmcd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marks, "_PATIENCE_SECONDS", 0.3)
+    for address in (other.address, "", f"unix://{tmp_path}/nobody"):
+        says(tmp_path, address)
+        with marking(tmp_path, "node9", [FAULTS]) as marker:
+            assert not marker.mark().values
