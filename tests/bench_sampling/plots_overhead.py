@@ -23,8 +23,7 @@ def plot_overhead(stretches: Sequence[Stretch], path: Path) -> None:
         for number in sorted({int(label.split()[0]) for label in there}):
             _line(axis, stretches, number, shipped)
         if again and not np.isnan(again.within):
-            low, high = again.value - again.within, again.value + again.within
-            axis.axhspan(low, high, alpha=0.2, color="grey", label=AGAIN)
+            axis.axhspan(again.low, again.high, alpha=0.2, color="grey", label=AGAIN)
         axis.axhline(0, color="black", linewidth=0.5)
         axis.set(xlabel="period, ms", ylabel="longer by %", xscale="log")
         axis.set_title("shipped" if shipped else "not shipped")
@@ -38,11 +37,12 @@ def _line(axis, stretches: Sequence[Stretch], number: int, shipped: bool) -> Non
     for period_ms in _periods(stretches):
         label = Cell(period_ms, metrics=number, shipped=shipped).label
         if one := overall(stretches, label):
-            found.append((period_ms, one.value, np.nan_to_num(one.within)))
+            ends = one.value - one.low, one.high - one.value
+            found.append((period_ms, one.value, *np.nan_to_num(ends)))
     if found:
-        periods, values, within = zip(*found, strict=True)
+        periods, values, *ends = zip(*found, strict=True)
         axis.errorbar(
-            periods, values, within, fmt="o-", capsize=3, label=f"{number} metrics"
+            periods, values, ends, fmt="o-", capsize=3, label=f"{number} metrics"
         )
 
 

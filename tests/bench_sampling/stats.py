@@ -1,7 +1,8 @@
-"""Means and slopes with their 95 % intervals."""
+"""Means, pseudo-medians and slopes with their 95 % intervals."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -12,16 +13,25 @@ _Z = 1.959964
 
 
 class Estimate(NamedTuple):
-    """A value, half the width of its 95 % interval (NaN: unknown), and of how many."""
+    """A value, the ends of its 95 % interval (NaN: unknown), and of how many."""
 
     value: float
-    within: float
+    low: float
+    high: float
     number: int
 
+    @property
+    def within(self) -> float:
+        """How far the farther end is."""
+        return max(self.high - self.value, self.value - self.low)
+
     def __str__(self) -> str:
+        below, above = self.value - self.low, self.high - self.value
         if math.isnan(self.within):
             return f"{self.value:.2f}"
-        return f"{self.value:.2f} ± {self.within:.2f}"
+        if f"{below:.2f}" == f"{above:.2f}":
+            return f"{self.value:.2f} ± {self.within:.2f}"
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 def t_975(freedom: int) -> float:
@@ -39,9 +49,9 @@ def mean(values: Sequence[float]) -> Estimate:
     """The mean of independent values."""
     number = len(values)
     if number < 2:
-        return Estimate(float(np.mean(values)), math.nan, number)
+        return _around(float(np.mean(values)), math.nan, number)
     error = float(np.std(values, ddof=1)) / math.sqrt(number)
-    return Estimate(float(np.mean(values)), t_975(number - 1) * error, number)
+    return _around(float(np.mean(values)), t_975(number - 1) * error, number)
 
 
 def slope(times: Sequence[float], values: Sequence[float], most: int = 30) -> Estimate:
@@ -53,19 +63,53 @@ def slope(times: Sequence[float], values: Sequence[float], most: int = 30) -> Es
     x = np.array([np.mean(piece) for piece in np.array_split(times, pieces)])
     y = np.array([np.mean(piece) for piece in np.array_split(values, pieces)])
     if pieces < 3:
-        return Estimate(math.nan, math.nan, pieces)
+        return _around(math.nan, math.nan, pieces)
     spread = float(np.sum((x - x.mean()) ** 2))
     value = float(np.sum((x - x.mean()) * (y - y.mean()))) / spread
     rest = y - y.mean() - value * (x - x.mean())
     error = math.sqrt(float(np.sum(rest**2)) / (pieces - 2) / spread)
-    return Estimate(value, t_975(pieces - 2) * error, pieces)
+    return _around(value, t_975(pieces - 2) * error, pieces)
 
 
-def changes(logs: Sequence[float]) -> Estimate:
-    """The mean change in % that logarithms of ratios tell.
+def _around(value: float, within: float, number: int) -> Estimate:
+    return Estimate(value, value - within, value + within, number)
+
+
+def typical(values: Sequence[float]) -> Estimate:
+    """The pseudo-median (Hodges and Lehmann), half of all means of two values below it.
+
+    A few values far away move it little. Its interval turns Wilcoxon's signed-rank test
+    around, and holds for whatever scatters alike to both sides; of fewer than six
+    values nothing is certain.
+    """
+    number = len(values)
+    first, second = np.triu_indices(number)
+    means = np.sort(np.asarray(values)[[first, second]].mean(axis=0))
+    value, outside = float(np.median(means)), _outside(number)
+    if not outside:
+        return _around(value, math.nan, number)
+    return Estimate(value, float(means[outside - 1]), float(means[-outside]), number)
+
+
+def _outside(number: int) -> int:
+    """From which of the means of two values on the interval begins; 0 for none.
+
+    As many sums of signed ranks are that small in at most 2.5 % of all cases.
+    """
+    cases = [1]
+    for rank in range(1, number + 1):
+        longer = [*cases, *[0] * rank]
+        cases = [a + b for a, b in zip(longer, [0] * rank + cases, strict=True)]
+    return sum(40 * below <= 2**number for below in accumulate(cases))
+
+
+def changes(
+    logs: Sequence[float], of: Callable[[Sequence[float]], Estimate] = typical
+) -> Estimate:
+    """The change in % that logarithms of ratios tell.
 
     Of logarithms, since a mean of ratios is above 1 where two things only scatter.
     """
-    found = mean(logs)
-    ratio = math.exp(found.value)
-    return Estimate(100 * (ratio - 1), 100 * ratio * found.within, found.number)
+    found = of(logs)
+    value, low, high = (100 * math.expm1(one) for one in found[:3])
+    return Estimate(value, low, high, found.number)

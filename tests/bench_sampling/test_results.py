@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from tests.bench_sampling.parts.overhead import OverheadPart
 from tests.bench_sampling.parts.ticks import TicksPart
 from tests.bench_sampling.report import Report
 from tests.bench_sampling.results import Results
-from tests.bench_sampling.stats import changes, mean, slope, t_975
+from tests.bench_sampling.stats import Estimate, changes, mean, slope, t_975, typical
 from tests.bench_sampling.ticks import Ticks, told
 from tests.bench_sampling.usage import Usage
 from tests.servers import ROOT
@@ -172,13 +172,35 @@ def test_a_mean_has_its_interval() -> None:
     assert math.isnan(mean([1.0]).within) and str(mean([1.0])) == "1.00"
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_a_pseudo_median_has_wilcoxons_interval() -> None:
+    assert typical([1.0, 2.0, 4.0]).value == pytest.approx(2.25)  # of 1 1.5 2 2.5 3 4
+    assert math.isnan(typical([1.0, 2.0, 3.0, 4.0, 5.0]).within)
+    # Published critical values of the signed-rank test, two-sided 5 %: 0, 8, 137.
+    for number, critical in ((6, 0), (10, 8), (30, 137)):
+        values = [2.0**n for n in range(number)]
+        means = sorted((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
+        found = typical(values)
+        assert (found.low, found.high) == (means[critical], means[-critical - 1])
+
+
+def test_a_few_values_far_away_hide_nothing() -> None:
+    quiet = np.random.default_rng(6).normal(1.0, 0.1, 30).tolist()
+    found = typical([*quiet[:27], 60.0, 70.0, -50.0])
+    assert found.low < 1.0 < found.high < found.low + 0.2
+    assert mean([*quiet, 60.0]).within > 1
+    assert str(found) == f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+@pytest.mark.parametrize(("of", "number"), [(mean, 5), (typical, 10)])
+def test_intervals_hold_the_truth_as_often_as_they_say(
+    of: Callable[[Sequence[float]], Estimate], number: int
+) -> None:
     drawn = np.random.default_rng(5)
     hits = 0
     for _ in range(2000):
-        found = mean(drawn.normal(3.0, 1.0, 5).tolist())
-        hits += abs(found.value - 3.0) <= found.within
-    assert 0.93 < hits / 2000 < 0.97
+        found = of(drawn.normal(3.0, 1.0, number).tolist())
+        hits += found.low <= 3.0 <= found.high
+    assert 0.93 < hits / 2000 < 0.98
 
 
 def test_what_only_scatters_is_no_change() -> None:

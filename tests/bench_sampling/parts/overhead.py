@@ -22,7 +22,7 @@ from tests.bench_sampling.overhead import (
     step_names,
 )
 from tests.bench_sampling.part import Part
-from tests.bench_sampling.stats import Estimate, changes
+from tests.bench_sampling.stats import Estimate, changes, mean, typical
 from tests.bench_sampling.tables import markdown
 from tests.bench_sampling.usage import of_pcp
 
@@ -68,7 +68,7 @@ class OverheadPart(StretchPart):
     def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
         stretches = list(found.values())
         return {
-            "Longer by %, mean and 95 % interval": table_overhead(stretches),
+            "Longer by %, with 95 % intervals": table_overhead(stretches),
             "Not measured": _left_out(stretches),
             "The noise loop": table_noise(stretches),
         }
@@ -88,13 +88,11 @@ class OverheadPart(StretchPart):
         stretches = list(found.values())
         rows = []
         for cell in (AIM.label, AGAIN):
-            each = [e for e in (overall(stretches, cell),) if e]
-            goal = _AIM_PERCENT if cell == AIM.label else None
-            rows += [
-                Figure(f"applications take longer, {cell}", one.value, "%", goal, None,
-                       f"± {one.within:.2f} (95 %), {one.number} runs")
-                for one in each
-            ]  # fmt: skip
+            if one := overall(stretches, cell):
+                goal = _AIM_PERCENT if cell == AIM.label else None
+                name = f"applications take longer, {cell}"
+                note = f"{one} (95 %), {one.number} runs"
+                rows.append(Figure(name, one.value, "%", goal, None, note))
         return rows
 
 
@@ -131,14 +129,18 @@ def longer(
     return changes(logs) if logs else None
 
 
-def overall(stretches: Iterable[Stretch], cell: str) -> Estimate | None:
+def overall(
+    stretches: Iterable[Stretch],
+    cell: str,
+    of: Callable[[Sequence[float]], Estimate] = typical,
+) -> Estimate | None:
     """The same of all applications: each run counts as one, its applications alike."""
     logs = [
         sum(math.log(a.seconds[one] / b.seconds[one]) for one in a.seconds)
         / len(a.seconds)
         for a, b in pairs(stretches, cell)
     ]
-    return changes(logs) if logs else None
+    return changes(logs, of) if logs else None
 
 
 def labels(stretches: Iterable[Stretch]) -> list[str]:
@@ -158,7 +160,7 @@ def table_overhead(stretches: Sequence[Stretch]) -> str:
     """A row a cell; the last columns say what sampled beside the applications."""
     names = list(stretches[0].runs[0].seconds)
     names = sorted(names, key=list(forms.FULL.overhead.applications).index)
-    header = ["sampled", "runs", *names, "all"]
+    header = ["sampled", "runs", *names, "all", "all, mean"]
     header += ["bridge: CPU %", "PMCD and agents", "store", "values fetched %"]
     rows = [_row(stretches, cell, names) for cell in labels(stretches)]
     return markdown([header, *rows])
@@ -168,7 +170,7 @@ def _row(stretches: Sequence[Stretch], cell: str, names: Sequence[str]) -> list[
     runs = [run for run, _ in pairs(stretches, cell)]
     each = [longer(stretches, cell, name) for name in names]
     row = [cell, str(len(runs)), *(str(one or "") for one in each)]
-    row.append(str(overall(stretches, cell) or ""))
+    row += [str(overall(stretches, cell, of) or "") for of in (typical, mean)]
     pcp = fmean(of_pcp(run.usage) for run in runs)
     store = fmean(run.usage["store"].cpu for run in runs)
     if cell == AGAIN:

@@ -13,6 +13,7 @@ from tests.bench_sampling.overhead import (
     Stretch,
 )
 from tests.bench_sampling.parts.overhead import StretchPart, labels, overall, pairs
+from tests.bench_sampling.stats import mean, typical
 from tests.bench_sampling.tables import markdown
 from tests.bench_sampling.usage import of_pcp
 
@@ -36,12 +37,15 @@ class SensorsPart(StretchPart):
     def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
         grid = Grid(list(found.values()))
         names = " and ".join(grid.stretches[0].runs[0].seconds)
-        again = overall(grid.stretches, AGAIN)
+        again = [overall(grid.stretches, AGAIN, of) for of in (typical, mean)]
         return {
-            f"{names} takes longer by %, mean and 95 % interval": grid.table(
+            f"{names} takes longer by %, with 95 % intervals": grid.table(
                 grid.overhead
             ),
-            "The same where nothing is sampled again": f"{again} %" if again else "",
+            "The same, means": grid.table(grid.mean_overhead),
+            "The same where nothing is sampled again": (
+                f"{again[0]} %, mean {again[1]} %" if all(again) else ""
+            ),
             "CPU of the bridge, % of a core": grid.table(grid.cpu),
             "CPU of PMCD and its agents, % of a core": grid.table(grid.agents),
             "Memory of the bridge, MB": grid.table(grid.memory),
@@ -88,6 +92,10 @@ class Grid:
     def overhead(self, cell: str) -> str:
         """Overhead in %."""
         return str(overall(self.stretches, cell) or "")
+
+    def mean_overhead(self, cell: str) -> str:
+        """Mean overhead in %."""
+        return str(overall(self.stretches, cell, mean) or "")
 
     def cpu(self, cell: str) -> str:
         """CPU of the bridge in % of one core."""
