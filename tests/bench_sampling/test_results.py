@@ -181,6 +181,7 @@ def test_a_pseudo_median_has_wilcoxons_interval() -> None:
         means = sorted((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
         found = typical(values)
         assert (found.low, found.high) == (means[critical], means[-critical - 1])
+    assert str(typical([2.0**n for n in range(6)])) == "8.50 (1.00 to 32.00)"
 
 
 def test_a_few_values_far_away_hide_nothing() -> None:
@@ -188,7 +189,6 @@ def test_a_few_values_far_away_hide_nothing() -> None:
     found = typical([*quiet[:27], 60.0, 70.0, -50.0])
     assert found.low < 1.0 < found.high < found.low + 0.2
     assert mean([*quiet, 60.0]).within > 1
-    assert str(found) == f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 @pytest.mark.parametrize(("of", "number"), [(mean, 5), (typical, 10)])
