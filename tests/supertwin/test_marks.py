@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Timer
@@ -47,18 +46,6 @@ class Counting(Server):
         return False
 
 
-@pytest.fixture
-def counting(tmp_path: Path) -> Iterator[Counting]:
-    with Counting(tmp_path / "counting") as server:
-        yield server
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Iterator[Pmcd]:
-    with Pmcd(tmp_path / "other", sample=True) as server:
-        yield server
-
-
 def says(bridge: Path, counters: str) -> None:
     hosts = {"node9": {"pcp": "", "counters": counters}}
     part = bridge / "status.part"
@@ -67,21 +54,23 @@ def says(bridge: Path, counters: str) -> None:
 
 
 def test_what_the_bridge_said_of_events_before_is_not_taken(
-    tmp_path: Path, counting: Counting, other: Pmcd
+    tmp_path: Path,
 ) -> None:
     """Right after the end of a plan it still has a way, to a PMCD without events."""
-    says(tmp_path, other.address)
-    Timer(0.5, says, (tmp_path, counting.address)).start()
-    with marking(tmp_path, "node9", [FAULTS]) as marker:
-        found = marker.mark().values
+    with Pmcd(tmp_path / "other") as other, Counting(tmp_path / "own") as counting:
+        says(tmp_path, other.address)
+        Timer(0.5, says, (tmp_path, counting.address)).start()
+        with marking(tmp_path, "node9", [FAULTS]) as marker:
+            found = marker.mark().values
     assert found and {name for name, _ in found} == {FAULTS}
 
 
 def test_events_that_cannot_be_reached_hold_no_run_up_for_good(
-    tmp_path: Path, other: Pmcd, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(marks, "_PATIENCE_SECONDS", 0.3)
-    for address in (other.address, "", f"unix://{tmp_path}/nobody"):
-        says(tmp_path, address)
-        with marking(tmp_path, "node9", [FAULTS]) as marker:
-            assert not marker.mark().values
+    with Pmcd(tmp_path / "other") as other:
+        for address in (other.address, "", f"unix://{tmp_path}/nobody"):
+            says(tmp_path, address)
+            with marking(tmp_path, "node9", [FAULTS]) as marker:
+                assert not marker.mark().values
