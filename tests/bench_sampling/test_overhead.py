@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,13 @@ def test_noise_is_counted_over_all_runs() -> None:
     assert float(cells[6]) == pytest.approx(100 * (1 - 1000 / 1100), abs=0.01)
     assert quantile({1: 50, 2: 49, 9: 1}, 0.5) == 1
     assert quantile({1: 50, 2: 49, 9: 1}, 0.99) == 2
+
+
+def test_a_run_of_noise_is_set_against_its_own_quickest_piece() -> None:
+    """One of a processor half as fast loses no more than the other."""
+    runs = [replace(FOUND[0].runs[1], noise=noise) for noise in ({100: 9}, {200: 7})]
+    line = table_noise([Stretch([run]) for run in runs]).splitlines()[2]
+    assert line.split("|")[-2].strip() == "0.00"
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ def own_pmcd(tmp_path: Path) -> Iterator[Pmcd]:
     """A PMCD that a test may kill."""
     with Pmcd(tmp_path / "own", sample=True) as server:
         yield server
+    for log in (server.folder / "log").glob("*.log"):
+        # Shown where the test fails.
+        print(f"{log.name}: {log.read_text(errors='replace')}")
 
 
 @pytest.fixture
