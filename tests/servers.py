@@ -18,6 +18,7 @@ import httpx
 
 from queries.endpoint import Endpoint
 from supertwin.access.accounts import jetty_line, write_secret
+from supertwin.counting import private_pmcd
 from supertwin.stack import tools
 from supertwin.stack.children import fuseki_config, fuseki_main
 from tests.ports import LOOPBACK, free_port
@@ -116,8 +117,7 @@ class Pmcd(Server):
 
     def __init__(self, folder: Path, sample: bool = False) -> None:
         super().__init__(folder)
-        for name in ("run", "tmp", "log"):
-            (folder / name).mkdir(exist_ok=True)
+        private_pmcd.make_folders(folder)
         self._options = ["-l", str(folder / "log/pmcd.log")]
         if sample:
             (folder / "pmns").write_text(name_space())
@@ -131,17 +131,13 @@ class Pmcd(Server):
 
     def start(self) -> None:
         self.socket.unlink(missing_ok=True)
-        folders = {
-            f"PCP_{name.upper()}_DIR": str(self.folder / name)
-            for name in ("run", "tmp", "log")
-        }
         self.launch(
             [
                 *(tools.pmcd(), "-f", "-A", "-U", getpass.getuser()),
                 *("-i", LOOPBACK, "-p", str(self.port), "-s", self.socket),
                 *self._options,
             ],
-            **folders,
+            **private_pmcd.environment(self.folder),
         )
         self.ready(lambda: self._run("pminfo", "-f", "pmcd.version").returncode == 0)
 

@@ -28,8 +28,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Iterator  # noqa: UP035
 
-AGENTS = Path("/var/lib/pcp/pmdas")
-_NAME_SPACE = Path("/var/lib/pcp/pmns/root")
+_VAR = Path("/var/lib/pcp")
+AGENTS = _VAR / "pmdas"
+_NAME_SPACE = _VAR / "pmns/root"
+_FOLDERS = ("run", "tmp", "log", "var")
 _PROGRAM = "perfevent/pmdaperfevent"
 _PMCD_AGENT = "pmcd/pmda_pmcd.so"
 # PERFEVENT in PCP's stdpmid.
@@ -101,8 +103,8 @@ def keep_configuration(home: Path, text: str | None) -> None:
 
     Nothing runs differently before PMCD has read its own configuration again.
     """
-    for name in ("run", "tmp", "log", "agent"):
-        (home / name).mkdir(parents=True, exist_ok=True)
+    make_folders(home)
+    (home / "agent").mkdir(exist_ok=True)
     name = _digest(text)
     if text is not None:
         (home / "agent" / name / "perfevent").mkdir(parents=True, exist_ok=True)
@@ -141,10 +143,24 @@ def command(home: Path, pmcd: str, port: int) -> tuple[str, ...]:
     )
 
 
+def make_folders(home: Path) -> None:
+    """Make the folders that set a PMCD of our own apart from all others.
+
+    Any PMCD has its agents started by who listens at ``pmcd/root.socket`` below PCP's
+    ``var``: those of another would then end with ours, and ours with another's.
+    """
+    for name in _FOLDERS:
+        (home / name).mkdir(parents=True, exist_ok=True)
+    for place in _VAR.iterdir():
+        link = home / "var" / place.name
+        if place.name != "pmcd" and not link.is_symlink():
+            with suppress(FileExistsError):
+                link.symlink_to(place)
+
+
 def environment(home: Path) -> dict[str, str]:
     """What PCP's programs have to be told beside."""
-    names = ("run", "tmp", "log")
-    return {f"PCP_{name.upper()}_DIR": str(home / name) for name in names}
+    return {f"PCP_{name.upper()}_DIR": str(home / name) for name in _FOLDERS}
 
 
 def _pmcd_conf(home: Path, text: str | None) -> str:

@@ -143,15 +143,10 @@ def store_check(settings: Settings) -> Check:
 def pmcd(settings: Settings) -> ChildSpec:
     """A PMCD of our own, on loopback and a Unix socket."""
     home = settings.home / "pmcd"
-    for name in ("run", "tmp", "log"):
-        (home / name).mkdir(parents=True, exist_ok=True)
+    private_pmcd.make_folders(home)
     socket = own_socket(settings)
     port = free_port(LOOPBACK, settings.pmcd_port)
-    env = {
-        "PCP_RUN_DIR": str(home / "run"),
-        "PCP_TMP_DIR": str(home / "tmp"),
-        "PCP_LOG_DIR": str(home / "log"),
-    }
+    env = private_pmcd.environment(home)
     command = (
         *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),

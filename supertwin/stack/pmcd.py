@@ -52,14 +52,15 @@ def _greets(unix: Path) -> bool:
 
 
 def own_socket(settings: Settings) -> Path:
-    """Return our own PMCD's Unix socket; MendableError when its path is too long."""
-    path = settings.home / "pmcd" / "run" / "pmcd.socket"
-    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+    """Return our own PMCD's Unix socket; MendableError when it has too long a path."""
+    home = settings.home / "pmcd"
+    longest = home / "var" / "pmcd" / "root.socket"
+    if len(os.fsencode(longest)) > _LONGEST_SOCKET:
         raise MendableError(
-            f"the path of PMCD's socket has more than {_LONGEST_SOCKET} bytes "
-            f"({path}): set SUPERTWIN_HOME to a folder with a shorter name"
+            f"the path of a socket of PMCD has more than {_LONGEST_SOCKET} bytes "
+            f"({longest}): set SUPERTWIN_HOME to a folder with a shorter name"
         )
-    return path
+    return home / "run" / "pmcd.socket"
 
 
 def write_config(home: Path) -> Path:

@@ -1,11 +1,23 @@
 """Which PMCD is used, and with what configuration."""
 
+import os
 import socket
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from sampler_bridge.perfevent.choice import Choice, Counted
+from sampler_bridge.perfevent.conf import configuration
+from sampler_bridge.perfevent.event import Event
+from sampler_bridge.perfevent.host import HostPmus
+from supertwin.counting import private_pmcd
+from supertwin.errors import MendableError
 from supertwin.settings import Settings
+from supertwin.stack import children
 from supertwin.stack.pmcd import choose, running_address, without_root
-from tests.servers import wait_until
+from tests.servers import Pmcd, Server, wait_until
 from tests.supertwin.conftest import Servers
 
 CONFIG = """# comment
@@ -52,3 +64,62 @@ def test_a_socket_that_nobody_serves_is_no_pmcd(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(unix))
     assert running_address(unix) is None
+
+
+class Child(Server):
+    """A PMCD as the supervisor starts it, without the supervisor."""
+
+    def __init__(self, folder: Path, spec: children.ChildSpec) -> None:
+        super().__init__(folder)
+        self._spec = spec
+
+    def start(self) -> None:
+        self.launch(self._spec.command, self._spec.cwd, **self._spec.env)
+        (unix,) = self._spec.stale
+        self.ready(lambda: running_address(unix))
+
+
+def agents_below(pid: int) -> set[int]:
+    """PCP's agents among the processes that one started, and those started."""
+    command = ["ps", "-e", "-o", "pid=,ppid=,comm="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    below, before = {pid}, 0
+    while before < len(below):
+        before = len(below)
+        below |= {int(number) for number, parent, _ in rows if int(parent) in below}
+    agents = {int(number) for number, _, name in rows if name.startswith("pmda")}
+    return agents & below
+
+
+def counting(settings: Settings) -> children.ChildSpec | None:
+    """The PMCD for PMU events, with one to count."""
+    choice = Choice("node9", (Counted(Event("software", "page-faults"), "device"),))
+    text = configuration(HostPmus("node9", {}), choice)
+    private_pmcd.keep_configuration(children.counting_home(settings), text)
+    return children.counting(settings)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's PMCD has a root agent")
+@pytest.mark.parametrize("make", [children.pmcd, counting])
+def test_no_agent_is_started_by_another_pmcd(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Settings], children.ChildSpec | None],
+) -> None:
+    """A PMCD has its agents started by the root agent that it finds, whosever it is."""
+    with Pmcd(tmp_path / "system", sample=True) as system:
+        before = agents_below(system.pid)
+        assert len(before) == 4
+        monkeypatch.setenv("PCP_VAR_DIR", str(system.folder / "var"))
+        spec = make(Settings(pmcd="own", home=tmp_path / "home"))
+        assert spec
+        with Child(tmp_path / "child", spec) as own:
+            wait_until(lambda: agents_below(own.pid), what="an agent of its own")
+            assert agents_below(system.pid) == before
+
+
+def test_a_home_with_too_long_a_name_is_refused_with_its_cure(tmp_path: Path) -> None:
+    home = tmp_path / ("x" * 100)
+    with pytest.raises(MendableError, match="bytes .*: set SUPERTWIN_HOME to a folder"):
+        choose(Settings(pmcd="own", home=home))
