@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 
 import pmapi
-from sampler_bridge.errors import PerfeventError
+from sampler_bridge.errors import PerfeventError, SourceDownError
+from sampler_bridge.sources.pcp_source import PcpSource
 
 # Named by the agent itself, while there is one.
 _COUNTERS = "perfevent.hwcounters."
+# How many counters it has read.
+_ACTIVE = "perfevent.active"
 
 
 def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
@@ -30,6 +33,22 @@ def has_agent(address: str) -> bool:
             return any(name.startswith(_COUNTERS) for name in context.names())
     except pmapi.PmapiError as error:
         raise PerfeventError(f"PMCD at {address} does not answer ({error})") from error
+
+
+def is_counting(address: str) -> bool:
+    """Whether the agent's counters count; raises PerfeventError.
+
+    It gives zeros before, for the first tenth of a second.
+    """
+    source = PcpSource(address)
+    source.select([_ACTIVE])
+    try:
+        source.connect()
+        return any(column.values.any() for column in source.fetch().columns)
+    except SourceDownError as error:
+        raise PerfeventError(str(error)) from error
+    finally:
+        source.close()
 
 
 def _has_instances(context: pmapi.Context, name: str) -> bool:

@@ -1,16 +1,15 @@
 """The perfevent agent of this machine, in a PMCD of its own, made to count."""
 
-import contextlib
 import os
 import re
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sampler_bridge.errors import PerfeventError
-from sampler_bridge.perfevent.live import absent_metrics, has_agent
+from sampler_bridge.perfevent.live import absent_metrics, has_agent, is_counting
 from supertwin.counting import private_pmcd
 from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
@@ -90,22 +89,27 @@ def counting_process(state: StackState | None) -> int:
 def _reload(home: Path, text: str | None, pid: int) -> None:
     private_pmcd.keep_configuration(home, text)
     # One that died meanwhile is started again, and reads it then.
-    with contextlib.suppress(ProcessLookupError):
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGHUP)
 
 
 def _wait_until_gone(socket: Path) -> None:
     """Let PMCD end its agent: told to start it again meanwhile, it would do neither."""
+    _wait_while(lambda: has_agent(f"unix://{socket}"))
+
+
+def _wait_while(holds: Callable[[], bool]) -> None:
+    """Wait for a while as long as something holds of a PMCD that answers."""
     deadline = time.monotonic() + _WITHIN
-    with contextlib.suppress(PerfeventError):
-        while has_agent(f"unix://{socket}") and time.monotonic() < deadline:
+    with suppress(PerfeventError):
+        while holds() and time.monotonic() < deadline:
             time.sleep(_LOOK)
 
 
 def wait_until_counted(
     prepared: Prepared, socket: Path, read_log: Callable[[], str]
 ) -> None:
-    """Wait until a new agent gives the metrics to PCP; MendableError says why not.
+    """Wait until a new agent counts, for PCP to read; MendableError says why not.
 
     There is no log before the new agent is.
     """
@@ -113,6 +117,7 @@ def wait_until_counted(
     while True:
         lacks, log = absent(socket, prepared), read_log()
         if log and not lacks:
+            _wait_while(lambda: not is_counting(f"unix://{socket}"))
             return
         _check_refusals(prepared, lacks, log)
         if time.monotonic() > deadline:

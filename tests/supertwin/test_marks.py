@@ -1,6 +1,7 @@
 """Counters are read where the bridge has them from, also when it is only on its way."""
 
 import json
+import mmap
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,8 @@ from sampler_bridge.perfevent.conf import configuration
 from sampler_bridge.perfevent.event import Event
 from sampler_bridge.perfevent.host import HostPmus
 from sampler_bridge.perfevent.live import absent_metrics
-from supertwin.counting import private_pmcd
+from supertwin.counting import here, private_pmcd
+from supertwin.counting.perfevent import Prepared
 from supertwin.observing import marks
 from supertwin.observing.marks import marking
 from supertwin.stack import tools
@@ -23,7 +25,9 @@ from tests.servers import Pmcd, Server
 
 EVENT = Event("software", "page-faults", kernel=True)
 CHOICE = Choice("node9", (Counted(EVENT, "device"),))
-FAULTS = EVENT.value
+PMUS = HostPmus("node9", {})
+FAULTS, DUTY = EVENT.value, EVENT.dutycycle
+PAGES = 2000
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root counts whole CPUs")
 
@@ -32,7 +36,7 @@ class Counting(Server):
     """A PMCD that counts page faults."""
 
     def start(self) -> None:
-        text = configuration(HostPmus("node9", {}), CHOICE)
+        text = configuration(PMUS, CHOICE)
         private_pmcd.keep_configuration(self.folder, text)
         command = private_pmcd.command(self.folder, tools.pmcd(), free_port())
         place = self.folder / "log"
@@ -74,3 +78,23 @@ def test_events_that_cannot_be_reached_hold_no_run_up_for_good(
             says(tmp_path, address)
             with marking(tmp_path, "node9", [FAULTS]) as marker:
                 assert not marker.mark().values
+
+
+def touch_pages() -> None:
+    memory = mmap.mmap(-1, PAGES * mmap.PAGESIZE)
+    memory[:: mmap.PAGESIZE] = bytes(PAGES)
+
+
+def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
+    """PCP's agent gives zeros for a tenth of a second, also of its duty cycles."""
+    with Counting(tmp_path / "own") as counting:
+        for number in range(3):
+            text = f"{configuration(PMUS, CHOICE)}# {number}\n"
+            here.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+            with marking(tmp_path, "node9", [FAULTS, DUTY], counting.address) as marker:
+                before = marker.mark().values
+                touch_pages()
+                after = marker.mark().values
+            assert {x for (name, _), x in after.items() if name == DUTY} == {1.0}
+            grown = [after[key] - before[key] for key in after if key[0] == FAULTS]
+            assert sum(grown) >= PAGES
