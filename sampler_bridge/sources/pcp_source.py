@@ -37,6 +37,7 @@ class PcpSource:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self.changes = 0  # how often agents came, went or started anew between fetches
         self._context: pmapi.Context | None = None
         self._names_connection = NamesConnection(address)
         self._names = InstanceNames(self._names_connection.ask)
@@ -100,7 +101,8 @@ class PcpSource:
         if not self._values.chosen:
             return Sample((), unknown)
         result = self._open().fetch(self._pmids)
-        if result.changed:  # an agent came, went or restarted
+        if result.changed:
+            self.changes += 1
             _LOG.info("PMCD at %s changed its agents", self.address)
             # A new agent may number its metrics anew: these values may be of others.
             self._look_up_anew(self._open())

@@ -26,16 +26,21 @@ _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
 
 @dataclass(frozen=True)
 class Mark:
-    """Values by metric (as in PCP) and instance, and when (Unix ms) they were read."""
+    """Values by metric (as in PCP) and instance, and when (Unix ms) they were read.
+
+    ``anew``: PMU events that may have been counted from 0 again since the mark before.
+    """
 
     at_ms: float = 0.0
     values: Mapping[Key, float] = field(default_factory=dict)
+    anew: frozenset[str] = frozenset()
 
     @property
     def text(self) -> str:
         """What a file of it holds."""
         rows = [[*key, value] for key, value in self.values.items()]
-        return json.dumps({"at_ms": self.at_ms, "values": rows}) + "\n"
+        found = {"at_ms": self.at_ms, "values": rows, "anew": sorted(self.anew)}
+        return json.dumps(found) + "\n"
 
 
 def read_mark(path: Path) -> Mark | None:
@@ -43,7 +48,7 @@ def read_mark(path: Path) -> Mark | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         values = {(name, one): value for name, one, value in found["values"]}
-        return Mark(found["at_ms"], values)
+        return Mark(found["at_ms"], values, frozenset(found["anew"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -53,6 +58,8 @@ class Marker:
 
     def __init__(self, metrics: Mapping[str, Sequence[str]]) -> None:
         self._sources = dict(_connected(metrics))
+        self._metrics = metrics
+        self._changes: dict[str, int] = {}
 
     def mark(self) -> Mark:
         """The values of now."""
@@ -61,7 +68,15 @@ class Marker:
         for source in self._sources.values():
             with suppress(SourceDownError):
                 values |= _values(source)
-        return Mark(500 * (began + time.time()), values)
+        return Mark(500 * (began + time.time()), values, frozenset(self._anew()))
+
+    def _anew(self) -> Iterator[str]:
+        """What the kernel counts outlives an agent; PMU events are its own counters."""
+        for address, source in self._sources.items():
+            before = self._changes.get(address, source.changes)
+            self._changes[address] = source.changes
+            if source.changes > before:
+                yield from filter(is_counter, self._metrics[address])
 
     def close(self) -> None:
         """Ask no more."""

@@ -39,6 +39,10 @@ _LOOK_SECONDS = 0.05
 # The bridge gathers for half a second before it sends.
 _PATIENCE_SECONDS, _LONGEST_PERIOD_MS = 2.0, 5000
 _OF_PROCESSES = "proc."
+_ANEW = (
+    "its events were counted anew during the run, as another plan with PMU events came "
+    "or went: run it again"
+)
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,12 @@ class Meanwhile:
         ]
         return [one for one in found if _tells(one.figures)]
 
-    def derived(self, run: Run, summaries: Sequence[Summary]) -> list[Derived]:
+    def derived(
+        self, run: Run, marks: Marks, summaries: Sequence[Summary]
+    ) -> list[Derived]:
         """What the counters of a run come to."""
-        return derive(self._roles, summaries, run.span.seconds)
+        roles = [_unless_anew(role, marks.after.anew) for role in self._roles]
+        return derive(roles, summaries, run.span.seconds)
 
     @cached_property
     def _roles(self) -> list[Role]:
@@ -121,6 +128,8 @@ class Meanwhile:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
             figures = of_counter(points, run.span, _growth(key, marks))
+            if metric.name in marks.after.anew:
+                figures = replace(figures, total=None, covered=None, mean=None)
         else:
             figures = of_gauge(points, run.span)
         if is_dutycycle(metric.name):
@@ -250,6 +259,12 @@ def _growth(key: Key, marks: Marks) -> Growth | None:
         return None
     seconds = (marks.after.at_ms - marks.before.at_ms) / 1000
     return Growth(after - before if after >= before else after, seconds)
+
+
+def _unless_anew(role: Role, anew: Set[str]) -> Role:
+    if role.reason or not role.metrics & anew:
+        return role
+    return replace(role, reason=_ANEW)
 
 
 def _with_last(figures: Statistics, last: float | None) -> Statistics:

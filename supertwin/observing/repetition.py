@@ -81,7 +81,7 @@ class Repetition:
             run,
             {metric.name: metric.iri for metric in meanwhile.metrics},
             summaries,
-            meanwhile.derived(run, summaries),
+            meanwhile.derived(run, marks, summaries),
         )
         with dataset(settings, "twin") as twin:
             keep_observation(observation, twin, Iris(settings.base))

@@ -7,6 +7,7 @@ machine's roles are replaced by such; a processor that is not known has a PMU ma
 import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ from rdflib import RDF, Graph, URIRef
 from ontology.terms import ST
 from supertwin.access.tokens import Role, add_token
 from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
+from tests.observed import observing, outcome, runs, said, statistics
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
@@ -99,6 +101,29 @@ def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
         f"supertwin: accuracy needs hardware counters: Instructions on {HOST}: "
         f"{why_no_role(stack)}"
     )
+
+
+def test_what_was_counted_anew_meanwhile_gives_no_figure(
+    counting: Stack, tmp_path: Path
+) -> None:
+    """Another plan with PMU events makes the agent open all counters again."""
+    go = tmp_path / "go"
+    script = f"echo ready; until [ -e {go} ]; do sleep 0.1; done"
+    words = ("--role", "FLOPs", "--every", "100ms", "--cpus", "0", "--")
+    other = ("--plan", "other", "--period", "1s")
+    with observing(counting, *words, "sh", "-c", script) as process:
+        said(process, "ready")
+        counting.run("sample", "add", "--event", "software::context-switches", *other)
+        go.touch()
+        _, told = process.communicate()
+    counting.run("sample", "remove", "other")
+    ((how, iri),) = runs(told)
+    assert (how, outcome(counting, iri)) == ("completed", "completed")
+    rows = {row["figure"]: row for row in asked(counting, "derived", iri)}
+    assert {row["value"] for row in rows.values()} == {None}
+    for row in rows.values():
+        assert row["reason"].endswith("came or went: run it again"), row
+    assert {row.get("total") for row in statistics(counting, iri)} == {None}
 
 
 def test_what_a_run_counted_comes_to(counting: Stack) -> None:

@@ -219,7 +219,8 @@ def test_a_group_of_three_seconds_has_its_ticks_and_no_other(
     (series,) = store.values(name).items()
     assert series[0] == f"{name}{{/{folders.top}/job_7}}"
     ticks = sorted(series[1])
-    assert began * 1000 <= ticks[0]
+    # A tick has the time at which it was due; a busy machine comes to it later.
+    assert began * 1000 - 500 <= ticks[0]
     assert ticks[-1] <= ended * 1000 + 500
     status = bridge.status()
     assert closes(status)

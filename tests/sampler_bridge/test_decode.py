@@ -72,9 +72,9 @@ def test_every_value_is_that_of_pm_extract_value(
         for metric, instance, value in expected
     ]
     named = [row for row in theirs if row[1] != "?"]
-    # Processes that ended since the fetch, and instances that the agent makes up.
+    # Processes and interfaces that ended since the fetch, and what the agent makes up.
     nameless = {metric.split(".")[0] for metric, name, _ in theirs if name == "?"}
-    assert nameless <= {"proc", "hotproc", "sample"}
+    assert nameless <= {"proc", "hotproc", "network", "sample"}
     np.testing.assert_equal(ours, named)
     assert {metric.desc.type for metric in metrics} == set(KINDS)
     assert len(ours) > 1000

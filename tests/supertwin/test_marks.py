@@ -98,3 +98,17 @@ def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
             assert {x for (name, _), x in after.items() if name == DUTY} == {1.0}
             grown = [after[key] - before[key] for key in after if key[0] == FAULTS]
             assert sum(grown) >= PAGES
+
+
+def test_a_mark_tells_what_was_counted_anew_since_the_one_before(
+    tmp_path: Path,
+) -> None:
+    with Counting(tmp_path / "own") as counting:
+        address = counting.address
+        with marking(tmp_path, "node9", [FAULTS, DUTY], address) as marker:
+            assert not marker.mark().anew
+            assert not marker.mark().anew
+            text = f"{configuration(PMUS, CHOICE)}# other\n"
+            here.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+            assert marker.mark().anew == {FAULTS, DUTY}
+            assert not marker.mark().anew
