@@ -185,16 +185,15 @@ def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
 
 
 def _triples(iris: Iris, host: str, endpoint: Endpoint) -> dict[str, int]:
-    own_kinds = (
-        *(iris.twin_graph, iris.plans_graph, iris.register_graph),
-        iris.counters_graph,
+    catalogues = (
+        *(str(iris.metrics_graph), str(iris.roles_graph)),
+        str(iris.pmu_graph("x"))[:-1],
     )
-    others = tuple(str(graph("x"))[:-1] for graph in own_kinds)
     own = (str(iris.twin_graph(host)), str(iris.plans_graph(host)))
     sizes = {r["graph"]: r["triples"] for r in _rows(endpoint, "inventory/graphs")}
     return {
         "triples": sum(sizes.get(graph, 0) for graph in own),
-        "shared": sum(n for graph, n in sizes.items() if not graph.startswith(others)),
+        "shared": sum(n for graph, n in sizes.items() if graph.startswith(catalogues)),
     }
 
 

@@ -64,7 +64,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def cgroup_folders(name: str) -> Iterator[Folders]:
-    """Groups below ``/slurm_{name}``, removed at the end with what runs in them.
+    """Groups below ``/{name}{pid}``, removed at the end with what runs in them.
 
     Skips, and says so, where this machine lets nobody make groups.
     """
@@ -73,7 +73,7 @@ def cgroup_folders(name: str) -> Iterator[Folders]:
     for one in found:
         if one["version"] == 2:
             mounts["v2"] = Path(one["path"])
-    folders = Folders(f"slurm_{name}{os.getpid()}", mounts)
+    folders = Folders(f"{name}{os.getpid()}", mounts)
     made: dict[str, Path] = {}
     for key, mount in mounts.items():
         with suppress(OSError):

@@ -100,7 +100,7 @@ class Stack:
 
 def environment(home: Path, host: str = HOST) -> dict[str, str]:
     """The environment of a stack of its own."""
-    api, fuseki, store = free_ports(3)
+    api, fuseki, store, pmcd = free_ports(4)
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
     return {
         **inherited,
@@ -111,6 +111,7 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
         "SUPERTWIN_FUSEKI_PORT": str(fuseki),
         "SUPERTWIN_STORE_PORT": str(store),
         "SUPERTWIN_PMCD": "own",
+        "SUPERTWIN_PMCD_PORT": str(pmcd),
         # Written by the tests that go to another machine.
         "SUPERTWIN_SSH_CONFIG": str(home / "ssh_config"),
     }

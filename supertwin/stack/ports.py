@@ -14,8 +14,8 @@ def try_bind(address: str, port: int) -> OSError | None:
         # As the servers do it: a connection that lingers is no reason to refuse.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            # Two that look at the same moment do not see each other: neither listens.
             probe.bind((address, port))
-            probe.listen(1)
         except OSError as error:
             return error
     return None

@@ -17,7 +17,7 @@ USAGE, MEMORY = "supertwin.cgroup.cpu.usage", "supertwin.cgroup.memory.usage"
 
 @pytest.fixture
 def folders() -> Iterator[Folders]:
-    with cgroup_folders("e2e") as made:
+    with cgroup_folders("slurm_e2e") as made:
         yield made
 
 

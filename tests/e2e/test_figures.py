@@ -138,7 +138,7 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
     # Those of the interpreter, and of whatever else runs on that CPU, come on top.
     assert values["Instructions"] > PAGES
     # The agent reads one event after the other; a fault may fall between.
-    assert values["IPC"] == pytest.approx(0.5, rel=1e-3)
+    assert values["IPC"] == pytest.approx(0.5, rel=2e-2)
     (run,) = asked(counting, "runs", first)
     seconds = float(run["seconds"])
     # Both are kept rounded.

@@ -87,12 +87,13 @@ def test_telemetry_has_a_last_value(stack: Stack) -> None:
 def test_points_arrive_every_second(stack: Stack) -> None:
     selector = f'kernel_all_pswitch{{hostname="{HOST}"}}'
     start = int(time.time())
-    time.sleep(6)
-    wait_until(
-        lambda: len(stack.seconds(selector, start, start + 4)) == 5,
-        10,
-        "five seconds of points",
-    )
+
+    def in_a_row() -> bool:
+        """A busy machine may cost one of them."""
+        found = stack.seconds(selector, start, time.time())
+        return any({*range(first, first + 5)} <= found for first in found)
+
+    wait_until(in_a_row, 30, "five seconds of points")
 
 
 def test_the_monitor_set_is_complete(stack: Stack) -> None:

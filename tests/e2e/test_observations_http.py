@@ -65,7 +65,7 @@ def test_one_that_runs_is_cancelled(client: httpx.Client) -> None:
 
 
 def test_cpus_are_had_by_one(client: httpx.Client) -> None:
-    first = begun(client, "sleep", "1", cpus="0")
+    first = begun(client, "sleep", "3", cpus="0")
     refused = client.post("/observations", json={"argv": ["true"], "cpus": "0-1"})
     assert refused.status_code == 409
     assert f"observation {first['id']} has CPU 0" in refused.json()["detail"]

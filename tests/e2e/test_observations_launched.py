@@ -39,7 +39,7 @@ def test_a_command_is_launched_followed_and_recorded(
     form.get_by_label("Token").fill(operator_token)
     form.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/observations/new")
-    script = f"printf '%s\\033[31m' {shlex.quote(MARKUP)}; sleep 2"
+    script = f"printf '%s\\033[31m' {shlex.quote(MARKUP)}; sleep 4"
     command = shlex.join(["sh", "-c", script])
     page.get_by_label("Command", exact=True).fill(command)
     assert page.locator("#words li").all_inner_texts()[:2] == ["sh", "-c"]

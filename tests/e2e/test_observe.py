@@ -82,7 +82,7 @@ def test_cpus_that_are_offline_are_refused_and_free_again(stack: Stack) -> None:
 
 def test_what_forks_and_leaves_is_ended_and_named(stack: Stack) -> None:
     # It has its name once it is past setsid.
-    late = "setsid sleep 987 & echo $!; sleep 0.3"
+    late = "setsid sleep 987 & echo $!; sleep 1"
     done = stack.run("observe", "--", "sh", "-c", late)
     assert "supertwin: it left sleep behind, which was ended\n" in done.stderr
     assert not Path(f"/proc/{int(done.stdout)}").exists()
@@ -271,14 +271,14 @@ def test_where_no_cpus_are_chosen_it_runs_where_the_shell_may(stack: Stack) -> N
 
 
 _IMPATIENT = (
-    "from supertwin.cli import api_client; api_client._SECONDS = 1.0; "
+    "from supertwin.cli import api_client; api_client._SECONDS = 3.0; "
     "import runpy; runpy.run_module('supertwin', run_name='__main__')"
 )
 
 
 def test_who_queues_has_more_patience_than_for_an_answer(stack: Stack) -> None:
     with operator(stack, "patient") as client:
-        first = begun(client, "sleep", "3", cpus="0", wait=True)
+        first = begun(client, "sleep", "6", cpus="0", wait=True)
         done = subprocess.run(
             [sys.executable, "-c", _IMPATIENT, "observe", "--wait", "--cpus", "0"]
             + ["--", "true"],

@@ -89,7 +89,7 @@ def test_a_terminal_is_read_and_does_not_stop_it(stack: Stack) -> None:
 
 
 def test_what_would_stop_us_does_not(stack: Stack) -> None:
-    script = "echo ready; sleep 0.5; echo done"
+    script = "echo ready; sleep 2; echo done"
     with observing(stack, "--", "sh", "-c", script) as process:
         said(process, "ready")
         process.send_signal(signal.SIGTSTP)

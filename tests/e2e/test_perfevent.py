@@ -166,11 +166,16 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
         assert values.keys() == cpus, name
         if name.endswith(".dutycycle"):
             assert set(values.values()) == {1.0}
-    first, start = printed(counting, clock)["cpu0"], time.monotonic()
-    time.sleep(1)
-    second, end = printed(counting, clock)["cpu0"], time.monotonic()
-    # Nanoseconds of one CPU.
-    assert (second - first) / 1e9 == pytest.approx(end - start, rel=0.2)
+    moments, values = [], []
+    for _ in range(2):
+        moments.append(time.monotonic())
+        values.append(printed(counting, clock)["cpu0"])
+        moments.append(time.monotonic())
+        time.sleep(1)
+    # Nanoseconds of one CPU, between the two questions.
+    seconds = (values[1] - values[0]) / 1e9
+    assert 0.95 * (moments[2] - moments[1]) < seconds
+    assert seconds < 1.05 * (moments[3] - moments[0])
 
 
 def test_how_much_events_give_is_foretold(counting: Stack) -> None:
@@ -315,6 +320,6 @@ def test_a_role_becomes_values(counting: Stack) -> None:
     assert found.keys() == expected.keys() >= {"cpu0"}
     assert any(value > 0 for value in found.values())
     # The agent reads one event after the other; a fault may fall between.
-    assert found == pytest.approx(expected, rel=1e-3)
+    assert found == pytest.approx(expected, rel=2e-2)
     duty = counting.run("perfevent", "expression", "Twice", "--dutycycle").stdout
     assert set(ask(counting, duty, now).values()) == {1.0}

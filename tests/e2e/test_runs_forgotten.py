@@ -57,7 +57,7 @@ def test_what_others_are_judged_by_is_kept(stack: Stack) -> None:
 def test_what_runs_is_not_forgotten(stack: Stack) -> None:
     with ThreadPoolExecutor(1) as pool:
         before = still_open(stack)
-        words = ("observe", "--repeat", "2", "--", "sleep", "2")
+        words = ("observe", "--repeat", "2", "--", "sleep", "4")
         running = pool.submit(stack.run, *words)
         wait_until(lambda: still_open(stack) - before, what="a run")
         (group,) = still_open(stack) - before

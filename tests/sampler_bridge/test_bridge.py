@@ -78,8 +78,8 @@ def test_ten_seconds_of_the_monitor_set(
     bridge.sample(planned, 1.0)
     bridge.wait_for(lambda status: status["written"])
     delays = [visible_after(store, "kernel_all_pswitch") for _ in range(3)]
-    bridge.wait_for(lambda status: status["expected"] >= 10 * len(planned))
-    time.sleep(4)
+    begun = bridge.status()["last_tick_ms"]
+    bridge.wait_for(lambda status: status["last_tick_ms"] >= begun + 9000)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     first, last = bounds(values)
@@ -142,7 +142,7 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
     bridge.wait_for(lambda status: status["written"] > 20)
     store.end(9)
     bridge.wait_for(lambda status: status["queue"]["points"] > 20)
-    late = bridge.status()["late"]
+    seen = bridge.status()
     killed = time.time_ns() // 1_000_000
     bridge.end(9)
     store.start()
@@ -150,8 +150,11 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
     bridge.wait_for(lambda status: status["written"] > status["carried"])
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
-    before = (bounds(values)[0], (killed - 100) // 200 * 200)
-    assert_every_tick(heartbeat, values, before, 200, late)
+    first = bounds(values)[0]
+    assert_every_tick(heartbeat, values, (first, seen["last_tick_ms"]), 200, late(seen))
+    for points in values.values():
+        before = (first, (killed - 100) // 200 * 200)
+        heartbeat.assert_every_tick(points, 200, before)
     assert status["carried"] > 20
     assert closes(status)
 
@@ -200,8 +203,9 @@ def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
     assert_every_tick(heartbeat, values, before, 200, late(status))
     assert_every_tick(heartbeat, values, after, 200, late(status))
     assert_all_stored(status, values)
-    ticks = (last - first) // 200 + 1
-    assert sum(status["missing"].values()) == ticks * len(values) - status["written"]
+    due = ((last - first) // 200 + 1) * len(values)
+    beyond = sum(status["missing"].values()) - (due - status["written"])
+    assert 0 <= beyond <= late(status)
     assert all("is it running" in why for why in other_reasons(status))
     assert set(away["metrics"]) == set(FEW)
     assert "is it running" in away["pcp"]["reason"]

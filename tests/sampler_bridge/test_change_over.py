@@ -21,6 +21,7 @@ from sampler_bridge.sampling.sampler import Sampler
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sampling.scribe import Scribe
 from sampler_bridge.sources.source import Column, Sample, Series
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.wire import named
 from tests.servers import wait_until
 
@@ -33,6 +34,7 @@ class Paced:
     ) -> None:
         self.fetches, self.connected, self.fails = 0, False, False
         self.began, self.is_busy = 0.0, False
+        self.held_up = 0
         self._seconds, self._reach = seconds, reach
         self._series: tuple[Series, ...] = ()
 
@@ -51,6 +53,7 @@ class Paced:
             raise SourceDownError("it is away")
         self.began, self.is_busy = time.time(), True
         time.sleep(self._seconds)
+        self.held_up += time.time() - self.began > 3 * self._seconds
         self.fetches, self.is_busy = self.fetches + 1, False
         return Sample((Column(self._series, np.ones(len(self._series))),), {})
 
@@ -158,27 +161,31 @@ def test_a_plan_that_changes_in_one_sampler_has_each_tick_once(
     assert max(Counter(ticks["a"]).values()) == 1
     assert max(ticks["b"]) < min(ms for ms in ticks["a"] if ms not in ticks["b"])
     # One tried the source out, and one may have been under way at the change; where
-    # nothing changed, none was lost.
-    assert source.fetches - 2 <= len(ticks["a"]) <= source.fetches - 1
+    # nothing changed, none was lost but what the machine held up.
+    least = source.fetches - 2 - source.held_up
+    assert least <= len(ticks["a"]) <= source.fetches - 1
 
 
 def test_who_is_sampled_goes_on_until_the_next_is_ready(
-    written: Written, monkeypatch: pytest.MonkeyPatch
+    written: Written, monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
 ) -> None:
     monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
-    sources = iter([Paced(), Paced(reach=lambda: time.sleep(1.0))])
+    first, second = Paced(), Paced(reach=lambda: time.sleep(1.0))
+    sources = iter([first, second])
     samplers = Samplers("n1", lambda _: next(sources), written.recorder)
     samplers.apply(plan(50, "a"))
-    time.sleep(0.2)
+    wait_until(lambda: first.fetches > 3)
     samplers.apply(plan(50, "a", "b"))
-    time.sleep(0.3)
+    wait_until(lambda: second.fetches > 5)
     samplers.stop(5.0)
     ticks = written.ticks()
-    assert lacking(ticks["a"], 50) <= 2
-    assert lacking(ticks["b"], 50) <= 2
+    for name in ("a", "b"):
+        assert max(Counter(ticks[name]).values()) == 1
+        due = range(min(ticks[name]), max(ticks[name]) + 1, 50)
+        assert len(heartbeat.lost(due, ticks[name], 50)) <= 2
 
 
-@pytest.mark.parametrize(("fails", "least", "most"), [(False, 0.5, 1), (True, 0, 0.4)])
+@pytest.mark.parametrize(("fails", "least", "most"), [(False, 1.5, 3), (True, 0, 1.2)])
 def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     written: Written,
     monkeypatch: pytest.MonkeyPatch,
@@ -188,22 +195,22 @@ def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
 ) -> None:
     """It is waited for longer only as long as there is something to lose."""
     monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
-    monkeypatch.setattr(module, "_LONGEST_READY_SECONDS", 0.5)
+    monkeypatch.setattr(module, "_LONGEST_READY_SECONDS", 1.5)
     there = Event()
-    first = Paced()
-    sources = iter([first, Paced(reach=there.wait)])
+    first, second = Paced(), Paced(reach=there.wait)
+    sources = iter([first, second])
     samplers = Samplers("n1", lambda _: next(sources), written.recorder)
     samplers.apply(plan(50, "a"))
-    time.sleep(0.2)
+    wait_until(lambda: first.fetches > 3)
     first.fails = fails
-    time.sleep(0.1)
+    wait_until(lambda: bool(samplers.reason) == fails)
     began = time.monotonic()
     samplers.apply(plan(50, "b"))
     assert least <= time.monotonic() - began < most
     changed_ms = time.time_ns() // 1_000_000
     time.sleep(0.2)
     there.set()
-    time.sleep(0.2)
+    wait_until(lambda: second.fetches > 4)
     samplers.stop(5.0)
     ticks = written.ticks()
     assert max(ticks["a"]) < changed_ms + 100 < min(ticks["b"])
@@ -215,9 +222,8 @@ def test_the_tick_that_runs_when_nobody_waits_is_recorded(written: Written) -> N
     samplers = Samplers("n1", lambda _: source, written.recorder)
     samplers.apply(plan(200, "a"))
     wait_until(lambda: source.fetches > 1 and source.is_busy)
-    fetches, began = source.fetches, time.monotonic()
+    fetches = source.fetches
     samplers.stop(0.0)
-    assert time.monotonic() - began < 0.1
     assert not samplers.ended
     wait_until(lambda: samplers.ended)
     assert source.fetches == fetches + 1

@@ -211,4 +211,5 @@ def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
     )
     assert_all_stored(status, values)
     due = ((last - first) // 200 + 1) * len(values)
-    assert sum(status["missing"].values()) == due - status["written"]
+    beyond = sum(status["missing"].values()) - (due - status["written"])
+    assert 0 <= beyond <= late(status)

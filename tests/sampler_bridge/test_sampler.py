@@ -24,6 +24,7 @@ class SlowSource:
 
     def __init__(self) -> None:
         self.fetches, self.connected = 0, False
+        self.held_up = 0
 
     def connect(self) -> None:
         self.connected = True
@@ -38,7 +39,9 @@ class SlowSource:
         began = time.time_ns()
         time.sleep(SLOW)
         self.fetches += 1
-        middle = np.array([(began + time.time_ns()) // 2_000_000])
+        ended = time.time_ns()
+        self.held_up += ended - began > 3 * SLOW * 1e9
+        middle = np.array([(began + ended) // 2_000_000])
         return Sample((Column(SERIES, middle),), {})
 
 
@@ -63,8 +66,8 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     ]
     log.close()
     stamps = [ms for _, ms in points]
-    # the first one only tries the source out
-    assert len(points) == source.fetches - 1
+    # The first one only tries the source out; one that the machine held up is no value.
+    assert source.fetches - 1 - source.held_up <= len(points) <= source.fetches - 1
     assert stamps == sorted(set(stamps))
     assert all(ms % PERIOD_MS == 0 for ms in stamps)
     # at most a period, and another half where a busy machine began late

@@ -41,7 +41,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(home: Path) -> Model:
     """Few runs, so that the test is quick: their errors are large."""
     settings = Settings(home=home, host="here")
-    return calibrate(settings, print, lambda _sizes, _process: FEW)
+    for _ in range(3):
+        model = calibrate(settings, print, lambda _sizes, _process: FEW)
+        # Of three seconds a busy machine may hold up a tenth.
+        if all(run.missing < 0.1 for run in model.runs):
+            break
+    return model
 
 
 def test_what_was_measured_is_kept(model: Model, home: Path) -> None:

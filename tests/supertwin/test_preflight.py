@@ -11,8 +11,10 @@ import pytest
 from supertwin.errors import MendableError
 from supertwin.settings import Settings
 from supertwin.stack import tools
+from supertwin.stack.ports import try_bind
 from supertwin.stack.preflight import preflight
 from tests.command_line import run
+from tests.ports import free_port
 
 
 def refused(env: dict[str, str], *words: str) -> str:
@@ -32,6 +34,16 @@ def test_a_port_that_is_taken(env: dict[str, str], name: str) -> None:
     port = env[f"SUPERTWIN_{name}_PORT"]
     with socket.create_server(("127.0.0.1", int(port))):
         refused(env, port, f"(pid {os.getpid()})", f"SUPERTWIN_{name}_PORT")
+
+
+def test_who_looks_at_the_same_moment_is_not_in_the_way() -> None:
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", free_port()))
+        port = other.getsockname()[1]
+        assert try_bind("127.0.0.1", port) is None
+        other.listen()
+        assert try_bind("127.0.0.1", port)
 
 
 def test_an_address_that_is_not_ours(env: dict[str, str]) -> None:
