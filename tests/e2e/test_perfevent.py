@@ -166,16 +166,12 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
         assert values.keys() == cpus, name
         if name.endswith(".dutycycle"):
             assert set(values.values()) == {1.0}
-    moments, values = [], []
-    for _ in range(2):
-        moments.append(time.monotonic())
-        values.append(printed(counting, clock)["cpu0"])
-        moments.append(time.monotonic())
-        time.sleep(1)
-    # Nanoseconds of one CPU, between the two questions.
-    seconds = (values[1] - values[0]) / 1e9
-    assert 0.95 * (moments[2] - moments[1]) < seconds
-    assert seconds < 1.05 * (moments[3] - moments[0])
+    began, first, since = time.monotonic(), printed(counting, clock), time.monotonic()
+    time.sleep(1)
+    until, second, ended = time.monotonic(), printed(counting, clock), time.monotonic()
+    # Nanoseconds of one CPU.
+    seconds = (second["cpu0"] - first["cpu0"]) / 1e9
+    assert 0.95 * (until - since) < seconds < 1.05 * (ended - began)
 
 
 def test_how_much_events_give_is_foretold(counting: Stack) -> None:
