@@ -169,8 +169,7 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
     began, first, since = time.monotonic(), printed(counting, clock), time.monotonic()
     time.sleep(1)
     until, second, ended = time.monotonic(), printed(counting, clock), time.monotonic()
-    # Nanoseconds of one CPU.
-    seconds = (second["cpu0"] - first["cpu0"]) / 1e9
+    seconds = (second["cpu0"] - first["cpu0"]) / 1e9  # of one CPU
     assert 0.95 * (until - since) < seconds < 1.05 * (ended - began)
 
 
