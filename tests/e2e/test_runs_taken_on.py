@@ -139,7 +139,7 @@ def test_a_baseline_is_of_runs_that_ended_and_can_be_forgotten(
     assert (done.returncode, done.stdout) == (2, "")
     assert "they cannot be judged" in done.stderr
     done = stack.run("baseline", "check", "one", quick, check=False)
-    assert "command: sleep 0.5 in the baseline, sleep 0.05 in these" in done.stderr
+    assert "command: sleep 1 in the baseline, sleep 0.05 in these" in done.stderr
     assert "a baseline of one run proves nothing" in done.stderr
     for name in ("", ".", "x" * 101):
         done = stack.run("baseline", "set", name, quick, check=False)
@@ -168,7 +168,7 @@ def test_a_run_comes_back_as_it_was(stack: Stack, sampled: str, tmp_path: Path) 
     crate = ROCrate(tmp_path / "crate")
     action = crate.get(sampled)
     assert action.type == "CreateAction"
-    assert action["description"] == "sleep 0.5"
+    assert action["description"] == "sleep 1"
     files = {one.id for one in action["result"]}
     assert {"observation.ttl", "series.csv", "events.jsonl"} <= files
     assert "run.py" in {one.id for one in action["object"]}
