@@ -117,6 +117,7 @@ def wait_until_counted(
     while True:
         lacks, log = absent(socket, prepared), read_log()
         if log and not lacks:
+            # Where it never counts, duty cycles of 0 say so.
             _wait_while(lambda: not is_counting(f"unix://{socket}"))
             return
         _check_refusals(prepared, lacks, log)

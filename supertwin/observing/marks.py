@@ -48,7 +48,7 @@ def read_mark(path: Path) -> Mark | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         values = {(name, one): value for name, one, value in found["values"]}
-        return Mark(found["at_ms"], values, frozenset(found["anew"]))
+        return Mark(found["at_ms"], values, frozenset(found.get("anew", ())))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from queries.endpoint import Endpoint
 from supertwin.cli.main import main
+from supertwin.loading import read_twin
+from supertwin.settings import Settings
 from supertwin.stack.lock import turn
 from tests.ingest.documents import document
 from tests.servers import Fuseki
@@ -179,6 +182,20 @@ def test_what_cannot_be_a_host_is_none(run: Run, name: str) -> None:
         done = run(*words)
         assert done.exit_code == 2, done.output
         assert f"no host {name!r}" in done.stderr
+
+
+def test_what_runs_on_hosts_is_in_no_catalogue(
+    run: Run, tmp_path: Path, before_fuseki: Fuseki
+) -> None:
+    ingest(run, tmp_path)
+    here = read_twin(Settings(), "n1")
+    assert here
+    with Endpoint(f"{before_fuseki.url}/twin") as twin:
+        for kind, more in (("cgroups", 0), ("observation", 0), ("pmu", 1)):
+            graph = f"{Settings().base}/graph/{kind}/x"
+            twin.update(f"INSERT DATA {{ GRAPH <{graph}> {{ <x:a> <x:b> 1 }} }}")
+            now = read_twin(Settings(), "n1")
+            assert now and now.shared == here.shared + more, kind
 
 
 def test_this_machine_is_added_and_added_again(run: Run) -> None:

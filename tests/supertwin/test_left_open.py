@@ -69,6 +69,9 @@ def test_a_mark_is_read_as_it_was(tmp_path: Path) -> None:
     mark = Mark(1700000000123.5, values, frozenset({"k.b"}))
     path.write_text(mark.text)
     assert read_mark(path) == mark
+    # As runs that are still open had it before.
+    path.write_text('{"at_ms": 1.5, "values": [["k.a", null, 2.0]]}')
+    assert read_mark(path) == Mark(1.5, {("k.a", None): 2.0})
     path.write_text("{")
     assert read_mark(path) is None
 
