@@ -115,12 +115,12 @@ LIKWID = ("triad", "stream", "sum", "peakflops", "ddot", "daxpy")
 
 QUICK = Form(
     throughput=Throughput(
-        ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 5.0
+        ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 4.0
     ),
     resources=Resources((1, 8), (10, 50), 4.0),
-    soak=Soak(100.0, 3.0, 12.0),
-    ticks=Ticks(8),
-    disk=Disk(45.0, 100),
+    soak=Soak(80.0, 3.0, 12.0),
+    ticks=Ticks(6),
+    disk=Disk(30.0, 100),
     overhead=Overhead((1000, 10), (8,), ("triad", "cg", "noise"), False, 3, 4),
     sensors=Sensors((100,), (1000, 10_000), ("ep",), 3, 3),
     hosts=Hosts((1, 10), 100, 100, 6.0),
