@@ -121,23 +121,23 @@ def test_an_estimate_is_what_the_bridge_then_writes(
         assert done.exit_code == 0, done.output
         return str(done.stdout)
 
-    call("ingest")
-    estimate = json.loads(
-        call("sample", "estimate", *CPUS, "--period", "0.2s", "--json")
-    )
-    assert estimate["not_counted"] == []
-    cpu = estimate["cpu_percent_of_a_core"]
-    assert {"total", "pmcd", "bridge", "store"} <= cpu.keys()
-    # Processes are counted now, by the PMCD that the twin is sampled from.
-    of_processes = json.loads(
-        call("sample", "estimate", RSS, "--period", "1s", "--json")
-    )
-    assert of_processes["series"] > 10
-    assert of_processes["not_counted"] == []
-    call("sample", "add", *CPUS, "--period", "0.2s")
-    process = BridgeProcess(tmp_path / "out", pmcd.address, store.url)
-    process.options |= {"fuseki": fuseki.url, "host": "here"}
     with still_network():  # an interface more is series more
+        call("ingest")
+        estimate = json.loads(
+            call("sample", "estimate", *CPUS, "--period", "0.2s", "--json")
+        )
+        assert estimate["not_counted"] == []
+        cpu = estimate["cpu_percent_of_a_core"]
+        assert {"total", "pmcd", "bridge", "store"} <= cpu.keys()
+        # Processes are counted now, by the PMCD that the twin is sampled from.
+        of_processes = json.loads(
+            call("sample", "estimate", RSS, "--period", "1s", "--json")
+        )
+        assert of_processes["series"] > 10
+        assert of_processes["not_counted"] == []
+        call("sample", "add", *CPUS, "--period", "0.2s")
+        process = BridgeProcess(tmp_path / "out", pmcd.address, store.url)
+        process.options |= {"fuseki": fuseki.url, "host": "here"}
         whole = json.loads(call("sample", "estimate", "--fleet", "--json"))
         with process:
             process.wait_for(lambda status: status["expected"] > 4 * whole["series"])
