@@ -39,6 +39,14 @@ class Bridge:
         return points if isinstance(points, int) else 0
 
     @property
+    def behind_s(self) -> float:
+        """How long the oldest of them has waited, in seconds; 0 where that is unknown.
+
+        Some always wait for a moment: they are sent together.
+        """
+        return _age(self._queue.get("oldest_ms")) or 0.0
+
+    @property
     def log_reason(self) -> str:
         """Why nothing gets through its log to the store, empty when it does."""
         reason = self._queue.get("reason")
@@ -58,10 +66,7 @@ class Bridge:
     @property
     def last_tick_age(self) -> float | None:
         """Seconds since the last tick."""
-        tick = self.status.get("last_tick_ms")
-        if not isinstance(tick, int | float) or not abs(tick) < _LATEST_MS:
-            return None
-        return round(time.time() - tick / 1000, 3)
+        return _age(self.status.get("last_tick_ms"))
 
     def metric_reason(self, metric: str) -> str:
         """Why a sampled metric has no value, empty when it has."""
@@ -104,6 +109,13 @@ def _read(path: Path) -> Bridge:
     if age > FRESH_S:
         return Bridge(status, f"it last wrote its status {age:.0f} s ago", age)
     return Bridge(status, age=age)
+
+
+def _age(tick: Any) -> float | None:
+    """Seconds since a tick in Unix milliseconds; None for what is none."""
+    if not isinstance(tick, int | float) or not abs(tick) < _LATEST_MS:
+        return None
+    return round(time.time() - tick / 1000, 3)
 
 
 def _not_sampled(status: dict[str, Any], host: str) -> str:

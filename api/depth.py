@@ -22,6 +22,7 @@ from sampler_bridge.sources.cgroup.metrics import PREFIX as CGROUP_METRICS
 _MOST_NAMES, _ALIKE = 3, 0.7
 _CGROUPS = (CGROUP_METRICS, "cgroup.")
 _COUNTERS, _VALUE, _DUTY = "perfevent.hwcounters.", ".value", ".dutycycle"
+_PMU_SIGN = "__"  # between PMU and event, in names of metrics
 
 
 async def in_depth(services: Services, found: Evidence) -> Evidence:
@@ -38,14 +39,17 @@ async def in_depth(services: Services, found: Evidence) -> Evidence:
 
 
 async def _duty(services: Services, found: Evidence) -> float | None:
-    """The newest share of time in which the counter counted, where that is sampled."""
+    """The newest share of time in which the counter counted, where that is sampled.
+
+    What it was before explains nothing.
+    """
     name = series_name(found.metric.removesuffix(_VALUE) + _DUTY)
     series = selector(name, series_labels(found.host, found.instance))
     try:
         sample = await services.store.last(series)
     except StoreError:
         return None
-    return float(sample.value) if sample else None
+    return float(sample.value) if sample and found.is_fresh(sample) else None
 
 
 async def _group(services: Services, found: Evidence) -> CgroupSeen | None:
@@ -65,6 +69,10 @@ async def _counters(services: Services, found: Evidence) -> tuple[Counter, ...]:
     if "." in event:  # no event's name; other metrics of PCP have one at least
         return ()
     rows = await _rows(services, "why/counter", host=found.host, event=event)
+    pmu, parted, name = event.partition(_PMU_SIGN)
+    if parted and not rows:
+        of_any = await _rows(services, "why/counter", host=found.host, event=name)
+        rows = [row for row in of_any if row[0] == pmu]
     return tuple(
         Counter(str(pmu), str(name), bool(present), usable)
         for pmu, name, present, usable in rows

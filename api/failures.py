@@ -7,7 +7,18 @@ from api.problems import ApiError
 from ingest.errors import IngestError, PlanRequestError
 from observations.errors import ObservationError, TakenError
 from queries.errors import EndpointError, EndpointUnreachableError, ParameterError
+from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
+from sampling_cost.errors import CostError, ModelError
 from supertwin.errors import MendableError, SuperTwinError
+
+_MENDABLE = (
+    *(PlanRequestError, ParameterError, MendableError),
+    *(AddressError, SshMissingError, ModelError),
+)
+_FAILED = (
+    *(EndpointError, IngestError, ObservationError, SuperTwinError),
+    *(RemoteLoginError, CostError),
+)
 
 
 @contextmanager
@@ -16,15 +27,18 @@ def answered(
 ) -> Iterator[None]:
     """Make an ApiError of what is raised inside.
 
-    What the client can mend is ``refused``, with 400, or 409 where it is taken; all
-    else is 502, or 503 where the graph store is away, of this kind and title.
+    What can be mended is ``refused``, with 400, or 409 where it is taken; all else is
+    502, or 503 where the graph store is away, of this kind and title.
     """
     try:
         yield
     except TakenError as error:
         raise refused(str(error), 409) from None
-    except (PlanRequestError, ParameterError, MendableError) as error:
+    except _MENDABLE as error:
         raise refused(str(error), 400) from None
-    except (EndpointError, IngestError, ObservationError, SuperTwinError) as error:
+    except _FAILED as error:
         status = 503 if isinstance(error, EndpointUnreachableError) else 502
         raise ApiError(status, kind, title, str(error)) from None
+    except OSError as error:  # the state folder: its disk is full, or read-only
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise ApiError(502, kind, title, said) from None

@@ -12,6 +12,7 @@ _FRESH_PERIODS = 3.0
 _FRESH_S = 5.0
 _OF_REASON = {
     reasons.AGENT: "agent down",
+    reasons.DOWN: "PMCD down",
     reasons.DENIED: "no permission",
     reasons.LATE: "bridge behind",
     reasons.SLOW: "bridge behind",
@@ -66,6 +67,10 @@ class Evidence:
         """Whether several instances are asked for at once, so no value is the value."""
         return self.known.has_instances and self.instance is None
 
+    def is_fresh(self, sample: Sample) -> bool:
+        """Whether a sample is of the last few periods of its plan."""
+        return sample.age <= max(_FRESH_S, _FRESH_PERIODS * (self.known.period or 0))
+
 
 def judge(evidence: Evidence) -> Finding:
     """The first thing, from the graph to the store, that explains the series."""
@@ -90,8 +95,7 @@ def _of_duty(evidence: Evidence) -> Finding | None:
 
 def _of_data(evidence: Evidence) -> Finding | None:
     sample = evidence.sample
-    limit = max(_FRESH_S, _FRESH_PERIODS * (evidence.known.period or 0))
-    if sample is None or sample.age > limit:
+    if sample is None or not evidence.is_fresh(sample):
         return None
     if evidence.of_many:
         reason = f"the newest of its instances is {sample.age:g} s old; name one"
@@ -169,9 +173,10 @@ def _of_store(evidence: Evidence) -> Finding:
     away = evidence.store_reason or evidence.bridge.store_reason
     if away:
         return Finding("store down", f"the series store is away: {away}")
-    if waiting := evidence.bridge.waiting:
-        reason = f"{waiting} points wait in the bridge's log for the store"
-        return Finding("bridge behind", reason)
+    bridge = evidence.bridge
+    if bridge.waiting and bridge.behind_s > _FRESH_S:
+        reason = f"{bridge.waiting} points wait in the bridge's log for the store"
+        return Finding("bridge behind", f"{reason}, up to {bridge.behind_s:.0f} s long")
     if evidence.sample is None:
         plans = ", ".join(evidence.known.plans)
         reason = f"plan {plans} samples it, but the store has no value yet"

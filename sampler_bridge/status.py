@@ -60,6 +60,7 @@ def figures(outbox: Outbox, cost: Cost, absence: Absence | None) -> dict[str, An
         queue = {
             "points": outbox.log.waiting,
             "bytes": outbox.log.size_bytes,
+            "oldest_ms": outbox.log.oldest_ms,
             "reason": outbox.reason,
         }
     return {

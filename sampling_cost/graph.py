@@ -23,17 +23,18 @@ def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
 
 
 def loads(
-    twin: Endpoint, host: str | None = None, count: Count = nobody_counts
+    twin: Endpoint, host: str | None, counter: Callable[[str], Count]
 ) -> dict[str, Load]:
     """What the plans of each host ask for, or of one; hosts without plans have none.
 
-    ``count`` is asked for what the graph does not know: instances that come and go.
+    ``counter`` gives who counts on a host what the graph does not know: instances that
+    come and go.
     """
     bound = {} if host is None else {"host": host}
     plans = _by_host(saved_rows(twin, "telemetry/sampling", bound))
     sizes = _by_host(saved_rows(twin, "telemetry/sizes", bound))
     return {
-        name: load_of(make_plan(of), _sizes(sizes[name], count))
+        name: load_of(make_plan(of), _sizes(sizes[name], counter(name)))
         for name, of in plans.items()
     }
 
@@ -47,15 +48,16 @@ def loads_with(
 ) -> tuple[Load, Load]:
     """What the plans of a host ask for, without a plan and with it.
 
-    ``counters`` are the metrics of its PMU events, with how many values each will have:
-    the graph knows none that nobody counts yet.
+    ``counters`` are those of ``metrics`` that PMU events have, with how many values
+    each will have: the graph knows none that nobody counts yet.
     """
     bound = {"host": request.host}
     plans = saved_rows(twin, "telemetry/sampling", bound)
     known = saved_rows(twin, "telemetry/sizes", bound)
-    asked = _asked(twin, request.host, metrics)
+    others = [metric for metric in metrics if metric.name not in counters]
+    asked = _asked(twin, request.host, others)
     sizes = _counters(counters) | _sizes([*known, *asked], count)
-    both = make_plan([*plans, *_wished(request, metrics, counters)])
+    both = make_plan([*plans, *_wished(request, metrics)])
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
 
 
@@ -70,13 +72,10 @@ def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
     return grouped
 
 
-def _wished(
-    request: PlanRequest, metrics: Sequence[Sampled], counters: Iterable[str]
-) -> list[Row]:
+def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
     """A plan that is asked for, as the bridge would read it."""
     period = f"{request.period_ms / 1000:.3f}"
     asked = {metric.name: metric.instances for metric in metrics}
-    asked |= dict.fromkeys(counters, ())
     return [
         {
             "samplerName": name,

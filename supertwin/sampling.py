@@ -1,5 +1,7 @@
 """Plans of a host, added and taken out while the bridge samples: CLI and API."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ingest.errors import IngestError
@@ -80,14 +82,30 @@ def remove(
     with dataset(settings, "twin") as twin:
         if not host_is_known:
             check_host(host, twin, iris)
-        with writing(settings, host, progress):
+        with (
+            writing(settings, host, progress),
+            freeing(settings, host, (name,), twin, progress),
+        ):
             remove_plan(host, name, twin, iris)
             _nudge(settings, host, name)
-            _settle(settings, host, twin, progress)
 
 
-def _settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
-    """Free counters that nobody asks for any more; a plan ends without that, too."""
+@contextmanager
+def freeing(
+    settings: Settings,
+    host: str,
+    plans: Iterable[str],
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[None]:
+    """Free the counters of plans that end in the block; those without have none.
+
+    They end without that, too: ``progress`` is told why it could not be.
+    """
+    counted = counters.asked(host, twin)
+    yield
+    if counted.keys().isdisjoint(plans):
+        return
     try:
         counters.settle(settings, host, twin, progress)
     except (SuperTwinError, IngestError, RemoteLoginError) as error:

@@ -11,8 +11,9 @@ from anyio import to_thread
 from api.services import Services
 from cgroups.errors import CgroupError
 from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
-from ingest.cgroup_twins import CgroupTwins
+from ingest.cgroup_twins import CgroupTwins, Change
 from ingest.errors import IngestError
+from queries.endpoint import Endpoint
 from queries.errors import QueriesError
 from sampler_bridge.plan.nudge import nudge
 from sampler_bridge.sources.cgroup.metrics import DOMAIN
@@ -39,7 +40,7 @@ async def follow_cgroups(services: Services) -> None:
             if changed and (changed != seen or time.monotonic() - read_at >= AGAIN_S):
                 read_at = time.monotonic()
                 try:
-                    await to_thread.run_sync(_write, settings, twins, path)
+                    await to_thread.run_sync(_write, settings, twin, twins, path)
                     seen, told = changed, ""
                 except (OSError, QueriesError, IngestError, CgroupError) as error:
                     if told != str(error):
@@ -48,13 +49,25 @@ async def follow_cgroups(services: Services) -> None:
             await asyncio.sleep(LOOK_S)
 
 
-def _write(settings: Settings, twins: CgroupTwins, path: Path) -> None:
+def _write(settings: Settings, twin: Endpoint, twins: CgroupTwins, path: Path) -> None:
     ledger = _read(path)
     if (change := twins.pending(ledger)) is None:
         return
     with writing(settings, settings.host, _log.info):
+        if change.over:
+            _write_and_free(settings, twin, twins, change)
+        else:
+            twins.write(change)
+
+
+def _write_and_free(
+    settings: Settings, twin: Endpoint, twins: CgroupTwins, change: Change
+) -> None:
+    # With all that validates a plan: a second that the API's start need not take.
+    from supertwin.sampling import freeing
+
+    with freeing(settings, settings.host, change.over, twin, _log.warning):
         twins.write(change)
-    if change.over:
         nudge(settings.home / "bridge")
 
 

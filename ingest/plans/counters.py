@@ -3,14 +3,15 @@
 It is no part of the probe: the agent counts what plans ask for, and changes with them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdflib import URIRef
+from rdflib import Literal, URIRef
 
 from ingest.describe.metrics import describe_instances, describe_metrics
 from ingest.load.catalogues import read_catalogues
+from ingest.plans.instances import Metric
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -19,6 +20,7 @@ from queries.endpoint import N_TRIPLES, Endpoint
 
 # PCP's agent of PMU events, and its metrics.
 _AGENT = "perfevent"
+COUNTERS = f"{_AGENT}."
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Counts:
 
 def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
     """PCP's facts of its perfevent agent alone."""
-    metrics = [m for m in pcp["metrics"] if m["name"].startswith(f"{_AGENT}.")]
+    metrics = [m for m in pcp["metrics"] if m["name"].startswith(COUNTERS)]
     held = {metric["indom"] for metric in metrics}
     indoms = {name: entry for name, entry in pcp["indoms"].items() if name in held}
     return {**pcp, "metrics": metrics, "indoms": indoms}
@@ -49,6 +51,42 @@ def restore_counters(host: str, before: str, twin: Endpoint, iris: Iris) -> None
     graph = iris.counters_graph(host)
     insert = f" ;\nINSERT DATA {{ GRAPH <{graph}> {{ {before} }} }}" if before else ""
     twin.update(f"DROP SILENT GRAPH <{graph}>{insert}")
+
+
+def counted_among(
+    host: str, names: Iterable[str], twin: Endpoint, iris: Iris
+) -> list[str]:
+    """Metrics that a host has for the events of plans alone."""
+    node, values = iris.host(host), " ".join(Literal(name).n3() for name in names)
+    rows = twin.select(
+        f"""SELECT ?name {{
+          VALUES ?name {{ {values} }} ?metric <{ST.samplerName}> ?name .
+          GRAPH <{iris.counters_graph(host)}> {{ <{node}> <{ST.exposes}> ?metric }}
+          FILTER NOT EXISTS {{
+            GRAPH <{iris.twin_graph(host)}> {{ <{node}> <{ST.exposes}> ?metric }} }}
+        }} ORDER BY ?name"""
+    )
+    return [str(name) for (name,) in rows.values()]
+
+
+def foreseen(
+    names: Iterable[str], host: str, twin: Endpoint, iris: Iris
+) -> list[Metric]:
+    """Metrics of events before anybody counts them, with an instance for each thread.
+
+    An event that is counted once for a socket will have fewer.
+    """
+    threads = _threads(host, twin)
+    return [
+        Metric(
+            name,
+            iris.metric(name),
+            has_instances=True,
+            at_fetch=False,
+            instances=threads,
+        )
+        for name in names
+    ]
 
 
 def publish_counters(

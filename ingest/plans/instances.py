@@ -41,8 +41,8 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class _Metric:
-    """What the graph has of a metric on a host."""
+class Metric:
+    """What the graph has of a metric on a host, or will have."""
 
     name: str
     iri: URIRef
@@ -52,14 +52,19 @@ class _Metric:
 
 
 def sampled(
-    request: PlanRequest, host: URIRef, twin: Endpoint, counters: Iterable[str] = ()
+    request: PlanRequest,
+    host: URIRef,
+    twin: Endpoint,
+    counters: Iterable[str] = (),
+    foreseen: Sequence[Metric] = (),
 ) -> list[Sampled]:
     """The metrics of a plan, `counters` too, with instances; raises PlanRequestError.
 
-    `counters` are those of its roles and events.
+    `counters` are those of its roles and events; `foreseen` are those that nobody
+    counts yet.
     """
     names = _distinct([*request.metrics, *counters])
-    metrics = _metrics(request.host, names, twin)
+    metrics = [*_metrics(request.host, names, twin), *foreseen]
     if not request.query:
         return [_named(metric, request.instances, host) for metric in metrics]
     answer = _answer(request, twin)
@@ -70,13 +75,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[_Metric]:
+def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[Metric]:
     """Asked for side by side; of several that are wrong the first is told of."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(partial(_metric, host, twin), names))
 
 
-def _metric(host: str, twin: Endpoint, name: str) -> _Metric:
+def _metric(host: str, twin: Endpoint, name: str) -> Metric:
     bound = {"host": host, "metric": name}
     rows = saved_rows(twin, "telemetry/instances", bound)
     if not rows:
@@ -87,7 +92,7 @@ def _metric(host: str, twin: Endpoint, name: str) -> _Metric:
         raise PlanRequestError(
             f"metric {name} gives {what}, which are not stored: leave it out"
         )
-    return _Metric(
+    return Metric(
         name,
         URIRef(first["metric"]),
         first["domain"] is not None,
@@ -106,7 +111,7 @@ def _unknown(host: str, name: str, twin: Endpoint) -> str:
     return f"{host} has no metric {name[:100]!r}; {hint}"
 
 
-def _named(metric: _Metric, names: Sequence[str], host: URIRef) -> Sampled:
+def _named(metric: Metric, names: Sequence[str], host: URIRef) -> Sampled:
     """All instances, or those of some names that the host has or may come to have."""
     if not names:
         all_of = metric.instances if metric.has_instances else {None: host}
@@ -152,7 +157,7 @@ def _check_form(query: SavedQuery) -> None:
         )
 
 
-def _of_components(metric: _Metric, query: str, answer: Rows) -> Sampled:
+def _of_components(metric: Metric, query: str, answer: Rows) -> Sampled:
     """The instances of the components in the one column that holds any."""
     if not metric.has_instances or (metric.at_fetch and not metric.instances):
         when = "resolved at each fetch" if metric.at_fetch else "none"

@@ -13,7 +13,7 @@ from rdflib import Literal, URIRef
 
 from ingest.describe.plan import MONITOR, describe_sampling
 from ingest.errors import PlanRequestError
-from ingest.plans.counters import Counts
+from ingest.plans.counters import COUNTERS, Counts, counted_among
 from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest, check_plan_name, check_request
 from ingest.shape_check import first_fault
@@ -28,6 +28,7 @@ def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
     """Raise PlanRequestError for what can be told to be wrong without looking far."""
     check_request(request)
     _check_free(request, twin, iris)
+    _check_no_counters(request, twin, iris)
 
 
 def _check_free(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
@@ -62,6 +63,16 @@ def add_plan(
     return metrics
 
 
+def _check_no_counters(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
+    """What is counted for other plans' events would end with them, unsaid."""
+    names = [name for name in request.metrics if name.startswith(COUNTERS)]
+    if counted := names and counted_among(request.host, names, twin, iris):
+        raise PlanRequestError(
+            f"metric {counted[0]} is counted for the events of other plans, and ends "
+            "with them: name its event (`--event PMU::EVENT`)"
+        )
+
+
 def _known(metrics: Sequence[Sampled], host: URIRef) -> Mapping[URIRef, URIRef | None]:
     """The classes of what a plan names, as its questions have told them."""
     components = {one for metric in metrics for one in metric.known.values()}
@@ -76,6 +87,7 @@ def _checked(
 ) -> list[Sampled]:
     """What a plan samples; both questions to the store are asked at once."""
     check_request(request)
+    _check_no_counters(request, twin, iris)
     with ThreadPoolExecutor(1) as pool:
         is_free = pool.submit(_check_free, request, twin, iris)
         try:

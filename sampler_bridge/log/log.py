@@ -75,6 +75,15 @@ class Log:
             return sum(segment.waiting for segment in self._segments)
 
     @property
+    def oldest_ms(self) -> int | None:
+        """The tick of what waits longest; None where nothing does, or it is damaged."""
+        with self._lock:
+            segment = self._at(self.taken)
+            here = segment and segment.number == self.taken.segment
+            start = self.taken.offset if here else 0
+        return segment.tick_ms(start) if segment else None
+
+    @property
     def size_bytes(self) -> int:
         """Bytes on disk, those kept for sending again included."""
         return self._bytes

@@ -38,6 +38,15 @@ class Segment:
         """Points that nobody has taken yet."""
         return self.points - self.done
 
+    def tick_ms(self, offset: int) -> int | None:
+        """The tick of the record at an offset; None where it cannot be read."""
+        try:
+            with self.path.open("rb") as file:
+                header = header_at(file.fileno(), offset)
+        except OSError:
+            return None
+        return header.tick_ms if header else None
+
 
 def segment_path(folder: Path, number: int) -> Path:
     """Where a segment lies: numbers sort as names do."""

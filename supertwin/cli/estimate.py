@@ -63,8 +63,11 @@ def estimate_command(
     What is said of CPU, memory and disk rests on a calibration of this machine.
     """
     settings = Settings()
-    if fleet and (metrics or period):
-        raise click.UsageError("--fleet is of the plans that there are: no METRIC")
+    if fleet and (metrics or period or any(options.values())):
+        raise click.UsageError(
+            "--fleet is of the plans that there are: no METRIC, --period, or other "
+            "choice of what a plan samples"
+        )
     if hosts is not None and not fleet:
         raise click.UsageError("--hosts belongs to --fleet: give both")
     asked = host or settings.host

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from ingest.plans.instances import sampled
+from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest
 from ingest.plans.store import check_host, check_new, free_name, plan_names
 from ontology.iris import Iris
@@ -18,7 +19,7 @@ from sampling_cost.load import Load
 from sampling_cost.model import Model, load_model
 from supertwin.cgroup_list import read_groups
 from supertwin.cost.calibration import model_path
-from supertwin.counting.counters import planned
+from supertwin.counting.counters import Planned, planned, sampled_of
 from supertwin.errors import MendableError
 from supertwin.loading import dataset
 from supertwin.settings import Settings
@@ -59,8 +60,7 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
             name = free_name(plan_names(request.host, twin))
             request = replace(request, name=name)
         check_new(request, twin, iris)
-        counters = _counters(request, twin)
-        metrics = sampled(request, iris.host(request.host), twin)
+        metrics, counters = _asked(request, twin, iris)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, counters, count)
     model = load_model(model_path(settings))
@@ -74,15 +74,22 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
     )
 
 
-def _counters(request: PlanRequest, twin: Endpoint) -> dict[str, int]:
-    """The metrics of a plan's PMU events, and how many values each will have.
+def _asked(
+    request: PlanRequest, twin: Endpoint, iris: Iris
+) -> tuple[list[Sampled], dict[str, int]]:
+    """What a plan samples, and how many values each metric of PMU events will have."""
+    if not (request.roles or request.events):
+        return sampled(request, iris.host(request.host), twin), {}
+    found = planned(request, twin)
+    return sampled_of(request, found, twin, iris), _counters(request, found, twin)
+
+
+def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str, int]:
+    """How many values each metric of a plan's PMU events will have.
 
     A device that is counted on few CPUs, as RAPL is, will have less: the graph does
     not know which.
     """
-    if not (request.roles or request.events):
-        return {}
-    found = planned(request, twin)
     rows = saved_rows(twin, "topology/threads", {"host": request.host})
     threads, domains = ({row[name] for row in rows} for name in ("cpu", "numa"))
     return {
@@ -129,7 +136,7 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
     with dataset(settings, "twin") as twin:
         if wanted is not None:
             check_host(wanted, twin, iris)
-        found = loads(twin, wanted, _counter(settings, settings.host))
+        found = loads(twin, wanted, partial(_counter, settings))
     if not found:
         raise MendableError(_nothing(wanted))
     hosts = dict.fromkeys(found, 1 if like is None else like)

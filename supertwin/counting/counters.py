@@ -7,11 +7,13 @@ from pathlib import Path
 
 from ingest.plans.counters import (
     Counts,
+    foreseen,
     only_counters,
     publish_counters,
     read_counters,
     restore_counters,
 )
+from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest
 from ingest.sources.pcp import read_pcp
 from ontology.iris import Iris
@@ -56,12 +58,14 @@ def counting(
     """Count what a new plan asks for beside all others; gives its metrics.
 
     All or nothing: where the block fails, what was counted before is counted again.
-    Raises MendableError for what cannot be counted, with the reason.
+    Raises MendableError for what cannot be counted, with the reason, and
+    PlanRequestError for what else is wrong: other plans notice when an agent is told.
     """
     if not (request.roles or request.events):
         yield {}
         return
     wanted = planned(request, twin)
+    sampled_of(request, wanted, twin, Iris(settings.base))
     for line in wanted.remarks:
         progress(line)
     with _published(settings, request.host, wanted.together, twin, progress):
@@ -81,6 +85,14 @@ def planned(request: PlanRequest, twin: Endpoint) -> Planned:
         frozenset(request.roles), frozenset(map(str, named)), request.multiplex
     )
     return Planned(_counts(own, named), _together(twin, host, plans, request.name))
+
+
+def sampled_of(
+    request: PlanRequest, found: Planned, twin: Endpoint, iris: Iris
+) -> list[Sampled]:
+    """What a plan will sample, before its events are counted; PlanRequestError."""
+    new = foreseen(found.counts, request.host, twin, iris)
+    return sampled(request, iris.host(request.host), twin, foreseen=new)
 
 
 def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:

@@ -73,9 +73,9 @@ def own_api(
         yield Closed(server.url, home, client)
 
 
-def write_duty(store: str, host: str, metric: str, duty: str) -> None:
-    """A value of now of a hardware counter, and which share of the time it counted."""
-    now = int(time.time() * 1000)
+def write_duty(store: str, host: str, metric: str, duty: str, age: float = 0) -> None:
+    """A value of a hardware counter, and which share of the time it counted then."""
+    now = int((time.time() - age) * 1000)
     lines = "".join(
         f'{metric}_{part}{{hostname="{host}",instname="cpu0"}} {value} {now}\n'
         for part, value in (("value", "9"), ("dutycycle", duty))

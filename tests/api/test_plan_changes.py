@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,7 +11,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from api.failures import answered
+from api.problems import ApiError
+from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
 from sampler_bridge.plan.nudge import Nudges
+from sampling_cost.errors import CostError
 from supertwin.access.tokens import Role, add_token
 from tests.api.servers import Closed, bearer
 
@@ -74,6 +79,42 @@ def test_a_bridge_that_runs_is_told(opened: Closed, operator: str) -> None:
         assert time.monotonic() - began < 30
     finally:
         nudges.close()
+
+
+def test_a_damaged_calibration_is_the_client_s_to_mend(
+    opened: Closed, operator: str
+) -> None:
+    path = opened.home / "cost.json"
+    path.write_text("{")
+    try:
+        refused = add(opened, **bearer(operator))
+    finally:
+        path.unlink()
+    assert refused.status_code == 400, refused.text
+    assert "`supertwin sample calibrate`" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (AddressError("no ssh"), 400),
+        (SshMissingError("no ssh"), 400),
+        (RemoteLoginError("no ssh"), 502),
+        (CostError("no ssh"), 502),
+        (OSError(ENOSPC, "no ssh", "file"), 502),
+    ],
+)
+def test_what_goes_wrong_is_said(error: Exception, status: int) -> None:
+    with (
+        pytest.raises(ApiError, match="no ssh") as caught,
+        answered(_refused, "a", "b"),
+    ):
+        raise error
+    assert caught.value.status == status
+
+
+def _refused(detail: str, status: int) -> ApiError:
+    return ApiError(status, "a", "b", detail)
 
 
 def test_many_at_once_are_all_kept(opened: Closed, operator: str) -> None:

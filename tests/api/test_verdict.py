@@ -47,6 +47,13 @@ def known(**changes: Any) -> Known:
     return replace(KNOWN, **changes)
 
 
+def now_ms() -> int:
+    """Now, however long the tests of a busy machine take from here on."""
+    return int(time.time() * 1000) + 3_600_000
+
+
+WAIT = {"points": 7}
+NO_ANSWER = "PMCD at unix:///run/pmcd.socket does not answer"
 ABSENT = known(exposed=False)
 AWAY = Counter("skx", "L1D:REPLACEMENT", present=False, usable=None)
 HERE = Counter("icl", "L1D:REPLACEMENT", present=True, usable=None)
@@ -112,7 +119,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("bridge behind", {"bridge": bridge(metrics={"a.b": {"reason": SLOW_SOURCE}})}),
     ("too many texts", {"bridge": bridge(metrics={"a.b": {"reason": TOO_MANY}})}),
-    ("bridge behind", {"bridge": bridge(queue={"points": 7}), "age": 99}),
+    ("PMCD down", {"bridge": bridge(metrics={"a.b": {"reason": NO_ANSWER}})}),
+    ("bridge behind", {"bridge": bridge(queue=WAIT | {"oldest_ms": 1}), "age": 99}),
+    # Points are gathered for a moment before they are sent.
+    ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": now_ms()}), "age": 99}),
+    ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": None}), "age": 99}),
     ("stale", {"bridge": bridge(queue={"points": 0, "reason": None}), "age": 99}),
     ("log down", {"bridge": bridge(queue={"points": 7, "reason": "x"}), "age": 99}),
     ("log down", {"bridge": bridge(queue={"reason": "x"}), "store_reason": "away"}),

@@ -39,6 +39,7 @@ def why(api: httpx.Client, metric: str, host: str = "n1", **more: str) -> Any:
 
 
 CPU = "kernel.percpu.cpu.user"
+SPR = "perfevent.hwcounters.spr__"
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,9 @@ CPU = "kernel.percpu.cpu.user"
         ("kernel.all.load", {}, "not yet sampled"),
         ("mem.util.free", {}, "plan removed"),
         ("perfevent.hwcounters.INST_RETIRED_ANY.value", {}, "counter not on this PMU"),
+        (f"{SPR}INST_RETIRED_ANY.value", {}, "counter not on this PMU"),
+        (f"{SPR}NO_SUCH.value", {}, "unknown metric"),
+        ("perfevent.hwcounters.zz__INST_RETIRED_ANY.value", {}, "unknown metric"),
         ("INST_RETIRED:ANY", {}, "counter not on this PMU"),
         ('a" } #', {"host": 'b" } #', "instance": "\\"}, "unknown host"),
     ],
@@ -132,6 +136,15 @@ def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -
         assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))
 
 
+@pytest.mark.usefixtures("bridge")
+def test_what_a_counter_shared_long_ago_explains_nothing(
+    api: httpx.Client, store: str
+) -> None:
+    write_duty(store, "n1", "perfevent_hwcounters_LOADS", "0", age=60)
+    found = why(api, "perfevent.hwcounters.LOADS.value", instance="cpu0")
+    assert (found["verdict"], found["duty_cycle"]) != ("multiplexed", 0)
+
+
 def test_a_host_that_nobody_samples(api: httpx.Client, bridge: Path) -> None:
     write_status(bridge.parent, STATUS | {"host": "n9"})
     found = why(api, "kernel.all.load")
@@ -144,10 +157,12 @@ def test_a_host_that_nobody_samples(api: httpx.Client, bridge: Path) -> None:
 
 
 def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
-    write_status(bridge.parent, STATUS | {"queue": {"points": 12_000}})
+    queue = {"points": 12_000, "oldest_ms": int(time.time() * 1000) - 60_000}
+    write_status(bridge.parent, STATUS | {"queue": queue})
     found = why(api, "kernel.all.load")
     assert found["verdict"] == "bridge behind"
     assert "12000 points wait" in found["reason"]
+    assert "up to 6" in found["reason"]
 
 
 def test_a_log_that_cannot_be_read(api: httpx.Client, bridge: Path) -> None:

@@ -77,3 +77,35 @@ def test_a_job_from_its_start_to_its_end(stack: Stack, folders: Folders) -> None
     assert "/telemetry/" not in ended
     values = [*points(stack, step).values()]
     assert values == sorted(values), "a counter that fell holds a false value"
+
+
+def test_the_counters_of_a_job_are_free_after_it(
+    stack: Stack, folders: Folders
+) -> None:
+    monitored = plans(stack)
+    step = folders.make("uid_1000/job_4712/step_0")
+    folders.put("uid_1000/job_4712/step_0", "sleep", "1000")
+    wait_until(lambda: step in [path for path, _ in groups(stack)], what="its twin")
+    # Not every machine has CPU sets that a test may change.
+    stack.update(
+        f"""INSERT {{ GRAPH ?g {{ ?group <{ST.mayRunOn}> ?thread }} }} WHERE {{
+          GRAPH ?g {{ ?group <{ST.cgroupPath}> "{step}" }}
+          ?thread a <{ST.HardwareThread}> }}"""
+    )
+    of_job = ("--query", "cgroups/job-threads", "--param", "job=4712")
+    event = ("--event", "software::page-faults", "--period", "1s")
+    stack.run("sample", "add", *event, *of_job, "--plan", "counted")
+    assert counted(stack)
+    folders.processes[0].kill()
+    folders.processes[0].wait()
+    folders.remove("uid_1000")
+    wait_until(lambda: plans(stack) == monitored, what="the end of the plan")
+    wait_until(lambda: not counted(stack), what="the end of its counters")
+
+
+def counted(stack: Stack) -> list[list[str]]:
+    """The metrics that the twin has of PMU events."""
+    return stack.sparql(
+        f"""SELECT ?name {{ ?node <{ST.exposes}>/<{ST.samplerName}> ?name
+          FILTER (STRSTARTS(?name, "perfevent.hwcounters.")) }}"""
+    )

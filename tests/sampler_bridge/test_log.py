@@ -89,8 +89,9 @@ def test_what_went_in_comes_out_in_order(records: list[Record]) -> None:
         log = Log(path, 10**6, segment_bytes=SMALL)
         fill(log, records)
         assert log.waiting == points(whole(records))
+        assert log.oldest_ms == (0 if records else None)
         assert drain(log) == whole(records)
-        assert log.waiting == 0
+        assert (log.waiting, log.oldest_ms) == (0, None)
         log.close()
 
 

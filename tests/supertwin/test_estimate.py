@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from queries.endpoint import Endpoint
 from sampler_bridge.plan.graph_plan import read_plan
 from sampler_bridge.sources.own_metrics import DOMAINS, OWN_METRICS
+from sampling_cost.graph import loads, nobody_counts
 from sampling_cost.model import save_model
 from supertwin.cli.main import main
 from tests.ingest.documents import document
@@ -176,7 +177,7 @@ def test_a_damaged_calibration_is_named(run: Run, calibrated: Path) -> None:
 
 
 def test_what_comes_and_goes_is_left_out_where_nobody_counts(
-    run: Run, calibrated: Path
+    run: Run, calibrated: Path, twin: Endpoint
 ) -> None:
     told = good(run, "estimate", "proc.psinfo.rss", "--period", "1s")
     assert "left out: proc.psinfo.rss: their instances come and go" in told
@@ -184,6 +185,9 @@ def test_what_comes_and_goes_is_left_out_where_nobody_counts(
     assert found["not_counted"] == ["proc.psinfo.rss"]
     added = run("sample", "add", "proc.psinfo.rss", "--period", "1s", "--plan", "rss")
     assert "0 new series (not counted: proc.psinfo.rss): about" in added.stderr
+    asked: list[str] = []
+    loads(twin, None, lambda host: asked.append(host) or nobody_counts)
+    assert asked == ["n1"], "each host's are counted there"
     good(run, "remove", "rss")
 
 
@@ -199,6 +203,8 @@ def test_it_is_refused_in_the_words_of_adding(run: Run) -> None:
     for words, reason in (
         ((USER,), "--period"),
         (("--fleet", USER), "no METRIC"),
+        (("--fleet", "--event", "msr::tsc"), "or other choice of what a plan samples"),
+        (("--fleet", "--multiplex"), "or other choice of what a plan samples"),
         (("--hosts", "3", USER, "--period", "1s"), "--hosts belongs to --fleet"),
         (("--fleet", "--hosts", "0"), "--hosts"),
         (("--fleet", "--hosts", "2", "--host", "n7"), "no host 'n7'"),

@@ -12,7 +12,7 @@ import pytest
 from ingest.errors import PlanRequestError
 from ingest.plans.counters import publish_counters
 from ingest.plans.request import PlanRequest
-from ingest.plans.store import plan_names, remove_plan
+from ingest.plans.store import add_plan, plan_names, remove_plan
 from ingest.pmu.pfm import read_events
 from ingest.pmu.roles import known_codes, roles
 from ingest.pmu.store import publish_roles
@@ -112,6 +112,8 @@ def test_what_a_plan_counts_has_a_cost(
     again = plan_cost(settings, request("sky", "b", "FLOPsDouble"))
     assert (again.added.points, again.added.fetches) == (0, 0)
     assert again.whole.series == found.added.series
+    one = request("sky", "c", events=("software::page-faults",), instances=("cpu1",))
+    assert plan_cost(settings, one).added.series == 2
     # One thread of each NUMA domain counts what a socket uses.
     power = request("sky", "c", "EnergyPackage")
     assert plan_cost(settings, power).added.series == 2
@@ -160,6 +162,43 @@ def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
     name = "perfevent.hwcounters.msr.tsc.value"
     assert groups[10].choices[name] == Choice(frozenset({"cpu1"}))
     assert groups[1000].choices[name] == Choice(frozenset({"cpu0", "cpu2", "cpu3"}))
+
+
+def test_a_metric_of_another_plan_s_events_is_no_plan_s_of_its_own(
+    twin: Endpoint,
+) -> None:
+    """It would end with that plan, and nobody would say so."""
+    name = "perfevent.hwcounters.msr.tsc.value"
+    add(twin, request("zen4", "a", events=("msr::tsc",)))
+    alone = request("zen4", "b", metrics=("kernel.all.load", name))
+    with pytest.raises(PlanRequestError, match=f"{name} is counted for the events of"):
+        add_plan(alone, twin, IRIS)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"metrics": ("no.such",)}, "the twin knows no metric of zen4"),
+        ({"instances": ("cpu9",)}, "has no instance 'cpu9'"),
+        ({"query": "inventory/system"}, "gives no component that perfevent.hwc"),
+    ],
+)
+def test_what_is_wrong_is_told_before_an_agent_is(
+    twin: Endpoint, tmp_path: Path, more: dict[str, object], reason: str
+) -> None:
+    """There is none to be told here: another error would say so."""
+    settings = Settings(home=tmp_path, base=IRIS.base, host="zen4")
+    asked = request("zen4", "bad", **{"events": ("msr::tsc",), **more})
+    with (
+        pytest.raises(PlanRequestError, match=reason),
+        counters.counting(settings, asked, twin, print),
+    ):
+        pass
+    with (
+        pytest.raises(MendableError, match="the stack is not running"),
+        counters.counting(settings, request("zen4", "x", "Cycles"), twin, print),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(
