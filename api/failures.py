@@ -8,16 +8,15 @@ from ingest.errors import IngestError, PlanRequestError
 from observations.errors import ObservationError, TakenError
 from queries.errors import EndpointError, EndpointUnreachableError, ParameterError
 from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
-from sampling_cost.errors import CostError, ModelError
 from supertwin.errors import MendableError, SuperTwinError
 
 _MENDABLE = (
     *(PlanRequestError, ParameterError, MendableError),
-    *(AddressError, SshMissingError, ModelError),
+    *(AddressError, SshMissingError),
 )
 _FAILED = (
     *(EndpointError, IngestError, ObservationError, SuperTwinError),
-    *(RemoteLoginError, CostError),
+    RemoteLoginError,
 )
 
 

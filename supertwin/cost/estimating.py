@@ -12,6 +12,7 @@ from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import BridgeError
 from sampler_bridge.sources.local_metrics import is_local
+from sampling_cost.errors import ModelError
 from sampling_cost.estimate import Estimate, estimate_added, estimate_all
 from sampling_cost.graph import Count, loads, loads_with, nobody_counts
 from sampling_cost.live import value_counts
@@ -63,7 +64,7 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
         metrics, counters = _asked(request, twin, iris)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, counters, count)
-    model = load_model(model_path(settings))
+    model = _model(settings)
     return PlanCost(
         request.host,
         after.plus(before, -1),
@@ -143,10 +144,17 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
     load = Load()
     for name, of in found.items():
         load = load.plus(of, hosts[name])
-    model = load_model(model_path(settings))
+    model = _model(settings)
     number = sum(hosts.values())
     cost = estimate_all(model, load, number) if model else None
     return FleetCost(hosts, load, model, cost)
+
+
+def _model(settings: Settings) -> Model | None:
+    try:
+        return load_model(model_path(settings))
+    except ModelError as error:  # it says how it is made anew
+        raise MendableError(str(error)) from error
 
 
 def _counter(settings: Settings, host: str) -> Count:

@@ -15,7 +15,6 @@ from api.failures import answered
 from api.problems import ApiError
 from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
 from sampler_bridge.plan.nudge import Nudges
-from sampling_cost.errors import CostError
 from supertwin.access.tokens import Role, add_token
 from tests.api.servers import Closed, bearer
 
@@ -100,7 +99,6 @@ def test_a_damaged_calibration_is_the_client_s_to_mend(
         (AddressError("no ssh"), 400),
         (SshMissingError("no ssh"), 400),
         (RemoteLoginError("no ssh"), 502),
-        (CostError("no ssh"), 502),
         (OSError(ENOSPC, "no ssh", "file"), 502),
     ],
 )
