@@ -16,7 +16,7 @@ from observations.errors import (
 )
 from queries.errors import EndpointError, QueriesError, QuerySyntaxError
 from remote_login.errors import RemoteLoginError
-from sampling_cost.errors import CostError, ModelError
+from sampling_cost.errors import CostError
 from supertwin.errors import MendableError, SuperTwinError
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def exit_code(error: Exception) -> int:
         DtdlError,
         IngestError,
         LaunchError,
-        ModelError,
         QueriesError,
         RemoteLoginError,
         TakenError,

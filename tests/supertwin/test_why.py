@@ -71,7 +71,7 @@ def test_a_series_that_is_sampled(why: Why) -> None:
         (["n1", "kernel.all.load"], {"host": "n7"}, "host not sampled", "n7"),
         (
             ["n1", "kernel.all.load"],
-            {"queue": {"points": 5}},
+            {"queue": {"points": 5, "oldest_ms": 1}},
             "bridge behind",
             "5 points wait",
         ),
