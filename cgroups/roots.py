@@ -1,11 +1,12 @@
 """Which groups are meant: patterns of folders below the mounts, and what they find."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from cgroups.errors import CgroupError
 
@@ -19,6 +20,9 @@ DEFAULT_ROOTS = (
 )
 _WILD = re.compile(r"[*?\[]")
 _DEEPEST = 16
+# What the system says of a folder that is not there. Anything else, such as no free
+# descriptor or no memory at that moment, says nothing about what is in it.
+GONE = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV}
 # Of folders that match, beyond which a scan ends: it would cost more than it tells.
 MOST_FOUND = 20_000
 
@@ -65,14 +69,30 @@ def _root(text: str) -> Root:
 class Found:
     """Folders by path below the mount, each by mount with its number (st_ino).
 
-    ``odd`` are names that no series could carry, ``denied`` folders that could not be
-    read, ``cut`` says whether there were more than a scan takes.
+    ``odd`` are names that no series could carry, ``unread`` the folders that could not
+    be read with the error's number, ``cut`` says whether there were more than a scan
+    takes.
     """
 
     folders: dict[str, dict[str, int]] = field(default_factory=dict)
     odd: set[str] = field(default_factory=set)
-    denied: set[str] = field(default_factory=set)
+    unread: dict[str, int] = field(default_factory=dict)
     cut: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what it lacks is not there."""
+        return not (self.unread or self.cut)
+
+    def may_hide(self, folder: str) -> bool:
+        """Whether a folder may be there that it lacks."""
+        above = (folder, *map(str, PurePath(folder).parents))
+        return self.cut or any(one in self.unread for one in above)
+
+    def leave(self, folder: str, error: OSError) -> None:
+        """Go on without a folder; one that went meanwhile has nothing in it."""
+        if error.errno not in GONE:
+            self.unread[folder] = error.errno or 0
 
 
 def find_groups(mounts: Sequence[str], roots: Sequence[Root]) -> Found:
@@ -116,21 +136,22 @@ def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str
         fits = re.compile(translate(name)).match
         yield from (one for one in _children(mount, path, found) if fits(one[0]))
         return
+    folder = f"{mount}{path}/{name}"
     try:
-        yield name, Path(f"{mount}{path}/{name}").stat().st_ino
-    except OSError:
+        number = Path(folder).stat().st_ino
+    except OSError as error:
+        found.leave(folder, error)
         return
+    yield name, number
 
 
 def _children(mount: str, path: str, found: Found) -> list[tuple[str, int]]:
-    """The folders in a folder; one that went meanwhile has none."""
+    """The folders in a folder."""
     try:
         with os.scandir(f"{mount}{path}") as entries:
             folders = [e for e in entries if e.is_dir(follow_symlinks=False)]
-    except PermissionError:
-        found.denied.add(f"{mount}{path}")
-        return []
-    except OSError:
+    except OSError as error:
+        found.leave(f"{mount}{path}", error)
         return []
     found.odd.update(f"{path}/{e.name}" for e in folders if not e.name.isprintable())
     return [(e.name, e.inode()) for e in folders if e.name.isprintable()]

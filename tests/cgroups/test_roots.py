@@ -1,5 +1,6 @@
 """Which folders the roots mean: on planted trees, and names that nobody would want."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from cgroups import roots
 from cgroups.errors import CgroupError
 from cgroups.roots import DEFAULT_ROOTS, find_groups, parse_roots
+from tests.open_files import no_more_files
 
 V1 = (
     "slurm/uid_1000/job_7/step_0/task_0",
@@ -83,6 +85,28 @@ def test_a_scan_ends_at_its_limit(
     looked = find_groups([made(tmp_path, V1)], parse_roots("slurm,oar"))
     assert looked.cut
     assert len(looked.folders) == 3
+    assert looked.may_hide(f"{tmp_path}/oar/alice_12")
+
+
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
+    mount = made(tmp_path, V1)
+    with no_more_files():
+        looked = find_groups([mount], parse_roots("slurm,oar/*,none"))
+    assert looked.unread == {
+        f"{mount}/{name}": errno.EMFILE for name in ("slurm", "oar")
+    }
+    assert not looked.is_whole
+    assert looked.may_hide(f"{mount}/{V1[0]}")
+    assert not looked.may_hide(f"{mount}/none/1")
+    assert not looked.may_hide(f"{mount}/slurm_n1/uid_0/job_8")
+
+
+def test_what_is_not_there_or_no_folder_hides_nothing(tmp_path: Path) -> None:
+    mount = made(tmp_path, ("a",))
+    (tmp_path / "a/file").write_text("")
+    looked = find_groups([mount, f"{mount}/gone"], parse_roots("a/file/*,none"))
+    assert looked.is_whole
+    assert not looked.may_hide(f"{mount}/a/file/1")
 
 
 @pytest.mark.parametrize("text", ["a//b", "../x", "/", "a/./b", "a\nb", "**/a", "a**"])

@@ -1,8 +1,5 @@
 """A way over ssh on a machine that has no room for a process just now."""
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,17 +7,8 @@ import pytest
 from remote_login.address import Address
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.ways.forward import Forward
+from tests.open_files import no_more_files
 from tests.servers import wait_until
-
-
-@contextmanager
-def no_more_files() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def reason(way: Forward) -> str:

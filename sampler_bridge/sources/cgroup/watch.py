@@ -1,9 +1,11 @@
 """Notices control groups that come and go, and keeps the list of them."""
 
+import errno
 import json
 import logging
+import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
@@ -14,6 +16,7 @@ from cgroups.ledger import LEDGER_FILE, Ledger, Life, read_ledger, to_document
 from cgroups.mounts import read_mounts
 from cgroups.roots import Found, Root, find_groups
 from sampler_bridge.files import read_json, write_whole
+from sampler_bridge.sources.cgroup.hidden import Folders, with_hidden
 from sampler_bridge.sources.cgroup.reader import given
 from sampler_bridge.worker import Worker
 
@@ -27,6 +30,12 @@ _YOUNG_MS, _SELDOM_MS = 5_000, 20_000
 _SHARE = 20
 _SHORTEST_SECONDS = 0.02
 MOST = 4096
+_CURES = {
+    errno.EACCES: "let the bridge's account read it",
+    errno.EPERM: "let the bridge's account read it",
+    errno.EMFILE: "raise the bridge's limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the system's limit of open files (fs.file-max)",
+}
 _BOOT = Path("proc/sys/kernel/random/boot_id")
 
 
@@ -48,7 +57,7 @@ class CgroupWatch(Worker):
         self._lock = Lock()
         self._stopping = False
         self._changed = Event()
-        self._mounts = self._read_mounts()
+        self._mounts: list[Mount] | None = None
         boot = _boot(root)
         kept = _kept(self._path) or Ledger(boot, {})
         self._ledger = kept.at(_now_ms(), boot)
@@ -68,7 +77,7 @@ class CgroupWatch(Worker):
         with self._lock:
             began = time.monotonic()
             if began >= self._look_after:
-                self._take(find_groups([m.path for m in self._mounts], self._roots))
+                self._scan()
                 took = time.monotonic() - began
                 pause = max(_SHORTEST_SECONDS, min(_SHARE * took, _LOOK_SECONDS))
                 self._look_after = began + pause
@@ -88,10 +97,27 @@ class CgroupWatch(Worker):
             self._write()
             self._changed.wait(_LOOK_SECONDS)
 
-    def _take(self, found: Found) -> None:
+    def _scan(self) -> None:
+        """Where the mounts are not known, nothing is: what ran is left as it was."""
+        try:
+            if self._mounts is None:
+                self._mounts = self._read_mounts()
+        except OSError as error:
+            self._tell((f"cgroups are not watched: {error}",))
+            return
+        mounts = self._mounts
+        found = find_groups([mount.path for mount in mounts], self._roots)
+        self._tell(_problems(found, self._roots, mounts))
+        self._take(with_hidden(found, self._numbers()), mounts)
+
+    def _numbers(self) -> dict[str, Mapping[str, int]]:
+        """The folders of what runs, as far as they are known, by path."""
+        numbers = {path: life.numbers for path, life in self._ledger.running.items()}
+        return numbers | {path: one.numbers for path, one in self._groups.items()}
+
+    def _take(self, folders: Folders, mounts: Sequence[Mount]) -> None:
         """End what went, begin what came, and go on with what is the same."""
-        self._tell(found)
-        groups = self._chosen(found)
+        groups = self._chosen(folders, mounts)
         if self._is_known(groups):
             return
         now = _now_ms()
@@ -113,18 +139,15 @@ class CgroupWatch(Worker):
             group.numbers == known[path].numbers for path, group in groups.items()
         )
 
-    def _chosen(self, found: Found) -> dict[str, Group]:
+    def _chosen(self, folders: Folders, mounts: Sequence[Mount]) -> dict[str, Group]:
         """The groups to watch; of too many, those that are watched already first."""
-        known = [path for path in found.folders if path in self._groups]
-        new = [path for path in found.folders if path not in self._groups]
-        some = (known + new)[:MOST]
+        known = [path for path in folders if path in self._ledger.running]
+        new = [path for path in folders if path not in self._ledger.running]
         made: dict[str, Group] = {}
-        for path in some:
-            numbers, old = found.folders[path], self._groups.get(path)
+        for path in (known + new)[:MOST]:
+            numbers, old = folders[path], self._groups.get(path)
             same = old is not None and old.numbers == numbers
-            made[path] = (
-                old if old and same else make_group(path, numbers, self._mounts)
-            )
+            made[path] = old if old and same else make_group(path, numbers, mounts)
         return made
 
     def _describe(self) -> None:
@@ -135,13 +158,13 @@ class CgroupWatch(Worker):
         now = _now_ms()
         with self._lock:
             running, groups = dict(self._ledger.running), self._groups
-        due = [life for life in running.values() if self._is_due(life, now)]
         known = {}
-        for life in due:
-            group = groups[life.path]
+        for path, group in groups.items():
+            if not self._is_due(life := running[path], now):
+                continue
             allowed, metrics = read_allowed(group), given(group)
             if metrics:  # else it went meanwhile
-                known[life.path] = replace(life, allowed=allowed, metrics=metrics)
+                known[path] = replace(life, allowed=allowed, metrics=metrics)
         with self._lock:
             self._asked |= dict.fromkeys(known, now)
             self._learn(known.values())
@@ -159,9 +182,8 @@ class CgroupWatch(Worker):
         young = now_ms - life.began < _YOUNG_MS
         return young or now_ms - self._asked.get(life.path, 0) >= _SELDOM_MS
 
-    def _tell(self, found: Found) -> None:
+    def _tell(self, problems: tuple[str, ...]) -> None:
         """Say once what is not watched, and why."""
-        problems = _problems(found, self._roots, self._mounts)
         for problem in problems:
             if problem not in self._told:
                 _LOG.warning("%s", problem)
@@ -184,11 +206,7 @@ class CgroupWatch(Worker):
     def _read_mounts(self) -> list[Mount]:
         if not self._roots:
             return []
-        try:
-            return telling_mounts(read_mounts(self._root), self._root)
-        except OSError as error:
-            _LOG.warning("cgroups are not watched: %s", error)
-            return []
+        return telling_mounts(read_mounts(self._root), self._root)
 
 
 def _kept(path: Path) -> Ledger | None:
@@ -210,23 +228,32 @@ def _continued(life: Life | None, group: Group, now_ms: int) -> Life:
 
 
 def _problems(
-    found: Found, roots: tuple[Root, ...], mounts: list[Mount]
+    found: Found, roots: tuple[Root, ...], mounts: Sequence[Mount]
 ) -> tuple[str, ...]:
     where = ", ".join(mount.path for mount in mounts) or "anything: none is mounted"
     said = [
         f"cgroup root {root.text!r} is not below {where}; it is watched for"
         for root in roots
-        if root.is_plain and not _is_there(root, mounts)
+        if root.is_plain and not _is_there(root, mounts, found)
     ]
     if len(found.folders) > MOST:
         said.append(f"more than {MOST} cgroups match: the others are left out")
     said += [f"cgroup folder {path!a} has no printable name" for path in found.odd]
-    said += [f"cgroup folder {path} cannot be read" for path in found.denied]
+    said += [_unread(path, number) for path, number in found.unread.items()]
     return tuple(sorted(said)[:20])
 
 
-def _is_there(root: Root, mounts: list[Mount]) -> bool:
-    return any(Path(mount.path, *root.names).is_dir() for mount in mounts)
+def _unread(path: str, number: int) -> str:
+    cure = _CURES.get(number, "free what the system lacks")
+    return (
+        f"cgroup folder {path} cannot be read ({os.strerror(number)}), what ran below "
+        f"it is taken to run: {cure}"
+    )
+
+
+def _is_there(root: Root, mounts: Sequence[Mount], found: Found) -> bool:
+    folders = ["/".join((mount.path, *root.names)) for mount in mounts]
+    return any(found.may_hide(one) or Path(one).is_dir() for one in folders)
 
 
 def _boot(root: Path) -> str:

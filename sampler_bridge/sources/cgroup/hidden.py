@@ -1,0 +1,45 @@
+"""Groups that ran and that a scan could not see: whether they are there."""
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from cgroups.roots import GONE, Found
+
+# By path below the mounts: the number of its folder in each mount.
+Folders = Mapping[str, Mapping[str, int]]
+
+
+def with_hidden(found: Found, known: Folders) -> Folders:
+    """What was found, and of what was known that which the scan may have missed."""
+    if found.is_whole:
+        return found.folders
+    folders: dict[str, Mapping[str, int]] = {**found.folders}
+    for path, numbers in known.items():
+        seen = folders.get(path, {})
+        if hidden := _hidden(found, path, numbers, seen):
+            folders[path] = {**hidden, **seen}
+    return folders
+
+
+def _hidden(
+    found: Found, path: str, numbers: Mapping[str, int], seen: Mapping[str, int]
+) -> dict[str, int]:
+    # Another folder by the same path: what was known is of the one before.
+    if seen and not seen.items() & numbers.items():
+        return {}
+    there = {
+        mount: _number(f"{mount}{path}", number)
+        for mount, number in numbers.items()
+        if mount not in seen and found.may_hide(f"{mount}{path}")
+    }
+    return {mount: number for mount, number in there.items() if number is not None}
+
+
+def _number(folder: str, known: int) -> int | None:
+    """Its number now: asking for it takes no descriptor; None where it is gone."""
+    try:
+        status = Path(folder).lstat()
+    except OSError as error:
+        return None if error.errno in GONE else known
+    return status.st_ino if stat.S_ISDIR(status.st_mode) else None

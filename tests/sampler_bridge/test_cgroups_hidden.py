@@ -1,0 +1,117 @@
+"""Groups that a look could not see: they have not ended for it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cgroups import roots
+from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from cgroups.roots import parse_roots
+from sampler_bridge.sources.cgroup import watch as watching
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from tests.ingest.tree import plant
+from tests.open_files import no_more_files
+
+V1 = (
+    "30 1 0:25 / /cpu rw - cgroup cgroup rw,cpu\n"
+    "31 1 0:26 / /memory rw - cgroup cgroup rw,memory\n"
+)
+MANY = tuple(f"/jobs/{number}" for number in range(6))
+
+
+def machine(tmp_path: Path, *paths: str) -> Path:
+    """A machine with version 1, and groups of it that are plain folders."""
+    files = {
+        f"{mount}{path}/tasks": "" for mount in ("cpu", "memory") for path in paths
+    }
+    return plant(tmp_path / "machine", {"proc/self/mountinfo": V1, **files})
+
+
+def watch(tmp_path: Path, root: Path) -> CgroupWatch:
+    return CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
+
+
+def looked(made: CgroupWatch) -> list[str]:
+    made._look_after = 0.0
+    return sorted(made.look())
+
+
+def written(made: CgroupWatch, state: Path) -> Ledger:
+    made._write()
+    return read_ledger(json.loads((state / LEDGER_FILE).read_text()))
+
+
+def test_a_moment_without_descriptors_ends_no_group(tmp_path: Path) -> None:
+    root = machine(tmp_path, "/jobs/1", "/jobs/2")
+    made = watch(tmp_path, root)
+    looked(made)
+    before = dict(made.look())
+    with no_more_files():
+        assert looked(made) == ["/jobs/1", "/jobs/2"]
+        assert dict(made.look()) == before
+    ledger = written(made, tmp_path)
+    assert not ledger.ended
+    assert "Too many open files" in ledger.problems[0]
+    assert "ulimit -n" in ledger.problems[0]
+    assert looked(made) == ["/jobs/1", "/jobs/2"]
+    assert not written(made, tmp_path).problems
+
+
+def test_what_went_in_that_moment_ends_in_it(tmp_path: Path) -> None:
+    root = machine(tmp_path, "/jobs/1", "/jobs/2", "/jobs/3")
+    made = watch(tmp_path, root)
+    looked(made)
+    for mount in ("cpu", "memory"):
+        shutil.rmtree(root / mount / "jobs/1")
+        (root / mount / "jobs/2").rename(root / mount / "old")
+        (root / mount / "jobs/2").mkdir()
+    with no_more_files():
+        assert looked(made) == ["/jobs/2", "/jobs/3"]
+    ended = sorted(life.path for life in written(made, tmp_path).ended)
+    assert ended == ["/jobs/1", "/jobs/2"], "another folder is another group"
+
+
+def test_a_start_in_that_moment_ends_no_group(tmp_path: Path) -> None:
+    root = machine(tmp_path, "/jobs/1")
+    first = watch(tmp_path, root)
+    looked(first)
+    first._describe()
+    began = written(first, tmp_path).running
+    again = watch(tmp_path, root)
+    with no_more_files():
+        assert looked(again) == []
+        again._describe()
+        assert "not watched" in again.problems[0]
+    assert written(again, tmp_path).running == began
+    assert looked(again) == ["/jobs/1"]
+    assert written(again, tmp_path).running == began
+
+
+def test_a_look_that_ends_at_its_limit_ends_no_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = machine(tmp_path, *MANY)
+    made = watch(tmp_path, root)
+    looked(made)
+    monkeypatch.setattr(roots, "MOST_FOUND", 2)
+    assert looked(made) == [*MANY]
+    for mount in ("cpu", "memory"):
+        shutil.rmtree(root / mount / "jobs/5")
+    assert looked(made) == [*MANY[:5]]
+    assert [life.path for life in written(made, tmp_path).ended] == [MANY[5]]
+
+
+def test_of_too_many_those_that_ran_before_a_start_are_watched_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MOST", 2)
+    root = machine(tmp_path, "/jobs/8", "/jobs/9")
+    first = watch(tmp_path, root)
+    looked(first)
+    written(first, tmp_path)
+    machine(tmp_path, *MANY)
+    again = watch(tmp_path, root)
+    assert looked(again) == ["/jobs/8", "/jobs/9"]
+    assert not written(again, tmp_path).ended
