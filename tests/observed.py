@@ -1,7 +1,9 @@
 """`supertwin observe` as the tests run it, and what the graph then says of a run."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -98,3 +100,15 @@ def said(process: subprocess.Popen[str], word: str) -> None:
         if line.strip() == word:
             return
     raise AssertionError(f"{word} was never printed")
+
+
+def kill_api(stack: Stack, number: int = signal.SIGKILL) -> None:
+    """End the API by a signal, and wait for the next one."""
+    pid = int(stack.children()["api"]["pid"])
+    os.kill(pid, number)
+
+    def back() -> bool:
+        child = stack.children()["api"]
+        return child["pid"] not in (None, pid) and child["state"] == "healthy"
+
+    wait_until(back, 60, "the API is back")

@@ -4,12 +4,13 @@ Totals of a run are then of the run, and not of the ticks around it.
 """
 
 import json
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sampler_bridge.errors import PerfeventError, SourceDownError
 from sampler_bridge.perfevent.event import is_counter
@@ -22,6 +23,17 @@ Key = tuple[str, str | None]
 
 # A bridge that has much to do needs seconds to get to another host.
 _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
+# While both are the same, no agent of a PMCD started anew, so says PCP. A PCP before 5
+# may not have the latter.
+_OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
+_ANEW = (
+    "its events were counted anew during the run, as where another plan with PMU "
+    "events came or went: run it again"
+)
+_UNKNOWN = (
+    "the API was started anew during the run, so nobody knows whether its events were "
+    "counted anew: run it again"
+)
 
 
 @dataclass(frozen=True)
@@ -29,18 +41,40 @@ class Mark:
     """Values by metric (as in PCP) and instance, and when (Unix ms) they were read.
 
     ``anew``: PMU events that may have been counted from 0 again since the mark before.
+    ``agents`` names those that counted until one of them starts anew; empty where
+    their PMCD does not tell. ``marker`` is who asked.
     """
 
     at_ms: float = 0.0
     values: Mapping[Key, float] = field(default_factory=dict)
     anew: frozenset[str] = frozenset()
+    agents: str = ""
+    marker: str = ""
 
     @property
     def text(self) -> str:
         """What a file of it holds."""
         rows = [[*key, value] for key, value in self.values.items()]
-        found = {"at_ms": self.at_ms, "values": rows, "anew": sorted(self.anew)}
+        found = {**vars(self), "values": rows, "anew": sorted(self.anew)}
         return json.dumps(found) + "\n"
+
+
+class Marks(NamedTuple):
+    """What counters said just before a run, and when it was over."""
+
+    before: Mark
+    after: Mark
+
+    def doubt(self, metric: str) -> str:
+        """Why what a metric grew by is not of the run; empty where it is."""
+        if metric in self.after.anew:
+            return _ANEW
+        if not is_counter(metric) or not self.before.values or not self.after.values:
+            return ""
+        if self.before.agents and self.after.agents:
+            return "" if self.before.agents == self.after.agents else _ANEW
+        # Who asked both times has seen what came between.
+        return "" if self.before.marker == self.after.marker else _UNKNOWN
 
 
 def read_mark(path: Path) -> Mark | None:
@@ -48,7 +82,8 @@ def read_mark(path: Path) -> Mark | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         values = {(name, one): value for name, one, value in found["values"]}
-        return Mark(found["at_ms"], values, frozenset(found.get("anew", ())))
+        more = {name: str(found.get(name, "")) for name in ("agents", "marker")}
+        return Mark(found["at_ms"], values, frozenset(found.get("anew", ())), **more)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -60,15 +95,21 @@ class Marker:
         self._sources = dict(_connected(metrics))
         self._metrics = metrics
         self._changes: dict[str, int] = {}
+        self._id = secrets.token_hex(8)
 
     def mark(self) -> Mark:
         """The values of now."""
         began = time.time()
         values: dict[Key, float] = {}
-        for source in self._sources.values():
+        agents = ""
+        for address, source in self._sources.items():
             with suppress(SourceDownError):
-                values |= _values(source)
-        return Mark(500 * (began + time.time()), values, frozenset(self._anew()))
+                found = _values(source)
+                names = {*self._metrics[address]}
+                values |= {key: one for key, one in found.items() if key[0] in names}
+                agents = _agents(found) if any(map(is_counter, names)) else agents
+        at_ms = 500 * (began + time.time())
+        return Mark(at_ms, values, frozenset(self._anew()), agents, self._id)
 
     def _anew(self) -> Iterator[str]:
         """What the kernel counts outlives an agent; PMU events are its own counters."""
@@ -142,7 +183,8 @@ def _said(bridge: Path, host: str) -> Mapping[str, Any]:
 def _connected(metrics: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, PcpSource]]:
     for address, names in metrics.items():
         source = PcpSource(address)
-        source.select(names)
+        more = _OF_PMCD if any(map(is_counter, names)) else ()
+        source.select([*names, *more])
         with suppress(SourceDownError):
             source.connect()
             yield address, source
@@ -156,3 +198,9 @@ def _values(source: PcpSource) -> dict[Key, float]:
         for series, value in zip(column.series, column.values.tolist(), strict=True)
         if series.text is None
     }
+
+
+def _agents(values: Mapping[Key, float]) -> str:
+    """What is the same until an agent of theirs starts anew."""
+    told = [values.get((name, None)) for name in _OF_PMCD]
+    return "" if None in told else " ".join(str(int(one or 0)) for one in told)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import httpx
 
@@ -29,7 +28,7 @@ from supertwin import sampling
 from supertwin.access.accounts import store_account
 from supertwin.counting.private_pmcd import socket_of
 from supertwin.loading import dataset
-from supertwin.observing.marks import Key, Mark, Marker, marking
+from supertwin.observing.marks import Key, Mark, Marker, Marks, marking
 from supertwin.observing.roles import read_roles
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
@@ -39,10 +38,6 @@ _LOOK_SECONDS = 0.05
 # The bridge gathers for half a second before it sends.
 _PATIENCE_SECONDS, _LONGEST_PERIOD_MS = 2.0, 5000
 _OF_PROCESSES = "proc."
-_ANEW = (
-    "its events were counted anew during the run, as another plan with PMU events came "
-    "or went: run it again"
-)
 
 
 @dataclass(frozen=True)
@@ -53,13 +48,6 @@ class Sampled:
     iri: str
     series: str
     is_counter: bool
-
-
-class Marks(NamedTuple):
-    """What counters said just before a run, and when it was over."""
-
-    before: Mark
-    after: Mark
 
 
 class Meanwhile:
@@ -108,7 +96,7 @@ class Meanwhile:
         self, run: Run, marks: Marks, summaries: Sequence[Summary]
     ) -> list[Derived]:
         """What the counters of a run come to."""
-        roles = [_unless_anew(role, marks.after.anew) for role in self._roles]
+        roles = [_unless_in_doubt(role, marks) for role in self._roles]
         return derive(roles, summaries, run.span.seconds)
 
     @cached_property
@@ -128,7 +116,7 @@ class Meanwhile:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
             figures = of_counter(points, run.span, _growth(key, marks))
-            if metric.name in marks.after.anew:
+            if marks.doubt(metric.name):
                 figures = replace(figures, total=None, covered=None, mean=None)
         else:
             figures = of_gauge(points, run.span)
@@ -261,10 +249,9 @@ def _growth(key: Key, marks: Marks) -> Growth | None:
     return Growth(after - before if after >= before else after, seconds)
 
 
-def _unless_anew(role: Role, anew: Set[str]) -> Role:
-    if role.reason or not role.metrics & anew:
-        return role
-    return replace(role, reason=_ANEW)
+def _unless_in_doubt(role: Role, marks: Marks) -> Role:
+    doubts = sorted({*map(marks.doubt, role.metrics)} - {""})
+    return replace(role, reason=doubts[0]) if doubts and not role.reason else role
 
 
 def _with_last(figures: Statistics, last: float | None) -> Statistics:

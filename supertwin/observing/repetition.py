@@ -11,8 +11,8 @@ from observations.record import Observation, run_of
 from observations.store import keep_observation
 from ontology.iris import Iris
 from supertwin.loading import dataset
-from supertwin.observing.marks import Mark, read_mark
-from supertwin.observing.meanwhile import Marks, Meanwhile
+from supertwin.observing.marks import Mark, Marks, read_mark
+from supertwin.observing.meanwhile import Meanwhile
 from supertwin.observing.said import BEAT, Said
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings

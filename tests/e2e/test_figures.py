@@ -17,7 +17,7 @@ from rdflib import RDF, Graph, URIRef
 from ontology.terms import ST
 from supertwin.access.tokens import Role, add_token
 from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
-from tests.observed import observing, outcome, runs, said, statistics
+from tests.observed import kill_api, observing, outcome, runs, said, statistics
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
@@ -103,8 +103,9 @@ def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
     )
 
 
+@pytest.mark.parametrize("api", ["stays", "is killed"])
 def test_what_was_counted_anew_meanwhile_gives_no_figure(
-    counting: Stack, tmp_path: Path
+    counting: Stack, tmp_path: Path, api: str
 ) -> None:
     """Another plan with PMU events makes the agent open all counters again."""
     go = tmp_path / "go"
@@ -114,6 +115,8 @@ def test_what_was_counted_anew_meanwhile_gives_no_figure(
     with observing(counting, *words, "sh", "-c", script) as process:
         said(process, "ready")
         counting.run("sample", "add", "--event", "software::context-switches", *other)
+        if api == "is killed":
+            kill_api(counting)
         go.touch()
         _, told = process.communicate()
     counting.run("sample", "remove", "other")

@@ -13,7 +13,16 @@ import httpx
 import pytest
 
 from tests.e2e.launched_runs import followed
-from tests.observed import observing, operator, outcome, plans, runs, said, statistics
+from tests.observed import (
+    kill_api,
+    observing,
+    operator,
+    outcome,
+    plans,
+    runs,
+    said,
+    statistics,
+)
 from tests.servers import wait_until
 from tests.sshd import Sshd
 from tests.stack import Stack
@@ -29,18 +38,6 @@ def client(stack: Stack) -> Iterator[httpx.Client]:
     """An operator."""
     with operator(stack, "survivor") as client:
         yield client
-
-
-def kill_api(stack: Stack, number: int = signal.SIGKILL) -> None:
-    """End the API by a signal, and wait for the next one."""
-    pid = int(stack.children()["api"]["pid"])
-    os.kill(pid, number)
-
-    def back() -> bool:
-        child = stack.children()["api"]
-        return child["pid"] not in (None, pid) and child["state"] == "healthy"
-
-    wait_until(back, 60, "the API is back")
 
 
 def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:

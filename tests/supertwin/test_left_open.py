@@ -66,7 +66,7 @@ def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
 def test_a_mark_is_read_as_it_was(tmp_path: Path) -> None:
     values = {("k.a", None): 1.5, ("k.b", "cpu0"): 2.0**60, ("k.b", "ü, b"): 0.0}
     path = tmp_path / "mark.json"
-    mark = Mark(1700000000123.5, values, frozenset({"k.b"}))
+    mark = Mark(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
     path.write_text(mark.text)
     assert read_mark(path) == mark
     # As runs that are still open had it before.

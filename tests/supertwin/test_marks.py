@@ -4,6 +4,7 @@ import json
 import mmap
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 
@@ -18,7 +19,7 @@ from sampler_bridge.perfevent.live import absent_metrics
 from supertwin.counting import here, private_pmcd
 from supertwin.counting.perfevent import Prepared
 from supertwin.observing import marks
-from supertwin.observing.marks import marking
+from supertwin.observing.marks import Mark, Marks, marking, read_mark
 from supertwin.stack import tools
 from tests.ports import free_port
 from tests.servers import Pmcd, Server
@@ -112,3 +113,40 @@ def test_a_mark_tells_what_was_counted_anew_since_the_one_before(
             here.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
             assert marker.mark().anew == {FAULTS, DUTY}
             assert not marker.mark().anew
+
+
+def marked(folder: Path, counting: Counting) -> Mark:
+    """What an API that starts now says, from a file as its runs keep it."""
+    with marking(folder, "node9", [FAULTS, DUTY], counting.address) as marker:
+        (folder / "mark.json").write_text(marker.mark().text)
+    mark = read_mark(folder / "mark.json")
+    assert mark
+    assert {name for name, _ in mark.values} == {FAULTS, DUTY}, "and nothing of PMCD's"
+    return mark
+
+
+def test_marks_of_two_apis_tell_whether_all_was_counted_on(tmp_path: Path) -> None:
+    with Counting(tmp_path / "own") as counting:
+        before, after = marked(tmp_path, counting), marked(tmp_path, counting)
+        assert before.marker != after.marker
+        assert Marks(before, after).doubt(FAULTS) == ""
+        text = f"{configuration(PMUS, CHOICE)}# other\n"
+        here.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+        anew = marked(tmp_path, counting)
+        assert not anew.anew, "it has seen nothing of it"
+        assert "were counted anew" in Marks(after, anew).doubt(FAULTS)
+        assert Marks(after, anew).doubt("kernel.all.pswitch") == ""
+    with Counting(tmp_path / "other") as counting:
+        other = marked(tmp_path, counting)
+    assert "were counted anew" in Marks(before, other).doubt(DUTY), "another PMCD"
+
+
+def test_marks_that_know_no_agent_are_in_doubt_where_two_apis_made_them() -> None:
+    before = Mark(1.0, {(FAULTS, "cpu0"): 1.0}, marker="one")
+    after = replace(before, at_ms=2.0)
+    assert Marks(before, after).doubt(FAULTS) == ""
+    for known in "", "7 3":  # or only one of them does
+        other = replace(after, marker="two", agents=known)
+        assert "API was started anew" in Marks(before, other).doubt(FAULTS)
+        assert Marks(before, other).doubt("kernel.all.pswitch") == ""
+    assert Marks(before, Mark(marker="two")).doubt(FAULTS) == "", "it has no values"
