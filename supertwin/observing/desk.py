@@ -69,6 +69,8 @@ class Desk:
             self._say_who_shares(session)
             if session.goes_on and not session.wish.attended:
                 self.launch(session)
+        for session in self.sessions:
+            session.listen()  # who attends it had to wait for all of this
 
     def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
         """A session that is ready to run; CPUs that another has are waited for while

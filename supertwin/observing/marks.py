@@ -6,10 +6,13 @@ Totals of a run are then of the run, and not of the ticks around it.
 import json
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 from sampler_bridge.errors import PerfeventError, SourceDownError
@@ -20,6 +23,8 @@ from sampler_bridge.sources.pcp_source import PcpSource
 from supertwin.stack.state import read_json
 
 Key = tuple[str, str | None]
+Metrics = Mapping[str, Sequence[str]]
+_Asked = tuple[PcpSource, frozenset[str]]
 
 # A bridge that has much to do needs seconds to get to another host.
 _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
@@ -89,39 +94,57 @@ def read_mark(path: Path) -> Mark | None:
 
 
 class Marker:
-    """Asks for the same metrics again and again; what does not answer is left out."""
+    """Asks for the same metrics again and again; what does not answer is left out.
 
-    def __init__(self, metrics: Mapping[str, Sequence[str]]) -> None:
-        self._sources = dict(_connected(metrics))
-        self._metrics = metrics
+    Where they are to be had ``metrics`` says by address, in a thread of its own: only
+    who wants a mark waits for it.
+    """
+
+    def __init__(self, metrics: Callable[[], Metrics] | None = None) -> None:
+        self._asked: Future[list[_Asked]] = Future()
         self._changes: dict[str, int] = {}
         self._id = secrets.token_hex(8)
+        if metrics is None:
+            self._asked.set_result([])
+        else:
+            Thread(target=self._connect, args=(metrics,), daemon=True).start()
 
     def mark(self) -> Mark:
-        """The values of now."""
+        """The values of now; raises what asking for the addresses does."""
+        asked = self._asked.result()
         began = time.time()
         values: dict[Key, float] = {}
         agents = ""
-        for address, source in self._sources.items():
+        for source, names in asked:
             with suppress(SourceDownError):
                 found = _values(source)
-                names = {*self._metrics[address]}
                 values |= {key: one for key, one in found.items() if key[0] in names}
                 agents = _agents(found) if any(map(is_counter, names)) else agents
         at_ms = 500 * (began + time.time())
-        return Mark(at_ms, values, frozenset(self._anew()), agents, self._id)
-
-    def _anew(self) -> Iterator[str]:
-        """What the kernel counts outlives an agent; PMU events are its own counters."""
-        for address, source in self._sources.items():
-            before = self._changes.get(address, source.changes)
-            self._changes[address] = source.changes
-            if source.changes > before:
-                yield from filter(is_counter, self._metrics[address])
+        return Mark(at_ms, values, frozenset(self._anew(asked)), agents, self._id)
 
     def close(self) -> None:
         """Ask no more."""
-        for source in self._sources.values():
+        self._asked.add_done_callback(_close)
+
+    def _connect(self, metrics: Callable[[], Metrics]) -> None:
+        try:
+            self._asked.set_result([*_connected(metrics())])
+        except Exception as error:  # it is for who wants a mark
+            self._asked.set_exception(error)
+
+    def _anew(self, asked: Iterable[_Asked]) -> Iterator[str]:
+        """What the kernel counts outlives an agent; PMU events are its own counters."""
+        for source, names in asked:
+            before = self._changes.get(source.address, source.changes)
+            self._changes[source.address] = source.changes
+            if source.changes > before:
+                yield from filter(is_counter, names)
+
+
+def _close(asked: Future[list[_Asked]]) -> None:
+    if asked.exception() is None:
+        for source, _ in asked.result():
             source.close()
 
 
@@ -134,7 +157,7 @@ def marking(
     ``counters`` is where its PMU events are to be had; without it the bridge is waited
     for, which needs a moment to get there.
     """
-    marker = Marker(_by_address(bridge, host, [*metrics], counters))
+    marker = Marker(partial(_by_address, bridge, host, [*metrics], counters))
     try:
         yield marker
     finally:
@@ -143,7 +166,7 @@ def marking(
 
 def _by_address(
     bridge: Path, host: str, metrics: Sequence[str], counters: str
-) -> Mapping[str, Sequence[str]]:
+) -> Metrics:
     if not counters and (events := [*filter(is_counter, metrics)]):
         counters = _counters(bridge, host, events)
     pcp = _said(bridge, host).get("pcp")
@@ -180,14 +203,14 @@ def _said(bridge: Path, host: str) -> Mapping[str, Any]:
     return found
 
 
-def _connected(metrics: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, PcpSource]]:
+def _connected(metrics: Metrics) -> Iterator[_Asked]:
     for address, names in metrics.items():
         source = PcpSource(address)
         more = _OF_PMCD if any(map(is_counter, names)) else ()
         source.select([*names, *more])
         with suppress(SourceDownError):
             source.connect()
-            yield address, source
+            yield source, frozenset(names)
 
 
 def _values(source: PcpSource) -> dict[Key, float]:

@@ -62,7 +62,7 @@ class Meanwhile:
     ) -> None:
         self._settings = settings
         self._asked, self._plan = asked, plan
-        self._marker = marker or Marker({})
+        self._marker = marker or Marker()
 
     @cached_property
     def metrics(self) -> Sequence[Sampled]:

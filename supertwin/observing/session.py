@@ -126,7 +126,11 @@ class Session:
 
     def go_on(self, runs: Sequence[Repetition]) -> None:
         """Be what it was in a process that is no more, which began these runs."""
-        names = {name for run in runs[:1] for name, _ in run.before.values}
+        for run in runs:
+            self._add(run)
+        # What ended with who began it has nothing to be looked at any more.
+        first = runs[:1] if self.goes_on else ()
+        names = {name for run in first for name, _ in run.before.values}
         self._meanwhile = self._held.enter_context(
             still_sampled(
                 self._settings, self.wish, plan_of(self.id), names, _LOG.debug
@@ -134,13 +138,17 @@ class Session:
         )
         self.state = RUNNING
         for run in runs:
-            self._add(run)
             if run.is_over:
                 self._conclude(run)
         if runs and "start_ns" in runs[0].said.first:
             self.began = runs[0].said.first["start_ns"] / 1e9
         if runs[-1].is_over if runs else self.wish.attended:
             self._after()
+
+    def listen(self) -> None:
+        """Let nobody count as silent who could not be heard until now."""
+        with self._lock:
+            self._heard = time.monotonic()
 
     def program(self) -> bytes | None:
         """What is to be run next; None while it runs, and where nothing is."""

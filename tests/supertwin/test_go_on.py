@@ -1,0 +1,67 @@
+"""Runs that a start of the API finds: they hold nothing up, and have their time."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from observations.record import Asked
+from sampler_bridge.perfevent.event import Event
+from supertwin.observing import desk as desks
+from supertwin.observing import session as sessions
+from supertwin.observing.desk import Desk
+from supertwin.observing.marks import Mark
+from supertwin.observing.open_sessions import keep_open
+from supertwin.observing.repetition import Repetition, begun, left_of
+from supertwin.observing.session import RUNNING
+from supertwin.observing.wish import Wish
+from supertwin.settings import Settings
+
+FAULTS = Event("software", "page-faults", kernel=True).value
+
+
+def wish(attended: bool) -> Wish:
+    events = ("software::page-faults",)
+    return Wish(Asked("node9", ("sleep", "987"), events=events), attended)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """One that nobody answers."""
+    nobody = "http://127.0.0.1:9"
+    yield Desk(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
+
+
+def leave(home: Path, id_: str, attended: bool) -> None:
+    """A run with PMU events, on a host that the bridge does not get to."""
+    keep_open(home, id_, wish(attended))
+    run = begun(home, wish(attended), id_, 1, Mark(1.0, {(FAULTS, "cpu0"): 1.0}))
+    run.take({"event": "started", "start_ns": time.time_ns(), "pid": 1})
+
+
+def test_a_host_that_is_away_holds_no_start_up(tmp_path: Path, desk: Desk) -> None:
+    for number in range(4):
+        leave(tmp_path, f"run{number}", attended=number % 2 == 0)
+    began = time.monotonic()
+    desk.go_on()
+    assert time.monotonic() - began < 3
+    assert [one.id for one in desk.sessions if one.state == RUNNING] == ["run0", "run2"]
+
+
+def test_who_attends_a_run_is_waited_for_from_the_end_of_the_start(
+    tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(home: Path, wish: Wish, group: str) -> list[Repetition]:
+        time.sleep(0.4)
+        return left_of(home, wish, group)
+
+    monkeypatch.setattr(desks, "left_of", slowly)
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.3)
+    for number in range(2):
+        leave(tmp_path, f"run{number}", attended=True)
+    desk.go_on()
+    desk.tend()
+    assert [one.state for one in desk.sessions] == [RUNNING] * 2
+    time.sleep(0.4)
+    assert [one.is_silent for one in desk.sessions] == [True] * 2
