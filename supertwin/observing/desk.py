@@ -4,8 +4,8 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from threading import Lock, Thread
 
@@ -15,6 +15,7 @@ from observations.launch import Running, events
 from remote_login.errors import RemoteLoginError
 from supertwin.errors import SuperTwinError
 from supertwin.observing.aside import Aside
+from supertwin.observing.lanes import Lanes
 from supertwin.observing.open_sessions import left_open
 from supertwin.observing.places import lives, started
 from supertwin.observing.repetition import Repetition, left_of
@@ -28,6 +29,8 @@ _LOOK_SECONDS, _SLOW_LOOK_SECONDS = 0.05, 1.0
 _KEPT_SECONDS = 600.0  # how long what is over can be followed
 # How long a command takes to end whose runner was let go of, at the most.
 _ENDS_SECONDS = 10.0
+# The supervisor kills who takes 15 s to end, of which requests may take five.
+_CLOSES_SECONDS = 5.0
 _UNHEARD = "nothing was heard of it any more"
 _KILLED = "SuperTwin was killed while it ran"
 
@@ -41,7 +44,7 @@ class Desk:
         self._lock = Lock()
         self._sessions: dict[str, Session] = {}
         self._running: dict[str, Running] = {}
-        self._recorder = ThreadPoolExecutor(1, "recorder")
+        self._lanes = Lanes()
         # Until when those that nobody hears of may take to end.
         self._let_go: dict[str, float] = {}
 
@@ -120,15 +123,21 @@ class Desk:
                     self._sessions.pop(session.id, None)
 
     def close(self) -> None:
-        """End all that runs here, and record it; what is attended the next one does."""
+        """End all that runs here, and record it; what is attended the next one does.
+
+        So it does with what hangs, as over ssh to a host that is away.
+        """
         for session in self.sessions:
             if not session.wish.attended:
+                end = partial(session.close, "SuperTwin was stopped")
+                self._lanes.submit(session.wish.asked.host, end)
                 self.cancel(session)
-                session.close("SuperTwin was stopped")
-        self._recorder.shutdown()
+        if late := self._lanes.wait(_CLOSES_SECONDS):
+            _LOG.warning("%s: the next start records what ran there", ", ".join(late))
 
     def _new(self, wish: Wish, id_: str) -> Session:
-        return Session(self._settings, wish, id_, self._recorder, self._give_back)
+        beside = partial(self._lanes.submit, wish.asked.host)
+        return Session(self._settings, wish, id_, beside, self._give_back)
 
     def _take_up(self, session: Session) -> None:
         """Let it be what it was, with its CPUs; what runs no more has none."""

@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from threading import RLock
 
@@ -34,9 +34,9 @@ _LOOK_SECONDS = 2.0
 class Session:
     """All runs of a wish; ``id`` is that of its only one, or of the group.
 
-    What is sampled goes on until the last run is recorded, which ``recorder`` does
-    beside; ``over`` is called before. ``shares`` says who else has its CPUs. Threads
-    may share it.
+    What is sampled goes on until the last run is recorded, which ``beside`` has done,
+    one after the other; ``over`` is called before. ``shares`` says who else has its
+    CPUs. Threads may share it.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Session:
         settings: Settings,
         wish: Wish,
         id_: str,
-        recorder: Executor,
+        beside: Callable[[Callable[[], None]], None],
         over: Callable[["Session"], None],
     ) -> None:
         self.id, self.wish = id_, wish
@@ -57,7 +57,7 @@ class Session:
         self._all: list[Repetition] = []
         self._earlier = 0
         self._settings = settings
-        self._recorder = recorder
+        self._beside = beside
         self._over = over
         self._held = ExitStack()
         self._lock = RLock()
@@ -181,14 +181,14 @@ class Session:
                 self.state, self.ended = OVER, time.time()
                 if self._run and not self._run.is_over:
                     self._record(self._run, why or "its observer went away")
-                self._recorder.submit(self._release, self._forget)
+                self._beside(partial(self._release, self._forget))
                 self._over(self)
 
     def give_up(self) -> None:
         """Hold nothing any more; whether a next process is to try is noted down."""
         with self._lock:
             self.state, self.ended = OVER, time.time()
-        self._recorder.submit(self._release, note_failure)
+        self._beside(partial(self._release, note_failure))
 
     @property
     def _is_seen(self) -> bool:
@@ -248,7 +248,7 @@ class Session:
 
     def _record(self, run: Repetition, broken: str) -> None:
         if not run.is_recorded:
-            self._recorder.submit(self._recorded, run, broken)
+            self._beside(partial(self._recorded, run, broken))
 
     def _recorded(self, run: Repetition, broken: str) -> None:
         try:

@@ -1,5 +1,6 @@
 """Runs that a start of the API finds: they hold nothing up, and have their time."""
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from supertwin.observing import desk as desks
 from supertwin.observing import session as sessions
 from supertwin.observing.desk import Desk
 from supertwin.observing.marks import Mark
-from supertwin.observing.open_sessions import keep_open
+from supertwin.observing.open_sessions import keep_open, left_open
 from supertwin.observing.repetition import Repetition, begun, left_of
 from supertwin.observing.session import RUNNING
 from supertwin.observing.wish import Wish
@@ -65,3 +66,18 @@ def test_who_attends_a_run_is_waited_for_from_the_end_of_the_start(
     assert [one.state for one in desk.sessions] == [RUNNING] * 2
     time.sleep(0.4)
     assert [one.is_silent for one in desk.sessions] == [True] * 2
+
+
+def test_what_hangs_does_not_keep_the_api_from_ending(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        desk = Desk(Settings(home=tmp_path, host="node8", fuseki_url=url))
+        leave(tmp_path, "run1", attended=False)
+        desk.go_on()
+        began = time.monotonic()
+        desk.close()
+        assert time.monotonic() - began < 7
+    assert "node9: the next start records what ran there" in caplog.text
+    assert [id_ for id_, _ in left_open(tmp_path)] == ["run1"]

@@ -1,0 +1,50 @@
+"""Work that is done beside, in order for each host: one that hangs holds up its own.
+
+A host's thread is there while it has work, and keeps nobody from ending.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from threading import Condition, Thread
+
+_LOG = logging.getLogger(__name__)
+
+
+class Lanes:
+    """Does what is submitted for a host after what was before; threads may share it."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._waiting: dict[str, deque[Callable[[], None]]] = {}
+
+    def submit(self, host: str, work: Callable[[], None]) -> None:
+        """Have it done; what it raises is logged."""
+        with self._changed:
+            if host in self._waiting:
+                self._waiting[host].append(work)
+                return
+            self._waiting[host] = deque((work,))
+        name = f"recorder-{host}"
+        Thread(target=self._work, args=(host,), name=name, daemon=True).start()
+
+    def wait(self, seconds: float) -> list[str]:
+        """Wait until all is done, for so long; the hosts of which it is not."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting, seconds)
+            return sorted(self._waiting)
+
+    def _work(self, host: str) -> None:
+        while work := self._next(host):
+            try:
+                work()
+            except Exception:
+                _LOG.exception("what was to be done for %s failed", host)
+
+    def _next(self, host: str) -> Callable[[], None] | None:
+        with self._changed:
+            if self._waiting[host]:
+                return self._waiting[host].popleft()
+            del self._waiting[host]
+            self._changed.notify_all()
+            return None
