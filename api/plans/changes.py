@@ -1,11 +1,10 @@
 """Plans added and removed over HTTP, by the same path as `supertwin sample`."""
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +13,7 @@ from api.access.roles import ANSWERS, requires
 from api.body import read_model
 from api.failures import answered
 from api.plans.routes import check_known, find_plans
+from api.plans.turns import Turns
 from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from ingest.plans.request import PlanRequest, check_plan_name, parse_period
@@ -29,8 +29,11 @@ T = TypeVar("T")
 _MOST_BYTES = 256 * 1024
 _OPERATOR = requires(Role.OPERATOR)
 # Names are free until they are taken; other processes are kept out by a file's lock,
-# which there is none of where the state is read-only.
-_ONE_AT_A_TIME = asyncio.Lock()
+# which there is none of where the state is read-only. By host: a login to one that is
+# away takes up to a minute.
+_TURNS = Turns()
+# Those that wait for their hosts leave the threads of all else alone.
+_AT_ONCE = CapacityLimiter(64)
 
 
 class NewPlan(BaseModel):
@@ -114,10 +117,9 @@ async def add(request: Request, services: Use) -> Response:
     """
     new = await read_model(request, _MOST_BYTES, "plan", NewPlan)
     await check_known(services, new.host)
-    if new.plan and new.plan in await _names(services, new.host):
-        detail = f"{new.host} has a plan {new.plan} already: give another name, or "
-        raise _refused(detail + "remove it first", status=409)
-    added = await _write(lambda: _add(services, new))
+    async with _TURNS.take(new.host):
+        await _check_free(services, new.host, new.plan)
+        added = await _write(lambda: _add(services, new))
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]
     if not found:
@@ -140,13 +142,24 @@ async def remove(
 ) -> Response:
     """What another plan names goes on at that one's period. Role: operator."""
     await check_known(services, host)
+    async with _TURNS.take(host):
+        await _check_there(services, host, plan)
+        await _write(lambda: _remove(services, host, plan))
+    return Response(status_code=204)
+
+
+async def _check_free(services: Services, host: str, plan: str) -> None:
+    if plan and plan in await _names(services, host):
+        detail = f"{host} has a plan {plan} already: give another name, or "
+        raise _refused(detail + "remove it first", status=409)
+
+
+async def _check_there(services: Services, host: str, plan: str) -> None:
     names = await _names(services, host)
     if plan not in names:
         has = f"it has {', '.join(names[:5])}" if names else "it has none"
         detail = f"{host} has no plan {plan[:80]}; {has}"
         raise NotFoundError("no-such-plan", "No such plan", detail)
-    await _write(lambda: _remove(services, host, plan))
-    return Response(status_code=204)
 
 
 async def _names(services: Services, host: str) -> list[str]:
@@ -156,8 +169,7 @@ async def _names(services: Services, host: str) -> list[str]:
 async def _write(work: Callable[[], T]) -> T:
     """Do it in a thread to its end, whether or not the client waits for it."""
     with answered(_refused, "plan-failed", "The plan could not be changed"):
-        async with _ONE_AT_A_TIME:
-            return await to_thread.run_sync(work)
+        return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 
 def _add(services: Services, new: NewPlan) -> "Added":

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from api.problems import ApiError
 from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
 from sampler_bridge.plan.nudge import Nudges
 from supertwin.access.tokens import Role, add_token
+from supertwin.stack.lock import turn
 from tests.api.servers import Closed, bearer
 
 USER = "kernel.percpu.cpu.user"
@@ -122,6 +124,42 @@ def test_many_at_once_are_all_kept(opened: Closed, operator: str) -> None:
     found = {answer.json()["plan"] for answer in made}
     assert found == {f"plan-{number}" for number in range(1, 9)}
     assert names(opened) == found | {"monitor"}
+
+
+def held_up(api: Closed, host: str) -> AbstractContextManager[None]:
+    """Another process changes a host, for as long as a block goes on."""
+    return turn(api.home / "turns", lambda: None, host)
+
+
+def test_a_host_that_holds_up_its_changes_holds_up_no_other_s(
+    opened: Closed, operator: str
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        with held_up(opened, "n1"):
+            waits = pool.submit(add, opened, PLAN, **bearer(operator))
+            time.sleep(0.5)
+            other = pool.submit(add, opened, PLAN | {"host": "n2"}, **bearer(operator))
+            assert other.result(10).status_code in (201, 400)
+            assert not waits.done()
+        assert waits.result(10).status_code == 201
+    remove(opened, other.result().json().get("plan", ""), "n2", **bearer(operator))
+
+
+def test_of_two_of_one_name_at_once_the_second_is_told_that_it_is_taken(
+    opened: Closed, operator: str
+) -> None:
+    one = PLAN | {"plan": "one"}
+    with ThreadPoolExecutor(4) as pool:
+        with held_up(opened, "n1"):
+            made = [pool.submit(add, opened, one, **bearer(operator)) for _ in "12"]
+            time.sleep(1)
+        assert sorted(answer.result(10).status_code for answer in made) == [201, 409]
+        with held_up(opened, "n1"):
+            gone = [
+                pool.submit(remove, opened, "one", **bearer(operator)) for _ in "12"
+            ]
+            time.sleep(1)
+        assert sorted(answer.result(10).status_code for answer in gone) == [204, 404]
 
 
 @pytest.mark.parametrize("send", [add, lambda api, **h: remove(api, "monitor", **h)])

@@ -1,0 +1,53 @@
+"""Turns by name: in order for each, and nothing is kept of who is done."""
+
+import asyncio
+
+import pytest
+
+from api.plans.turns import Turns
+
+
+def test_turns_of_one_name_follow_each_other_and_are_forgotten() -> None:
+    turns, told = Turns(), list[str]()
+
+    async def work(name: str, number: int) -> None:
+        async with turns.take(name):
+            told.append(f"{name}{number} begins")
+            await asyncio.sleep(0.01)
+            told.append(f"{name}{number} ends")
+            if number == 1:
+                raise ValueError(name)
+
+    async def all_at_once() -> None:
+        work_of = [work(name, number) for number in range(3) for name in "ab"]
+        tasks = [asyncio.ensure_future(one) for one in work_of]
+        await asyncio.sleep(0)
+        assert turns._locks.keys() == {"a", "b"}
+        tasks[-1].cancel()  # it waits
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(all_at_once())
+    assert told[:2] == ["a0 begins", "b0 begins"], "at once"
+    for name, numbers in ("a", "012"), ("b", "01"):
+        own = [line for line in told if line[0] == name]
+        steps = ("begins", "ends")
+        assert own == [f"{name}{number} {step}" for number in numbers for step in steps]
+    assert not turns._locks and not turns._users
+
+
+def test_who_holds_a_turn_while_others_come_keeps_them_out() -> None:
+    turns = Turns()
+
+    async def both() -> None:
+        async with turns.take("a"):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(_taken(turns), 0.05)
+        await asyncio.wait_for(_taken(turns), 0.05)
+
+    asyncio.run(both())
+    assert not turns._locks
+
+
+async def _taken(turns: Turns) -> None:
+    async with turns.take("a"):
+        pass
