@@ -173,8 +173,11 @@ class CgroupWatch(Worker):
         """Take up what is known of groups, as far as they are still the same."""
         running = dict(self._ledger.running)
         for life in lives:
-            if life.path in running and running[life.path].began == life.began:
-                running[life.path] = life
+            now = running.get(life.path)
+            # Its folders may have become more while it was read.
+            if now and now.began == life.began:
+                known = replace(now, allowed=life.allowed, metrics=life.metrics)
+                running[life.path] = known
         if running != self._ledger.running:
             self._ledger = replace(self._ledger, running=running)
 

@@ -1,0 +1,54 @@
+"""Groups that change while a look, or a reading, of them goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from cgroups.groups import Group
+from cgroups.roots import parse_roots
+from sampler_bridge.sources.cgroup import watch as watching
+from sampler_bridge.sources.cgroup.reader import given
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from tests.ingest.tree import plant
+
+V1 = (
+    "30 1 0:25 / /cpuacct rw - cgroup cgroup rw,cpuacct\n"
+    "31 1 0:26 / /memory rw - cgroup cgroup rw,memory\n"
+)
+
+
+def test_a_folder_that_comes_while_its_group_is_read_stays_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group of version 1 gets one folder after the other."""
+    cpu = {"proc/self/mountinfo": V1, "cpuacct/jobs/1/cpuacct.usage": "5\n"}
+    root = plant(tmp_path / "machine", cpu)
+    made = CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
+
+    def looked_meanwhile(group: Group) -> tuple[str, ...]:
+        metrics = given(group)
+        plant(root, {"memory/jobs/1/memory.usage_in_bytes": "7\n"})
+        made._look_after = 0.0
+        made.look()
+        return metrics
+
+    made.look()
+    with monkeypatch.context() as patched:
+        patched.setattr(watching, "given", looked_meanwhile)
+        made._describe()
+    numbers = {
+        str(root / mount): (root / mount / "jobs/1").stat().st_ino
+        for mount in ("cpuacct", "memory")
+    }
+    life = made._ledger.running["/jobs/1"]
+    assert life.numbers == numbers
+    assert life.metrics == ("supertwin.cgroup.cpu.usage",)
+    # What it is known by now is enough where its first folder goes first.
+    (root / "cpuacct/jobs/1/cpuacct.usage").unlink()
+    (root / "cpuacct/jobs/1").rmdir()
+    made._look_after = 0.0
+    made.look()
+    assert made._ledger.running["/jobs/1"].began == life.began
+    assert not made._ledger.ended
+    made._describe()
+    assert made._ledger.running["/jobs/1"].metrics == ("supertwin.cgroup.memory.usage",)
