@@ -28,8 +28,8 @@ _Asked = tuple[PcpSource, frozenset[str]]
 
 # A bridge that has much to do needs seconds to get to another host.
 _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
-# While both are the same, no agent of a PMCD started anew, so says PCP. A PCP before 5
-# may not have the latter.
+# While both are the same no agent of a PMCD started anew: so PCP defines the latter,
+# which old ones lack.
 _OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
 _ANEW = (
     "its events were counted anew during the run, as where another plan with PMU "

@@ -31,7 +31,11 @@ def wish(attended: bool) -> Wish:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     """One that nobody answers."""
     nobody = "http://127.0.0.1:9"
-    yield Desk(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
+    desk = Desk(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
+    yield desk
+    for session in desk.sessions:
+        session.close()
+    assert not desk._lanes.wait(30)
 
 
 def leave(home: Path, id_: str, attended: bool) -> None:
@@ -79,5 +83,6 @@ def test_what_hangs_does_not_keep_the_api_from_ending(
         began = time.monotonic()
         desk.close()
         assert time.monotonic() - began < 7
-    assert "node9: the next start records what ran there" in caplog.text
+        assert "node9: the next start records what ran there" in caplog.text
+    assert not desk._lanes.wait(30)
     assert [id_ for id_, _ in left_open(tmp_path)] == ["run1"]
