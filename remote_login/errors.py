@@ -2,6 +2,7 @@
 
 RemoteLoginError
 ├── AddressError        what is no ssh:// address of a host
+├── SocketNameError     what ssh would not take for the name of a socket
 ├── SshMissingError     no ssh is installed here
 └── SshNotStartedError  this machine cannot start one more process or thread now
 """
@@ -13,6 +14,10 @@ class RemoteLoginError(Exception):
 
 class AddressError(RemoteLoginError):
     """What is no ssh:// address of a host."""
+
+
+class SocketNameError(RemoteLoginError):
+    """What ssh would not take for the name of a socket over there."""
 
 
 class SshMissingError(RemoteLoginError):

@@ -24,6 +24,9 @@ _COMPLAINTS = 1 << 16
 _ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if which("setpriv") else ()
 # What asks with a window of its own: that of a jump host's ssh is no batch mode.
 _ASKS_NOBODY = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "never"}
+# Settings, passwords of stores among them: what is none of ssh's business, and of no
+# program that it starts to get there.
+_OURS = ("SUPERTWIN", "SAMPLER_BRIDGE")
 
 OPTIONS: Mapping[str, str] = {
     "BatchMode": "yes",
@@ -81,7 +84,7 @@ class Ssh:
                 stdin=pipe,
                 stdout=pipe,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **_ASKS_NOBODY, "LC_ALL": "C"},
+                env=_environment(),
                 start_new_session=True,
             )
         except FileNotFoundError:
@@ -165,3 +168,9 @@ class Ssh:
             self.process.stdin.flush()
         if not self._hold:
             self.let_go()
+
+
+def _environment() -> dict[str, str]:
+    """What ssh gets of our environment, and what makes it quiet."""
+    others = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
+    return {**others, **_ASKS_NOBODY, "LC_ALL": "C"}

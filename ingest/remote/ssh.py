@@ -18,6 +18,7 @@ from typing import IO
 from ingest.errors import BrokenOffError, RemoteError
 from remote_login.address import Address
 from remote_login.reasons import explain
+from remote_login.sockets import plain_socket
 from remote_login.ssh import CONNECT_SECONDS, LONGEST_SOCKET, OPTIONS, Ssh, ssh_argv
 
 # Connecting, greeting, exchange of keys, login: each may take a while.
@@ -101,9 +102,13 @@ class Connection:
             yield Command(ssh, seconds, str(self.address))
 
     def forward(self, remote: str) -> Path | None:
-        """A socket here that leads to one over there; None where ssh refuses."""
+        """A socket here that leads to one over there; None where ssh refuses.
+
+        Raises SocketNameError for a name that ssh would not take as it stands.
+        """
         local = self._folder / "forwarded"
-        argv = self._argv("-O", "forward", "-L", f"{local}:{remote}", forwards=True)
+        where = f"{local}:{plain_socket(remote)}"
+        argv = self._argv("-O", "forward", "-L", where, forwards=True)
         with _started(argv, self.address) as ssh:
             try:
                 done = ssh.process.wait(CONNECT_SECONDS) == 0

@@ -12,6 +12,7 @@ from threading import Event
 from remote_login.address import Address
 from remote_login.errors import RemoteLoginError
 from remote_login.reasons import explain, printable
+from remote_login.sockets import plain_socket
 from remote_login.ssh import CONNECT_SECONDS, OPTIONS, Ssh, ssh_argv
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.ways.way import greets
@@ -125,6 +126,8 @@ class Forward(Worker):
 
     def _log_in(self) -> None:
         """Log in, and stay until that ends; raises RemoteLoginError, OSError."""
+        # It is the graph's, where somebody else may have written.
+        plain_socket(self._there)
         self._control.unlink(missing_ok=True)
         options = {
             **_MASTER,

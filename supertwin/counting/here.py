@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from remote_login.reasons import printable
 from sampler_bridge.errors import PerfeventError
 from sampler_bridge.perfevent.live import absent_metrics, has_agent, is_counting
 from supertwin.counting import private_pmcd
@@ -123,7 +124,8 @@ def wait_until_counted(
         _check_refusals(prepared, lacks, log)
         if time.monotonic() > deadline:
             what = lacks[0] if lacks else "new perfevent agent"
-            raise SuperTwinError(f"PMCD has no {what} after {_WITHIN:.0f} s: {log}")
+            said = printable(log.strip().rpartition("\n")[2])
+            raise SuperTwinError(f"PMCD has no {what} after {_WITHIN:.0f} s: {said}")
         time.sleep(_LOOK)
 
 
@@ -141,7 +143,7 @@ def _check_refusals(prepared: Prepared, lacks: list[str], log: str) -> None:
     refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
     for event in prepared.events:
         if event.value in lacks and event.configured in refused:
-            raise MendableError(f"{event}: {refused[event.configured]}")
+            raise MendableError(f"{event}: {printable(refused[event.configured])}")
 
 
 def _read(log: Path) -> str:

@@ -8,15 +8,17 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ingest.errors import RemoteError
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
-from ingest.remote.ssh import Connection, connected
+from ingest.remote.ssh import Command, Connection, connected
 from ontology.iris import encode_id
 from queries.endpoint import Endpoint
 from remote_login.address import parse_address
+from remote_login.reasons import printable
+from remote_login.sockets import plain_socket
 from supertwin.counting import private_pmcd
 from supertwin.counting.here import wait_until_counted
 from supertwin.counting.perfevent import Prepared
@@ -25,6 +27,8 @@ from supertwin.far import address_of, ended_in_order
 from supertwin.settings import Settings
 
 _SECONDS = 60.0
+# Bytes of an answer, most of them what the agent wrote.
+_MOST = 1 << 20
 
 
 @contextmanager
@@ -45,16 +49,16 @@ def counting_there(
             if prepared is None:
                 yield Path(), ""
                 return
-            local = connection.forward(answer["socket"])
+            local = connection.forward(answer.socket)
             if local is None:
                 raise MendableError(
                     f"sshd at {where} forwards no Unix sockets: set "
                     "AllowStreamLocalForwarding in its sshd_config"
                 )
             wait_until_counted(prepared, local, there.read_log)
-            yield local, answer["socket"]
+            yield local, answer.socket
         except BaseException:
-            there.ask(answer["before"])
+            there.ask(answer.before)
             raise
 
 
@@ -64,6 +68,15 @@ def folder_there(settings: Settings, host: str) -> str:
     return f"{encode_id(host)[:60]}-{ours}"
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What was counted before, PMCD's socket, and what its agent wrote."""
+
+    before: str | None
+    socket: str
+    log: str
+
+
 class _There:
     """The program over there."""
 
@@ -71,7 +84,7 @@ class _There:
         self._connection = connection
         self._folder = folder
 
-    def ask(self, text: str | None, change: bool = True) -> dict[str, Any]:
+    def ask(self, text: str | None, change: bool = True) -> _Answer:
         """Let a configuration be the agent's; raises MendableError and RemoteError."""
         program = Path(private_pmcd.__file__).read_bytes()
         request = {"name": self._folder, "text": text, "change": change}
@@ -80,18 +93,22 @@ class _There:
         script = f'{FIND_PYTHON}exec "$p" -ISB -c "{run}"'
         given = program + json.dumps(request).encode()
         with self._connection.run(f"exec sh -c '{script}'", given, _SECONDS) as command:
-            printed = b""
-            while piece := command.output.read():
-                printed += piece
-            return self._answer(
-                printed.decode(errors="replace"), command.status(), command.last_lines()
-            )
+            printed = self._printed(command)
+            return self._answer(printed, command.status(), command.last_lines())
 
     def read_log(self) -> str:
         """What the agent said of what it cannot count."""
-        return str(self.ask("", change=False)["log"])
+        return self.ask("", change=False).log
 
-    def _answer(self, printed: str, status: int, said: list[str]) -> dict[str, Any]:
+    def _printed(self, command: Command) -> str:
+        printed = b""
+        while piece := command.output.read():
+            printed += piece
+            if len(printed) > _MOST:
+                raise self._of_another_form()
+        return printed.decode(errors="replace")
+
+    def _answer(self, printed: str, status: int, said: list[str]) -> _Answer:
         where = self._connection.address
         if status == NO_PYTHON:
             raise MendableError(f"{where} has no Python 3.8 or newer: install python3")
@@ -101,11 +118,32 @@ class _There:
             if line.startswith(private_pmcd.ANSWER)
         ]
         if not lines:
-            why = f" ({said[-1]})" if said else ""
+            why = f" ({printable(said[-1])})" if said else ""
             raise RemoteError(f"{where} gave no answer{why}: try again")
-        answer: dict[str, Any] = json.loads(lines[-1])
-        if "refused" in answer:
-            raise MendableError(f"{where}: {answer['refused']}")
-        if not isinstance(answer.get("socket"), str):
-            raise SuperTwinError(f"{where} gave an answer of another form")
-        return answer
+        return self._parsed(lines[-1])
+
+    def _parsed(self, line: str) -> _Answer:
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            raise self._of_another_form() from None
+        match answer:
+            case {"refused": str(why)}:
+                raise MendableError(f"{self._connection.address}: {printable(why)}")
+            case {
+                "before": str() | None as before,
+                "socket": str(name),
+                "log": str(log),
+            }:
+                # Who answers could name any other one.
+                own = f"/.supertwin/{self._folder}/run/pmcd.socket"
+                if not name or plain_socket(name).endswith(own):
+                    return _Answer(before, name, log)
+        raise self._of_another_form()
+
+    def _of_another_form(self) -> SuperTwinError:
+        where = self._connection.address
+        return SuperTwinError(
+            f"{where} gave an answer of another form: see what "
+            f"`ssh {where} true` prints"
+        )

@@ -1,4 +1,4 @@
-"""Processes that this machine has no room for: a reason, and nothing left behind."""
+"""What a process of ssh is told, and one that this machine has no room for."""
 
 import threading
 import time
@@ -22,3 +22,17 @@ def test_a_process_whose_thread_cannot_start_is_ended(tmp_path: Path) -> None:
         threading.stack_size(size)
     time.sleep(0.8)
     assert not mark.exists()
+
+
+def test_our_settings_and_passwords_are_not_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SUPERTWIN_STORE_PASSWORD", "secret")
+    monkeypatch.setenv("SAMPLER_BRIDGE_STORE_ACCOUNT", "me:secret")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
+    ssh = Ssh(("env",), Address("n1"), b"")
+    assert ssh.process.stdout
+    told = ssh.process.stdout.read().decode()
+    ssh.end()
+    assert "SSH_AUTH_SOCK=/agent" in told
+    assert "secret" not in told

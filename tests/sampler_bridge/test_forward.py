@@ -1,4 +1,4 @@
-"""A way over ssh on a machine that has no room for a process just now."""
+"""A way over ssh that cannot be opened just now, or not as the graph has it."""
 
 from pathlib import Path
 
@@ -35,5 +35,15 @@ def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
     way.start()
     wait_until(lambda: "Not a directory" in reason(way))
     assert way.alive
+    way.stop()
+    wait_until(lambda: not way.alive)
+
+
+def test_a_socket_of_a_name_that_ssh_would_read_otherwise(tmp_path: Path) -> None:
+    """The graph names it, and ssh would send what stands in our environment there."""
+    way = Forward(Address("n1"), tmp_path, "1", None, "/x/${HOME}/pmcd.socket")
+    way.start()
+    wait_until(lambda: "is no socket that ssh can lead to" in reason(way))
+    assert not list(tmp_path.iterdir())
     way.stop()
     wait_until(lambda: not way.alive)
