@@ -25,6 +25,10 @@ from remote_login.ssh import CONNECT_SECONDS, LONGEST_SOCKET, OPTIONS, Ssh, ssh_
 _LOGIN_SECONDS = 30.0
 _PIECE = 1 << 16
 _LONGEST_FOLDER = LONGEST_SOCKET - 30
+# Without its master, ssh would connect anew.
+_ALONE = {"ControlMaster": "no", "ProxyCommand": "false"}
+# Whose own forwards ssh would open beside ours.
+_NO_CONFIG = Path("none")
 
 
 class Output:
@@ -95,8 +99,7 @@ class Connection:
     @contextmanager
     def run(self, command: str, program: bytes, seconds: float) -> Iterator["Command"]:
         """Run a command over there with a program as its standard input."""
-        # Without its master, ssh would connect anew.
-        alone = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false")
+        alone = [word for pair in _ALONE.items() for word in ("-o", "=".join(pair))]
         argv = (*self._argv(*alone), command)
         with _started(argv, self.address, program) as ssh:
             yield Command(ssh, seconds, str(self.address))
@@ -108,7 +111,9 @@ class Connection:
         """
         local = self._folder / "forwarded"
         where = f"{local}:{plain_socket(remote)}"
-        argv = self._argv("-O", "forward", "-L", where, forwards=True)
+        options = {**_ALONE, "ControlPath": str(self._socket)}
+        words = ("-O", "forward", "-L", where)
+        argv = ssh_argv(self.address, _NO_CONFIG, options, *words)
         with _started(argv, self.address) as ssh:
             try:
                 done = ssh.process.wait(CONNECT_SECONDS) == 0
@@ -116,10 +121,8 @@ class Connection:
                 return None
         return local if done and local.exists() else None
 
-    def _argv(self, *more: str, forwards: bool = False) -> tuple[str, ...]:
+    def _argv(self, *more: str) -> tuple[str, ...]:
         options = {**OPTIONS, "ControlPath": str(self._socket)}
-        if forwards:
-            del options["ClearAllForwardings"]
         return ssh_argv(self.address, self._config, options, *more)
 
 

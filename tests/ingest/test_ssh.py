@@ -122,6 +122,35 @@ def test_what_a_configuration_adds_is_left_out(sshd: Sshd, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [config]
 
 
+def test_a_socket_is_forwarded_and_nothing_beside_it(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    """One of those that a configuration adds cannot be made, and would cost ours."""
+    config = config_of(
+        sshd,
+        tmp_path,
+        *(f"LocalForward {tmp_path}/local 127.0.0.1:22", "RemoteForward 7022 n1:22"),
+        f"LocalForward {tmp_path}/no/folder 127.0.0.1:22",
+    )
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(sshd.folder / "echo"))
+        server.listen()
+        with connected(parse_address(sshd.url()), config) as connection:
+            local = connection.forward(str(sshd.folder / "echo"))
+            assert local
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(local))
+                server.settimeout(10)
+                answering, _ = server.accept()
+                with answering:
+                    answering.sendall(b"in")
+                assert client.recv(2) == b"in"
+            with connection.run("cat /proc/net/tcp", b"", 10) as command:
+                listening = b"".join(iter(command.output.read, b""))
+    assert b":0016 " in listening and b":1B6E " not in listening  # 22, and 7022
+    assert list(tmp_path.iterdir()) == [config]
+
+
 def test_an_unknown_key(sshd: Sshd, tmp_path: Path) -> None:
     known = tmp_path / "known"
     config = config_of(sshd, tmp_path, UserKnownHostsFile=known)
