@@ -145,13 +145,13 @@ class Sshd(Server):
         with changing_network():
             _run("ip", "link", "set", f"{self._link}a", state)
 
-    def set_shell(self, body: str) -> None:
-        """Let the user's login shell be a script."""
+    def set_shell(self, body: str, home: str = "home") -> None:
+        """Let the login shell of the user, or of root, be a script."""
         shell = self.folder / "shell"
         shell.write_text(f"#!/bin/sh\n{body}\n")
         shell.chmod(0o755)
         passwd = self.folder / "passwd"
-        text = re.sub("/home:.*", f"/home:{shell}", passwd.read_text())
+        text = re.sub(f"/{home}:.*", f"/{home}:{shell}", passwd.read_text())
         passwd.write_text(text)
 
     def url(self, user: str = "root") -> str:

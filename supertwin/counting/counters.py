@@ -105,6 +105,8 @@ def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) ->
     """Count what the plans of a host ask for; how many events that is."""
     plans = asked(host, twin)
     left = _prepared(twin, host, plans, multiplex=True) if plans else None
+    if left and not left.events:  # all of them are refused now
+        left = None
     with _published(settings, host, left, twin, progress):
         return len(left.events) if left else 0
 
@@ -204,5 +206,5 @@ def _counted(
         with counting_here(settings, prepared, progress) as socket:
             yield socket, str(socket)
     else:
-        with counting_there(settings, host, prepared, twin) as sockets:
+        with counting_there(settings, host, prepared, twin, progress) as sockets:
             yield sockets

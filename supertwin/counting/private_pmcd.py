@@ -18,6 +18,7 @@ import json
 import os
 import pwd
 import re
+import select
 import shutil
 import signal
 import socket
@@ -58,6 +59,8 @@ _SYSTEM_WIDE = 0
 _NAME = re.compile(r"[A-Za-z0-9_.~-]{1,80}")
 _PR_SET_PDEATHSIG = 1
 _ENDS_WITHIN, _LONGEST_PAUSE = 5.0, 10.0
+# Who asks gives up after 60 s.
+_WAITS = 30.0
 # Each event that cannot be counted has a line for each CPU: one of them tells why.
 _MOST_OF_LOG = 1 << 17
 ANSWER = "supertwin-counting-1 "
@@ -208,16 +211,16 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
     """Count what is asked for, or nothing; the answer says what was counted before.
 
     ``name`` is the folder's, below ~/.supertwin; ``text`` the configuration, None for
-    the end, which leaves nothing behind. Raises RefusedError, OSError.
+    the end, which leaves nothing behind. Without ``change`` nothing is changed or made.
+    Raises RefusedError, OSError.
     """
     if not _NAME.fullmatch(request["name"]):
         raise RefusedError(f"{request['name']!r} is no name of a folder")
     above = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".supertwin"
     home, text = above / request["name"], request["text"]
-    if text is None and not home.exists():
+    if not home.exists() and (text is None or not request["change"]):
         return {"before": None, "socket": "", "log": ""}
-    above.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(above / "lock"):
+    with _locked(above):
         before = kept_configuration(home)
         log = _read(log_of_agent(home))[:_MOST_OF_LOG]
         if text is None:
@@ -229,11 +232,11 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
 
 def _count(home: Path, text: str) -> None:
     socket_of(home)
-    check_can_count()
-    home.mkdir(mode=0o700, exist_ok=True)
     runs = _keeper(home) is not None
     if runs and kept_configuration(home) == text:
         return
+    check_can_count()
+    home.mkdir(mode=0o700, exist_ok=True)
     keep_configuration(home, text)
     if not runs:
         _start(home)
@@ -354,11 +357,36 @@ def _read(path: Path) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One request at a time."""
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def _locked(above: Path) -> Iterator[None]:
+    """One request at a time, and none of who has left; raises RefusedError, OSError."""
+    path, until = above / "lock", time.monotonic() + _WAITS
+    while True:
+        above.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with path.open("a") as file:
+            if _is_taken(file):
+                if _nobody_listens():
+                    raise RefusedError("nobody waits for it any more")
+                yield
+                return
+            if time.monotonic() > until or _nobody_listens():
+                raise RefusedError(f"another command holds {path}: try again")
+            time.sleep(0.02)
+
+
+def _is_taken(file: Any) -> bool:
+    """Take a lock, if nobody else has it; the end of the last plan removes its file."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return os.fstat(file.fileno()).st_nlink > 0
+
+
+def _nobody_listens() -> bool:
+    """Whether who asked has gone: what they had undone must not be done after that."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return bool(poll.poll(0))
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ from ingest.remote.ssh import Command, Connection, connected
 from ontology.iris import encode_id
 from queries.endpoint import Endpoint
 from remote_login.address import parse_address
+from remote_login.errors import RemoteLoginError
 from remote_login.reasons import printable
 from remote_login.sockets import plain_socket
 from supertwin.counting import private_pmcd
@@ -24,6 +25,7 @@ from supertwin.counting.here import wait_until_counted
 from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
 from supertwin.far import address_of, ended_in_order
+from supertwin.loading import Progress
 from supertwin.settings import Settings
 
 _SECONDS = 60.0
@@ -33,7 +35,11 @@ _MOST = 1 << 20
 
 @contextmanager
 def counting_there(
-    settings: Settings, host: str, prepared: Prepared | None, twin: Endpoint
+    settings: Settings,
+    host: str,
+    prepared: Prepared | None,
+    twin: Endpoint,
+    progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
     """Let the agent of a host count this and nothing else; None: nothing is left there.
 
@@ -44,8 +50,9 @@ def counting_there(
     where = parse_address(address_of(twin, host))
     with ended_in_order(), connected(where, settings.ssh_config) as connection:
         there = _There(connection, folder_there(settings, host))
-        answer = there.ask(prepared.text if prepared else None)
+        before = there.ask("", change=False).before
         try:
+            answer = there.ask(prepared.text if prepared else None)
             if prepared is None:
                 yield Path(), ""
                 return
@@ -58,8 +65,29 @@ def counting_there(
             wait_until_counted(prepared, local, there.read_log)
             yield local, answer.socket
         except BaseException:
-            there.ask(answer.before)
+            _undo(there, before, settings.ssh_config, host, progress)
             raise
+
+
+def _undo(
+    there: "_There",
+    before: str | None,
+    config: Path | None,
+    host: str,
+    progress: Progress,
+) -> None:
+    """Let a host count what it did before, over another login where one broke."""
+    try:
+        try:
+            there.ask(before)
+        except RemoteError:
+            with connected(there.where, config) as connection:
+                _There(connection, there.folder).ask(before)
+    except (SuperTwinError, RemoteError, RemoteLoginError) as error:
+        progress(
+            f"{host} may still count what it should not ({error}): `supertwin "
+            f"perfevent resume --host {host}` as soon as it answers"
+        )
 
 
 def folder_there(settings: Settings, host: str) -> str:
@@ -81,13 +109,14 @@ class _There:
     """The program over there."""
 
     def __init__(self, connection: Connection, folder: str) -> None:
+        self.where = connection.address
+        self.folder = folder
         self._connection = connection
-        self._folder = folder
 
     def ask(self, text: str | None, change: bool = True) -> _Answer:
         """Let a configuration be the agent's; raises MendableError and RemoteError."""
         program = Path(private_pmcd.__file__).read_bytes()
-        request = {"name": self._folder, "text": text, "change": change}
+        request = {"name": self.folder, "text": text, "change": change}
         # Behind the program stands what it reads itself: nothing is part of a command.
         run = f"import sys; exec(sys.stdin.buffer.read({len(program)}))"
         script = f'{FIND_PYTHON}exec "$p" -ISB -c "{run}"'
@@ -109,9 +138,10 @@ class _There:
         return printed.decode(errors="replace")
 
     def _answer(self, printed: str, status: int, said: list[str]) -> _Answer:
-        where = self._connection.address
         if status == NO_PYTHON:
-            raise MendableError(f"{where} has no Python 3.8 or newer: install python3")
+            raise MendableError(
+                f"{self.where} has no Python 3.8 or newer: install python3"
+            )
         lines = [
             line.removeprefix(private_pmcd.ANSWER)
             for line in printed.splitlines()
@@ -119,7 +149,7 @@ class _There:
         ]
         if not lines:
             why = f" ({printable(said[-1])})" if said else ""
-            raise RemoteError(f"{where} gave no answer{why}: try again")
+            raise RemoteError(f"{self.where} gave no answer{why}: try again")
         return self._parsed(lines[-1])
 
     def _parsed(self, line: str) -> _Answer:
@@ -129,21 +159,20 @@ class _There:
             raise self._of_another_form() from None
         match answer:
             case {"refused": str(why)}:
-                raise MendableError(f"{self._connection.address}: {printable(why)}")
+                raise MendableError(f"{self.where}: {printable(why)}")
             case {
                 "before": str() | None as before,
                 "socket": str(name),
                 "log": str(log),
             }:
                 # Who answers could name any other one.
-                own = f"/.supertwin/{self._folder}/run/pmcd.socket"
+                own = f"/.supertwin/{self.folder}/run/pmcd.socket"
                 if not name or plain_socket(name).endswith(own):
                     return _Answer(before, name, log)
         raise self._of_another_form()
 
     def _of_another_form(self) -> SuperTwinError:
-        where = self._connection.address
         return SuperTwinError(
-            f"{where} gave an answer of another form: see what "
-            f"`ssh {where} true` prints"
+            f"{self.where} gave an answer of another form: see what "
+            f"`ssh {self.where} true` prints"
         )

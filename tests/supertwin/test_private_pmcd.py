@@ -1,5 +1,6 @@
 """The folder of the PMCD for PMU events, its files, and its life elsewhere."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -108,9 +109,24 @@ def test_a_request_that_is_refused_leaves_nothing() -> None:
     name = "supertwin-test-of-a-folder"
     nothing = {"before": None, "socket": "", "log": ""}
     assert asked(name=name, text=None, change=True) == nothing
+    assert asked(name=name, text="", change=False) == nothing
+    assert not (Path.home() / ".supertwin" / name).exists()
     answer = asked(name="../x", text="[perf]\n", change=True)
     assert "is no name of a folder" in answer["refused"]
     answer = asked(name="x" * 80, text="[perf]\n", change=True)
     assert answer["refused"] if "refused" in answer else answer["socket"]
     asked(name="x" * 80, text=None, change=True)
     assert not list((Path.home() / ".supertwin").glob("x*"))
+
+
+def test_whose_turn_never_comes_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_pmcd, "_WAITS", 0.1)
+    with (tmp_path / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with (
+            pytest.raises(RefusedError, match="another command holds .*: try again"),
+            private_pmcd._locked(tmp_path),
+        ):
+            raise AssertionError
