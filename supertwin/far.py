@@ -44,12 +44,17 @@ def probe_far(
 def ended_in_order() -> Iterator[None]:
     """Whatever ends us lets the login be closed, and what was begun undone.
 
-    Signals are the main thread's: any other, as the API's, is let to finish by it.
+    Signals are the main thread's: any other, as the API's, is let to finish by it. One
+    that is ignored, as SIGHUP below nohup, still is.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
+    before = {
+        number: signal.signal(number, _interrupt)
+        for number in _ENDINGS
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

@@ -24,6 +24,7 @@ from supertwin.counting.here import counting_here
 from supertwin.counting.perfevent import Prepared, prepare
 from supertwin.counting.there import counting_there
 from supertwin.errors import MendableError
+from supertwin.far import ended_in_order
 from supertwin.loading import Progress
 from supertwin.settings import Settings
 
@@ -202,9 +203,10 @@ def _counted(
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
     """Let the agent of a host count; gives PMCD's socket as it is here, and there."""
-    if host == settings.host:
-        with counting_here(settings, prepared, progress) as socket:
-            yield socket, str(socket)
-    else:
-        with counting_there(settings, host, prepared, twin, progress) as sockets:
-            yield sockets
+    with ended_in_order():
+        if host == settings.host:
+            with counting_here(settings, prepared, progress) as socket:
+                yield socket, str(socket)
+        else:
+            with counting_there(settings, host, prepared, twin, progress) as sockets:
+                yield sockets

@@ -24,7 +24,7 @@ from supertwin.counting import private_pmcd
 from supertwin.counting.here import wait_until_counted
 from supertwin.counting.perfevent import Prepared
 from supertwin.errors import MendableError, SuperTwinError
-from supertwin.far import address_of, ended_in_order
+from supertwin.far import address_of
 from supertwin.loading import Progress
 from supertwin.settings import Settings
 
@@ -48,7 +48,7 @@ def counting_there(
     Raises MendableError for what cannot be counted there, and RemoteError.
     """
     where = parse_address(address_of(twin, host))
-    with ended_in_order(), connected(where, settings.ssh_config) as connection:
+    with connected(where, settings.ssh_config) as connection:
         there = _There(connection, folder_there(settings, host))
         before = there.ask("", change=False).before
         try:

@@ -26,6 +26,7 @@ from supertwin.counting.perfevent import Prepared
 from supertwin.counting.private_pmcd import ANSWER
 from supertwin.counting.there import counting_there, folder_there
 from supertwin.errors import MendableError, SuperTwinError
+from supertwin.far import ended_in_order
 from supertwin.settings import Settings
 from tests.servers import Fuseki, wait_until
 from tests.sshd import Sshd
@@ -177,6 +178,7 @@ def test_what_was_begun_is_undone(
     with (
         meanwhile(interrupt),
         pytest.raises(ended),
+        ended_in_order(),
         counting_there(settings, HOST, NOTHING, roots, print),
     ):
         raise AssertionError
@@ -200,6 +202,7 @@ def test_who_has_left_is_not_served_later(
         with (
             meanwhile(interrupt),
             pytest.raises(KeyboardInterrupt),
+            ended_in_order(),
             counting_there(settings, HOST, NOTHING, roots, print),
         ):
             raise AssertionError

@@ -30,3 +30,13 @@ def test_other_threads_leave_signals_alone() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(work).result() == before
+
+
+def test_what_was_ignored_is_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_in_order():
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
