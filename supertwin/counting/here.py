@@ -38,7 +38,7 @@ def counting_here(
     it did before.
     """
     home = counting_home(settings)
-    pid = counting_process(stack.status(settings))
+    counting_process(stack.status(settings))  # before anybody waits
     socket, text = private_pmcd.socket_of(home), prepared.text if prepared else None
     wait = "another command configures perfevent: waiting until it is done"
     with turn(settings.home / "turns", lambda: progress(wait), "perfevent"):
@@ -46,11 +46,14 @@ def counting_here(
         changes = before != text or (prepared and absent(socket, prepared))
         try:
             if changes:
-                count(home, prepared, pid)
+                count(home, prepared, counting_process(stack.status(settings)))
             yield socket
         except BaseException:
             if changes:
-                _reload(home, before, pid)
+                private_pmcd.keep_configuration(home, before)
+                # It may be another process by now, or none that has read anything yet.
+                with suppress(SuperTwinError):
+                    _tell(counting_process(stack.status(settings)))
             raise
 
 
@@ -61,7 +64,8 @@ def count(home: Path, prepared: Prepared | None, pid: int) -> None:
     cannot be counted, with the kernel's reason.
     """
     socket = private_pmcd.socket_of(home)
-    _reload(home, prepared.text if prepared else None, pid)
+    private_pmcd.keep_configuration(home, prepared.text if prepared else None)
+    _tell(pid)
     if prepared is None:
         _wait_until_gone(socket)
         return
@@ -87,8 +91,8 @@ def counting_process(state: StackState | None) -> int:
     return child.pid
 
 
-def _reload(home: Path, text: str | None, pid: int) -> None:
-    private_pmcd.keep_configuration(home, text)
+def _tell(pid: int) -> None:
+    """Have PMCD read its configuration again."""
     # One that died meanwhile is started again, and reads it then.
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGHUP)

@@ -119,8 +119,7 @@ def keep_configuration(home: Path, text: str | None) -> None:
         if folder.is_dir() and folder.name != name:
             shutil.rmtree(str(folder), ignore_errors=True)
     # What an agent before said of an event is not what this one will say.
-    with suppress(FileNotFoundError):
-        log_of_agent(home).unlink()
+    _remove(log_of_agent(home))
     _write(home / "pmcd.conf", _pmcd_conf(home, text))
     _write(home / "pmns", _name_space(text))
 
@@ -204,6 +203,11 @@ def _write(path: Path, text: str) -> None:
     part.replace(path)
 
 
+def _remove(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
 # What follows is for a host elsewhere, where no supervisor is.
 
 
@@ -275,6 +279,8 @@ def _keeper(home: Path) -> int | None:
 
 def _start(home: Path) -> None:
     """Leave a process that outlives this login; returns once it holds its lock."""
+    # What one that was killed has left.
+    _remove(home / "pmcd.pid")
     sys.stdout.flush()
     if os.fork() == 0:
         os.setsid()
@@ -313,8 +319,7 @@ def _keep(home: Path) -> None:
 
 def _run_pmcd(home: Path) -> None:
     """Run PMCD until it ends, or we are."""
-    with suppress(FileNotFoundError):
-        socket_of(home).unlink()
+    _remove(socket_of(home))
     process = subprocess.Popen(  # noqa: S603
         command(home, str(_pmcd()), _free_port()),
         stdin=subprocess.DEVNULL,
@@ -328,6 +333,8 @@ def _run_pmcd(home: Path) -> None:
         _write(home / "pmcd.pid", str(process.pid))
         process.wait()
     finally:
+        # Soon its number may be another process's.
+        _remove(home / "pmcd.pid")
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(_ENDS_WITHIN / 2)

@@ -1,6 +1,8 @@
-"""A command that is ended while the agent of this machine is made to count."""
+"""What befalls a command, or PMCD, while the agent of this machine begins to count."""
 
+import fcntl
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,17 +19,23 @@ pytestmark = pytest.mark.e2e
 WORDS = ("sample", "add", "--event", "msr::tsc", "--period", "1s", "--plan", "ended")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
-    home = stack.home / "pmu"
-    before, command = kept_configuration(home), (sys.executable, "-m", "supertwin")
-    with subprocess.Popen(
-        [*command, *WORDS],
+def command(stack: Stack) -> subprocess.Popen[str]:
+    """It begins to add the plan."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "supertwin", *WORDS],
         cwd=ROOT,
         env=stack.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    ) as process:
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
+    home = stack.home / "pmu"
+    before = kept_configuration(home)
+    with command(stack) as process:
         while kept_configuration(home) == before:
             assert process.poll() is None
             time.sleep(0.001)
@@ -38,3 +46,29 @@ def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
     wait_until(lambda: not has_agent(f"unix://{socket_of(home)}"), what="its end")
     plans = json.loads(stack.run("sample", "list", "--format", "json").stdout)
     assert "ended" not in {row["plan"] for row in plans}
+
+
+def test_a_pmcd_that_started_again_meanwhile_is_told(stack: Stack) -> None:
+    """While the command waited for another one to be done."""
+
+    def pid() -> int | None:
+        child = stack.children()["pmu"]
+        return child["pid"] if child["state"] == "healthy" else None
+
+    turns = stack.home / "turns"
+    turns.mkdir(exist_ok=True)
+    wait_until(pid, what="PMCD")
+    with (turns / "perfevent.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with command(stack) as process:
+            assert process.stderr
+            while "waiting until it is done" not in process.stderr.readline():
+                assert process.poll() is None
+            old = pid()
+            assert old
+            os.kill(old, signal.SIGKILL)
+            wait_until(lambda: pid() not in (None, old), what="another PMCD")
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    stack.run("sample", "remove", "ended")

@@ -108,6 +108,7 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
 
     # PMCD dies, and is kept; what keeps it dies, and both come when they are asked for.
     os.kill(running(there, folder)["pmcd"], signal.SIGKILL)
+    wait_until(lambda: not (folder / "pmcd.pid").exists(), what="no number of it")
     wait_until(lambda: counted(there, socket, TSC), what="PMCD again")
     os.kill(running(there, folder)["keeper"], signal.SIGKILL)
     wait_until(lambda: "pmcd" not in running(there, folder), what="the end of PMCD")
