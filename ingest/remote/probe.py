@@ -176,5 +176,7 @@ def _pmcd(connection: Connection, copied: Copied) -> str | None:
     known = isinstance(sockets, list) and sockets and isinstance(sockets[0], str)
     if not known or not _SOCKET.fullmatch(sockets[0]):
         return None
-    local = connection.forward(sockets[0])
-    return f"unix://{local}" if local else None
+    try:
+        return f"unix://{connection.forward(sockets[0])}"
+    except RemoteError:
+        return None

@@ -17,7 +17,7 @@ from typing import IO
 
 from ingest.errors import BrokenOffError, RemoteError
 from remote_login.address import Address
-from remote_login.reasons import explain
+from remote_login.reasons import explain, printable
 from remote_login.sockets import plain_socket
 from remote_login.ssh import CONNECT_SECONDS, LONGEST_SOCKET, OPTIONS, Ssh, ssh_argv
 
@@ -104,22 +104,24 @@ class Connection:
         with _started(argv, self.address, program) as ssh:
             yield Command(ssh, seconds, str(self.address))
 
-    def forward(self, remote: str) -> Path | None:
-        """A socket here that leads to one over there; None where ssh refuses.
+    def forward(self, remote: str) -> Path:
+        """A socket here that leads to one over there, whether or not it is there.
 
-        Raises SocketNameError for a name that ssh would not take as it stands.
+        Raises RemoteError where ssh makes none, and SocketNameError for a name that it
+        would not take as it stands.
         """
         local = self._folder / "forwarded"
-        where = f"{local}:{plain_socket(remote)}"
         options = {**_ALONE, "ControlPath": str(self._socket)}
-        words = ("-O", "forward", "-L", where)
+        words = ("-O", "forward", "-L", f"{local}:{plain_socket(remote)}")
         argv = ssh_argv(self.address, _NO_CONFIG, options, *words)
         with _started(argv, self.address) as ssh:
-            try:
-                done = ssh.process.wait(CONNECT_SECONDS) == 0
-            except subprocess.TimeoutExpired:
-                return None
-        return local if done and local.exists() else None
+            done = ssh.wait(CONNECT_SECONDS) == 0
+        if not (done and local.exists()):
+            why = printable(" ".join(ssh.last_lines()[-1:])) or "it gives no reason"
+            raise RemoteError(
+                f"ssh makes no socket that leads to {self.address} ({why}): try again"
+            )
+        return local
 
     def _argv(self, *more: str) -> tuple[str, ...]:
         options = {**OPTIONS, "ControlPath": str(self._socket)}

@@ -49,7 +49,12 @@ _REFUSED = (
         "prohibited",
         "sshd over there forwards no sockets: set AllowStreamLocalForwarding yes",
     ),
-    ("open failed", "no PMCD listens at {} over there: start pmcd"),
+    # OpenSSH's says no more where it forbids sockets.
+    (
+        "open failed",
+        "no PMCD listens at {} over there, or its sshd forwards no sockets: start "
+        "pmcd, or set AllowStreamLocalForwarding yes",
+    ),
 )
 
 

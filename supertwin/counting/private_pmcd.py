@@ -223,7 +223,7 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
     above = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".supertwin"
     home, text = above / request["name"], request["text"]
     if not home.exists() and (text is None or not request["change"]):
-        return {"before": None, "socket": "", "log": ""}
+        return {"before": None, "socket": "", "listens": False, "log": ""}
     with _locked(above):
         before = kept_configuration(home)
         log = _read(log_of_agent(home))[:_MOST_OF_LOG]
@@ -231,7 +231,18 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
             _end(above, home)
         elif request["change"]:
             _count(home, text)
-        return {"before": before, "socket": str(socket_of(home)), "log": log}
+        listens, path = _listens(home), str(socket_of(home))
+        return {"before": before, "socket": path, "listens": listens, "log": log}
+
+
+def _listens(home: Path) -> bool:
+    """Whether PMCD is there: of a socket elsewhere ssh does not tell why it fails."""
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(str(socket_of(home)))
+        except OSError:
+            return False
+    return True
 
 
 def _count(home: Path, text: str) -> None:

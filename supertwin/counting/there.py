@@ -20,6 +20,7 @@ from remote_login.address import parse_address
 from remote_login.errors import RemoteLoginError
 from remote_login.reasons import printable
 from remote_login.sockets import plain_socket
+from sampler_bridge.ways.way import greets
 from supertwin.counting import private_pmcd
 from supertwin.counting.here import wait_until_counted
 from supertwin.counting.perfevent import Prepared
@@ -50,19 +51,14 @@ def counting_there(
     where = parse_address(address_of(twin, host))
     with connected(where, settings.ssh_config) as connection:
         there = _There(connection, folder_there(settings, host))
-        before = there.ask("", change=False).before
+        before = there.look().before
         try:
             answer = there.ask(prepared.text if prepared else None)
             if prepared is None:
                 yield Path(), ""
                 return
             local = connection.forward(answer.socket)
-            if local is None:
-                raise MendableError(
-                    f"sshd at {where} forwards no Unix sockets: set "
-                    "AllowStreamLocalForwarding in its sshd_config"
-                )
-            wait_until_counted(prepared, local, there.read_log)
+            wait_until_counted(prepared, local, lambda: there.read_log(local))
             yield local, answer.socket
         except BaseException:
             _undo(there, before, settings.ssh_config, host, progress)
@@ -98,10 +94,11 @@ def folder_there(settings: Settings, host: str) -> str:
 
 @dataclass(frozen=True)
 class _Answer:
-    """What was counted before, PMCD's socket, and what its agent wrote."""
+    """What was counted before, PMCD's socket, whether it is there, its agent's log."""
 
     before: str | None
     socket: str
+    listens: bool
     log: str
 
 
@@ -112,6 +109,7 @@ class _There:
         self.where = connection.address
         self.folder = folder
         self._connection = connection
+        self._leads = False
 
     def ask(self, text: str | None, change: bool = True) -> _Answer:
         """Let a configuration be the agent's; raises MendableError and RemoteError."""
@@ -125,9 +123,25 @@ class _There:
             printed = self._printed(command)
             return self._answer(printed, command.status(), command.last_lines())
 
-    def read_log(self) -> str:
-        """What the agent said of what it cannot count."""
-        return self.ask("", change=False).log
+    def read_log(self, local: Path) -> str:
+        """What the agent said of what it cannot count.
+
+        Raises MendableError where a socket here does not lead to PMCD, which listens.
+        """
+        answer = self.look()
+        if answer.listens and not self._leads:
+            self._leads = greets(local)
+            # It might have ended just then.
+            if not self._leads and self.look().listens:
+                raise MendableError(
+                    f"sshd of {self.where} forwards no sockets: set "
+                    "`AllowStreamLocalForwarding yes` in its sshd_config"
+                )
+        return answer.log
+
+    def look(self) -> _Answer:
+        """How it is; nothing is changed."""
+        return self.ask("", change=False)
 
     def _printed(self, command: Command) -> str:
         printed = b""
@@ -163,12 +177,13 @@ class _There:
             case {
                 "before": str() | None as before,
                 "socket": str(name),
+                "listens": bool() as listens,
                 "log": str(log),
             }:
                 # Who answers could name any other one.
                 own = f"/.supertwin/{self.folder}/run/pmcd.socket"
                 if not name or plain_socket(name).endswith(own):
-                    return _Answer(before, name, log)
+                    return _Answer(before, name, listens, log)
         raise self._of_another_form()
 
     def _of_another_form(self) -> SuperTwinError:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from ingest.remote.ssh import connected
 from remote_login import ssh
 from remote_login.address import parse_address
 from remote_login.errors import SshMissingError
+from tests.servers import wait_until
 from tests.sshd import USER, Sshd
 
 pytestmark = pytest.mark.skipif(
@@ -137,7 +139,6 @@ def test_a_socket_is_forwarded_and_nothing_beside_it(
         server.listen()
         with connected(parse_address(sshd.url()), config) as connection:
             local = connection.forward(str(sshd.folder / "echo"))
-            assert local
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(str(local))
                 server.settimeout(10)
@@ -149,6 +150,15 @@ def test_a_socket_is_forwarded_and_nothing_beside_it(
                 listening = b"".join(iter(command.output.read, b""))
     assert b":0016 " in listening and b":1B6E " not in listening  # 22, and 7022
     assert list(tmp_path.iterdir()) == [config]
+
+
+def test_a_login_that_is_lost_forwards_nothing(sshd: Sshd) -> None:
+    with connected(parse_address(sshd.url()), sshd.config) as connection:
+        for pid in sshd.sessions():
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not connection.is_open, what="its end")
+        with pytest.raises(RemoteError, match="ssh makes no socket .*: try again"):
+            connection.forward("/run/nothing")
 
 
 def test_an_unknown_key(sshd: Sshd, tmp_path: Path) -> None:

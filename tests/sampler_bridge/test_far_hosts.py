@@ -172,7 +172,7 @@ def test_a_login_an_sshd_and_a_pmcd_that_are_killed(
     sshd.end_listening()
     assert outage(bridge, "refuses connections", sshd.listen_again) < 10
     there.end(9)
-    assert outage(bridge, "over there: start pmcd", there.start) < 10
+    assert outage(bridge, "forwards no sockets: start pmcd, or", there.start) < 10
     assert bridge.end() == 0
     assert_lost_nothing(bridge, store, heartbeat)
 

@@ -96,7 +96,7 @@ def test_names_of_other_sockets_are_not_taken(
     """In some, ssh would put what our environment holds, and send it there."""
     settings = settings_of(there, tmp_path)
     own = f".supertwin/{folder_there(settings, HOST)}/run/pmcd.socket"
-    answer = {"before": None, "log": ""}
+    answer = {"before": None, "listens": False, "log": ""}
     names = {
         f"/x/${{HOME}}/{own}": "is no socket that ssh can lead to",
         f"{own}": "is no socket that ssh can lead to",
@@ -110,8 +110,8 @@ def test_names_of_other_sockets_are_not_taken(
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[]", "7", '{"socket": "/x"}', '{"before": 1, "socket": "", "log": ""}']
-    + ["[" * 100_000, '{"refused": null}'],
+    ["{", "[]", "7", '{"socket": "/x"}', "[" * 100_000, '{"refused": null}']
+    + ['{"before": 1, "socket": "", "listens": false, "log": ""}'],
 )
 def test_answers_of_another_form(
     there: Sshd, twin: Endpoint, tmp_path: Path, text: str
@@ -232,3 +232,19 @@ def test_events_that_are_all_refused_leave_nothing(
     roots.update(f"{PREFIX} INSERT DATA {{ GRAPH <g:p> {{ {triples} }} }}")
     assert resume(settings_of(there, tmp_path), HOST, roots, print) == 0
     assert not (there.folder / "root/.supertwin").exists()
+
+
+def test_an_sshd_that_forwards_no_sockets(fuseki: Fuseki, tmp_path: Path) -> None:
+    """It says the same of sockets that are not there."""
+    fuseki.empty()
+    with (
+        Sshd("AllowStreamLocalForwarding no", "SetEnv PATH=/usr/bin:/bin") as there,
+        Endpoint(f"{fuseki.url}/twin") as twin,
+    ):
+        known(twin, there.url())
+        refused = refusal(settings_of(there, tmp_path), twin)
+        assert not (there.folder / "root/.supertwin").exists()
+    assert isinstance(refused, MendableError)
+    assert "forwards no sockets: set `AllowStreamLocalForwarding yes` in" in str(
+        refused
+    )

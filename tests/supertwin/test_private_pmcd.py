@@ -107,7 +107,7 @@ def asked(**request: Any) -> dict[str, Any]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="root's own folder is asked for")
 def test_a_request_that_is_refused_leaves_nothing() -> None:
     name = "supertwin-test-of-a-folder"
-    nothing = {"before": None, "socket": "", "log": ""}
+    nothing = {"before": None, "socket": "", "listens": False, "log": ""}
     assert asked(name=name, text=None, change=True) == nothing
     assert asked(name=name, text="", change=False) == nothing
     assert not (Path.home() / ".supertwin" / name).exists()
