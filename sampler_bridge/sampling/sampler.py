@@ -8,7 +8,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Condition, Event
 
@@ -17,7 +17,14 @@ from sampler_bridge.errors import SourceDownError
 from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.scribe import Scribe
-from sampler_bridge.sampling.ticks import Next, Pace, first_tick, next_tick, tick_of
+from sampler_bridge.sampling.ticks import (
+    Next,
+    Pace,
+    first_tick,
+    is_set_back,
+    next_tick,
+    tick_of,
+)
 from sampler_bridge.sources.source import Gap, Sample, Source
 from sampler_bridge.worker import Worker
 
@@ -33,11 +40,16 @@ class Sampler(Worker):
 
     ``reason`` says why the source does not answer (None: it does), ``early_ms`` by how
     much the next fetch may begin before its tick. What comes of a tick goes into the
-    journal, by the scribe.
+    journal, by the scribe. ``clock`` is the time in ns.
     """
 
     def __init__(
-        self, period_ms: int, source: Source, journal: Journal, scribe: Scribe
+        self,
+        period_ms: int,
+        source: Source,
+        journal: Journal,
+        scribe: Scribe,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         super().__init__(f"sampler-{period_ms}")
         self.reason: str | None = _NOT_YET
@@ -46,6 +58,7 @@ class Sampler(Worker):
         self.ready = Event()
         self._journal = journal
         self._scribe = scribe
+        self._clock = clock
         self._pace = Pace()
         self.early_ms = 0
         self._changed = Condition()
@@ -102,8 +115,9 @@ class Sampler(Worker):
         self._try_out()
         self.ready.set()
         tick_ms = first_tick(self._first_moment(), self.period_ms)
-        while self._wait_for(tick_ms):
-            if _now_ms() - tick_ms <= self.period_ms // 2:
+        while (due_ms := self._wait_for(tick_ms)) is not None:
+            tick_ms = due_ms
+            if self._now_ms() - tick_ms <= self.period_ms // 2:
                 tick_ms, reason = self._tick(tick_ms)
             else:
                 reason = self.reason or LATE
@@ -116,7 +130,7 @@ class Sampler(Worker):
 
         Others count for the next plan, in this sampler or in another.
         """
-        then = next_tick(tick_ms, _now_ms(), self.period_ms)
+        then = next_tick(tick_ms, self._now_ms(), self.period_ms)
         if then.skipped and self._is_due(then.tick_ms - self.period_ms):
             last_ms = max(self._last_ms(), tick_ms)
             passed = (last_ms - tick_ms) // self.period_ms
@@ -128,27 +142,42 @@ class Sampler(Worker):
         """Wait to be given a plan, and from when on, in ms."""
         with self._changed:
             self._changed.wait_for(lambda: self._next or self._stopping)
-            return self._next[0][0] if self._next else _now_ms()
+            return self._next[0][0] if self._next else self._now_ms()
 
     def _try_out(self) -> None:
         """Fetch once for nothing: what instances are called is known from then on."""
         with contextlib.suppress(SourceDownError):
             _ = self._source.fetch().points
 
-    def _wait_for(self, tick_ms: int) -> bool:
-        """Wait for a tick, ready for it; False when there is to be none."""
+    def _wait_for(self, tick_ms: int) -> int | None:
+        """Wait for a tick, ready for it; None when there is to be none.
+
+        Gives that tick, or another one where the clock was set back far.
+        """
         while True:
+            tick_ms = self._followed(tick_ms)
             self._prepare(tick_ms)
             with self._changed:
                 if self._stopping:
-                    return False
+                    return None
                 if self._is_due(tick_ms):
                     continue
                 begin_ms = tick_ms - self.early_ms
-                seconds = (begin_ms * 1_000_000 - time.time_ns()) / 1e9
+                seconds = (begin_ms * 1_000_000 - self._clock()) / 1e9
                 if seconds <= 0:
-                    return True
+                    return tick_ms
                 self._changed.wait(min(seconds, self._patience()))
+
+    def _followed(self, tick_ms: int) -> int:
+        """A tick to wait for: once a clock was set back, the first of the new time."""
+        now_ms = self._now_ms()
+        if not is_set_back(tick_ms, now_ms, self.period_ms):
+            return tick_ms
+        with self._changed:
+            # What was to come at a moment of the old time comes now.
+            moments = [(min(ms, now_ms), group) for ms, group in self._next]
+            self._next = deque(moments)
+        return first_tick(now_ms, self.period_ms)
 
     def _is_due(self, tick_ms: int) -> bool:
         """Whether another plan holds for a tick."""
@@ -199,13 +228,13 @@ class Sampler(Worker):
 
     def _tick(self, tick_ms: int) -> tuple[int, str]:
         """The last tick dealt with, and why those that passed meanwhile are not."""
-        began_ms = _now_ms()
+        began_ms = self._now_ms()
         try:
             sample = self._fetch()
         except SourceDownError as error:
             self._away(error)
             return self._silent(tick_ms, str(error))
-        self.reason, ended_ms = None, _now_ms()
+        self.reason, ended_ms = None, self._now_ms()
         took_ms = ended_ms - began_ms
         # A source that needs more than a period is asked again at once.
         self.early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
@@ -249,6 +278,5 @@ class Sampler(Worker):
             _LOG.warning("%s", error)
         self.reason = str(error)
 
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+    def _now_ms(self) -> int:
+        return self._clock() // 1_000_000

@@ -52,12 +52,16 @@ def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int:
 def next_tick(tick_ms: int, now_ms: int, period_ms: int) -> Next:
     """What comes after a tick; a value is never stamped with a tick that is not the
     nearest one, so ticks more than half a period ago are skipped.
-
-    A clock set back by less than a minute is waited for, since its ticks have their
-    values already; beyond that the new time holds.
     """
     due = tick_ms + period_ms
-    if now_ms < tick_ms - _STEP_BACK_MS:
-        return Next(first_tick(now_ms, period_ms), 0)
     skipped = max(0, -(-(now_ms - period_ms // 2 - due) // period_ms))
     return Next(due + skipped * period_ms, skipped)
+
+
+def is_set_back(tick_ms: int, now_ms: int, period_ms: int) -> bool:
+    """Whether the clock was set back so far that a tick is not waited for any more.
+
+    By less than a minute it is, since the ticks before it have their values already;
+    beyond that the new time holds.
+    """
+    return now_ms < tick_ms - period_ms - _STEP_BACK_MS

@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler_bridge.sampling.ticks import Pace, first_tick, next_tick, tick_of
+from sampler_bridge.sampling.ticks import (
+    Pace,
+    first_tick,
+    is_set_back,
+    next_tick,
+    tick_of,
+)
 
 PERIODS = st.integers(1, 3_600_000)
 TIMES = st.integers(1_700_000_000_000, 1_900_000_000_000)
@@ -38,9 +44,20 @@ def test_half_a_period_late_still_is_the_nearest_tick() -> None:
 def test_a_clock_set_back_a_little_is_waited_for() -> None:
     assert next_tick(100_000, 95_000, 1000) == (101_000, 0)
 
+    assert not is_set_back(101_000, 95_000, 1000)
+
 
 def test_a_clock_set_back_far_is_followed() -> None:
-    assert next_tick(10_000_000, 5_000_500, 1000) == (5_001_000, 0)
+    assert is_set_back(10_000_000, 5_000_500, 1000)
+
+
+@given(TIMES, PERIODS)
+def test_no_tick_that_is_to_come_tells_of_a_clock_set_back(
+    now: int, period: int
+) -> None:
+    tick = first_tick(now, period)
+    assert not is_set_back(tick, now, period)
+    assert not is_set_back(next_tick(tick, tick, period).tick_ms, tick, period)
 
 
 @given(TIMES, PERIODS, st.integers(0, 10**6), st.integers(0, 10**8))
