@@ -117,7 +117,7 @@ class Sampler(Worker):
         tick_ms = first_tick(self._first_moment(), self.period_ms)
         while (due_ms := self._wait_for(tick_ms)) is not None:
             tick_ms = due_ms
-            if self._now_ms() - tick_ms <= self.period_ms // 2:
+            if self._is_near(tick_ms):
                 tick_ms, reason = self._tick(tick_ms)
             else:
                 reason = self.reason or LATE
@@ -223,18 +223,18 @@ class Sampler(Worker):
             self._connect_at = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         else:
-            _LOG.info("the source of %s answers", self._journal.host)
-            self.reason, self._pause = None, _FIRST_PAUSE
+            self._pause = _FIRST_PAUSE
+            self._there()
 
     def _tick(self, tick_ms: int) -> tuple[int, str]:
         """The last tick dealt with, and why those that passed meanwhile are not."""
-        began_ms = self._now_ms()
         try:
-            sample = self._fetch()
+            began_ms, sample = self._fetch(tick_ms)
         except SourceDownError as error:
             self._away(error)
             return self._silent(tick_ms, str(error))
-        self.reason, ended_ms = None, self._now_ms()
+        self._there()
+        ended_ms = self._now_ms()
         took_ms = ended_ms - began_ms
         # A source that needs more than a period is asked again at once.
         self.early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
@@ -262,15 +262,30 @@ class Sampler(Worker):
         self._skip((last_ms - tick_ms) // self.period_ms + 1, reason)
         return last_ms, reason
 
-    def _fetch(self) -> Sample:
-        """The values of now; a source that was restarted since is met again."""
+    def _fetch(self, tick_ms: int) -> tuple[int, Sample]:
+        """Values, and when their fetch began; a source that restarted is met again.
+
+        Not where that is too late for the tick: its values are of another one.
+        """
         if not self._source.connected:
             raise SourceDownError(self.reason or _NOT_YET)
         try:
-            return self._source.fetch()
+            return self._now_ms(), self._source.fetch()
         except SourceDownError:
-            self._source.connect()
-            return self._source.fetch()
+            if self._is_near(tick_ms):
+                self._source.connect()
+            if not self._is_near(tick_ms):
+                raise
+            return self._now_ms(), self._source.fetch()
+
+    def _is_near(self, tick_ms: int) -> bool:
+        """Whether a tick is still the nearest one."""
+        return self._now_ms() - tick_ms <= self.period_ms // 2
+
+    def _there(self) -> None:
+        if self.reason is not None:
+            _LOG.info("the source of %s answers", self._journal.host)
+        self.reason = None
 
     def _away(self, error: SourceDownError) -> None:
         self.early_ms = 0
