@@ -257,7 +257,7 @@ class Fleet:
     def _resume(self, name: str, known: str) -> None:
         address = self._address(name, known)
         host = self._hosts[name] = self._new(name)
-        self._wanted[name] = Wanted(host.kept, address)
+        self._wanted[name] = Wanted(host.kept.plan, address, host.kept.counters)
         self._open_sockets(address)
         host.sample(self._wanted[name])
 

@@ -14,7 +14,7 @@ from sampler_bridge.account.cost import Cost
 from sampler_bridge.files import write_reserved
 from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan.graph_plan import Reading, Wanted
-from sampler_bridge.plan.plan import Plan, load_plan, parted, save_plan
+from sampler_bridge.plan.plan import Kept, Plan, load_plan, parted, save_plan
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sending.outbox import Outbox
@@ -57,7 +57,7 @@ class SampledHost(Worker):
         super().__init__(f"host-{name}")
         self.name, self.folder, self.outbox = name, folder, outbox
         self.is_wanted = True
-        self.kept = load_plan(folder / PLAN_FILE) or Plan()
+        self.kept = load_plan(folder / PLAN_FILE) or Kept()
         self._started = time.time()
         self._plan = Plan()
         self._address = ""
@@ -209,18 +209,19 @@ class SampledHost(Worker):
         self._main.take(others, wanted.address)
         self._counters.take(counters, wanted.address, wanted.counters)
         self._own.apply(own)
-        if wanted.plan != self.kept:
-            self._keep(wanted.plan)
+        kept = Kept(wanted.plan, wanted.counters)
+        if kept != self.kept:
+            self._keep(kept)
 
     def _local_source(self) -> Source:
         own = OwnSource(self.figures)
         return LocalSource(own, CgroupSource(self._cgroups)) if self._cgroups else own
 
-    def _keep(self, plan: Plan) -> None:
-        _LOG.info("the graph plans %d metrics of %s", len(plan.names), self.name)
+    def _keep(self, kept: Kept) -> None:
+        _LOG.info("the graph plans %d metrics of %s", len(kept.plan.names), self.name)
         path = self.folder / PLAN_FILE
         try:
-            save_plan(path, plan)
-            self.kept = plan
+            save_plan(path, *kept)
+            self.kept = kept
         except OSError as error:
             _LOG.warning("%s cannot be written: %s", path, error.strerror)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ontology.selectors import SERIES_NAME
 from sampler_bridge.errors import PlanError
@@ -65,6 +65,13 @@ class Plan:
             if not one.choice.is_all:
                 choices.setdefault(one.period_ms, {})[one.metric] = one.choice
         return {ms: Group(of, choices.get(ms, {})) for ms, of in names.items()}
+
+
+class Kept(NamedTuple):
+    """What is kept of a host: its plan, and there the socket of its counters' PMCD."""
+
+    plan: Plan = Plan()
+    counters: str = ""
 
 
 def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
@@ -137,13 +144,14 @@ def parted(plan: Plan, is_first: Callable[[str], bool]) -> tuple[Plan, Plan]:
     return Plan(first), Plan(others, plan.refused)
 
 
-def save_plan(path: Path, plan: Plan) -> None:
-    """Keep a plan for the next start; raises OSError."""
+def save_plan(path: Path, plan: Plan, counters: str = "") -> None:
+    """Keep a plan for the next start, and the counters' socket; raises OSError."""
     rows = [_row(planned) for planned in plan.metrics]
     document = {
         "format": CACHE_FORMAT,
         "metrics": rows,
         "refused": dict(plan.refused),
+        "counters": counters,
     }
     write_whole(path, json.dumps(document, indent=1))
 
@@ -156,8 +164,8 @@ def _row(planned: Planned) -> dict[str, Any]:
     return {**row, **named, **({"but": sorted(but)} if but else {})}
 
 
-def load_plan(path: Path) -> Plan | None:
-    """The plan that was kept, None where there is none that can be read."""
+def load_plan(path: Path) -> Kept | None:
+    """What was kept, None where there is none that can be read."""
     try:
         return _read(read_json(path))
     except FileNotFoundError:
@@ -167,14 +175,27 @@ def load_plan(path: Path) -> Plan | None:
     return None
 
 
-def _read(document: object) -> Plan:
+def _read(document: object) -> Kept:
     """Raises ValueError for what save_plan did not write."""
     match document:
-        case {"format": str(form), "metrics": [*rows], "refused": dict(refused)}:
+        case {
+            "format": str(form),
+            "metrics": [*rows],
+            "refused": dict(refused),
+            **rest,
+        }:
             plan = Plan(tuple(map(_read_planned, rows)), refused)
+            # Earlier versions did not keep it.
+            counters = _read_socket(rest.get("counters", ""))
             if form == CACHE_FORMAT and _is_sound(plan):
-                return plan
+                return Kept(plan, counters)
     raise ValueError("not of its form")
+
+
+def _read_socket(counters: object) -> str:
+    if isinstance(counters, str) and not _NO_NAME.search(counters):
+        return counters
+    raise ValueError("the socket of the counters is not of its form")
 
 
 def _read_planned(row: object) -> Planned:

@@ -12,6 +12,7 @@ from sampler_bridge.errors import MonitorError
 from sampler_bridge.plan.monitor import MONITOR_FILE, load_monitor, plan_names
 from sampler_bridge.plan.plan import (
     Group,
+    Kept,
     Plan,
     Planned,
     load_plan,
@@ -70,8 +71,8 @@ def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     fine = {**row("c"), "some": True, "instname": "z"}
     plan = make_plan([row("a"), row("b", 0), some, fine, row("c", 9)])
     assert len(plan.metrics) == 4
-    save_plan(tmp_path / "plan.json", plan)
-    assert load_plan(tmp_path / "plan.json") == plan
+    save_plan(tmp_path / "plan.json", plan, "/run/counts")
+    assert load_plan(tmp_path / "plan.json") == Kept(plan, "/run/counts")
 
 
 ROW = {"metric": "a.b", "series": "a_b", "period_ms": 1000}
@@ -91,6 +92,8 @@ def whole(*rows: object, **changed: object) -> str:
         whole(ROW, refused=[]),
         whole(ROW, refused={"a": 1}),
         whole(ROW, metrics={}),
+        whole(ROW, counters=None),
+        whole(ROW, counters="/run\0"),
         whole(ROW, ROW),
         whole(7),
         whole({"metric": "a.b"}),
@@ -119,6 +122,11 @@ def test_a_file_that_is_no_plan_is_no_plan(
     assert load_plan(tmp_path / "plan.json") is None
     (line,) = caplog.messages
     assert "plan.json is no plan" in line and "\n" not in line
+
+
+def test_a_plan_of_a_version_that_kept_no_counters_is_read(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(whole(ROW))
+    assert load_plan(tmp_path / "plan.json") == Kept(make_plan([row("a.b")]))
 
 
 def test_a_first_start_has_no_plan(
@@ -150,8 +158,8 @@ def test_any_kept_plan_can_be_sampled_or_is_none(
 ) -> None:
     path = tmp_path / "plan.json"
     path.write_text(whole(row, refused=refused))
-    if plan := load_plan(path):
-        rows = [(one.metric, one.series, one.period_ms) for one in plan.metrics]
+    if kept := load_plan(path):
+        rows = [(one.metric, one.series, one.period_ms) for one in kept.plan.metrics]
         assert all(m.encode() and s == "a" and 1 <= p <= 3_600_000 for m, s, p in rows)
 
 

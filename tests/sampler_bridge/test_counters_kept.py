@@ -1,0 +1,68 @@
+"""Counters with a PMCD of their own: which it is outlives the bridge."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.account.cost import Latency
+from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.plan.graph_plan import Wanted
+from sampler_bridge.plan.plan import Plan, make_plan
+from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from tests.sampler_bridge.servers import NOWHERE
+from tests.servers import Pmcd, wait_until
+
+COUNTER = "perfevent.hwcounters.cycles.value"
+# As the agent of PMU events would name it, of values that the sample agent has.
+NAMES = """
+perfevent { hwcounters }
+perfevent.hwcounters { cycles }
+perfevent.hwcounters.cycles { value 29:0:3 }
+"""
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Iterator[Pmcd]:
+    """A PMCD that alone knows the counter."""
+    server = Pmcd(tmp_path / "counting", sample=True)
+    names = server.folder / "pmns"
+    with_root = names.read_text().replace("root {", "root {\n\tperfevent", 1)
+    names.write_text(with_root + NAMES)
+    with server:
+        yield server
+
+
+@pytest.fixture
+def writer() -> Iterator[Writer]:
+    writer = Writer(Store(NOWHERE), Latency())
+    writer.start()
+    yield writer
+    writer.stop(1.0)
+
+
+def plan() -> Plan:
+    names = (COUNTER, "sample.milliseconds")
+    rows = [{"samplerName": name, "dbName": name.replace(".", "_")} for name in names]
+    return make_plan([{**row, "period": 0.05} for row in rows])
+
+
+def test_counters_go_on_after_a_restart_without_the_graph(
+    tmp_path: Path, pmcd: Pmcd, counting: Pmcd, writer: Writer
+) -> None:
+    place = Place("n1", pmcd.address, "http://localhost:8000", tmp_path / "s", 10**6)
+    (tmp_path / "s/hosts").mkdir(parents=True)
+    for is_first in (True, False):
+        fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
+        if is_first:
+            socket = str(counting.socket)
+            fleet.take({n: Wanted(plan(), pmcd.address, socket) for n in ("n1", "n2")})
+        for host in fleet.hosts:
+            wait_until(lambda host=host: host.figures()["fetched"] > 20)
+            assert host.summary()["counters"] == counting.address
+            assert host.figures()["reasons"]["unknown metric"] == 0
+        assert [host.name for host in fleet.hosts] == ["n1", "n2"]
+        fleet.end(5.0)
+        fleet.close()
