@@ -55,7 +55,7 @@ class Sampler(Worker):
         self.reason: str | None = _NOT_YET
         self._source = source
         self.period_ms = period_ms
-        self.ready = Event()
+        self.tried, self.ready = Event(), Event()
         self._journal = journal
         self._scribe = scribe
         self._clock = clock
@@ -76,7 +76,8 @@ class Sampler(Worker):
     def prepare(self, group: Group) -> None:
         """Start, reach the source and look these metrics up; ``ready`` says when done.
 
-        The first tick is the first after the moment that `plan` names.
+        ``tried`` says so too, or that the source did not answer at first. The first
+        tick is the first after the moment that `plan` names.
         """
         self._group = group
         self.start()
@@ -111,9 +112,7 @@ class Sampler(Worker):
 
     def _work(self) -> None:
         self._take_up(self._group)
-        self._connect_when_due()
-        self._try_out()
-        self.ready.set()
+        self._reach()
         tick_ms = first_tick(self._first_moment(), self.period_ms)
         while (due_ms := self._wait_for(tick_ms)) is not None:
             tick_ms = due_ms
@@ -140,9 +139,28 @@ class Sampler(Worker):
 
     def _first_moment(self) -> int:
         """Wait to be given a plan, and from when on, in ms."""
+        self._is_given(None)
         with self._changed:
-            self._changed.wait_for(lambda: self._next or self._stopping)
             return self._next[0][0] if self._next else self._now_ms()
+
+    def _is_given(self, seconds: float | None) -> bool:
+        """Wait so long for a plan, or the end; whether there is one."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: bool(self._next) or self._stopping, seconds
+            )
+
+    def _reach(self) -> None:
+        """Try to reach the source until it answers, or a plan is given all the same."""
+        self._connect_when_due()
+        while not self._source.connected:
+            self.tried.set()
+            if self._is_given(self._patience()):
+                break
+            self._connect_when_due()
+        self._try_out()
+        self.tried.set()
+        self.ready.set()
 
     def _try_out(self) -> None:
         """Fetch once for nothing: what instances are called is known from then on."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 
 from sampler_bridge.plan.plan import Group, Plan
 from sampler_bridge.sampling.journal import Journal
@@ -153,16 +153,19 @@ class Samplers:
 
 
 def _wait_until_ready(new: Collection[Sampler], old: Collection[Sampler]) -> None:
-    """Wait for samplers to be ready; longer while others give values meanwhile."""
+    """Wait for samplers to be ready; longer while others give values meanwhile.
+
+    Where none does, who met no answer is not waited for: its ticks count as missing.
+    """
     began = time.monotonic()
-    _wait(new, began + _READY_SECONDS)
+    _wait([sampler.tried for sampler in new], began + _READY_SECONDS)
     if any(sampler.reason is None for sampler in old):
-        _wait(new, began + _LONGEST_READY_SECONDS)
+        _wait([sampler.ready for sampler in new], began + _LONGEST_READY_SECONDS)
 
 
-def _wait(samplers: Collection[Sampler], until: float) -> None:
-    for sampler in samplers:
-        sampler.ready.wait(max(0.0, until - time.monotonic()))
+def _wait(events: Collection[Event], until: float) -> None:
+    for event in events:
+        event.wait(max(0.0, until - time.monotonic()))
 
 
 def _ahead_ms(old: Collection[Sampler]) -> int:

@@ -217,6 +217,49 @@ def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     assert lacking(ticks["b"], 50) <= 2
 
 
+def test_one_whose_source_does_not_answer_at_first_ends_no_other(
+    written: Written, heartbeat: Heartbeat
+) -> None:
+    attempts: list[float] = []
+
+    def answers_later() -> None:
+        attempts.append(time.time())
+        if len(attempts) < 4:
+            raise SourceDownError("it is away")
+
+    first, second = Paced(), Paced(reach=answers_later)
+    sources = iter([first, second])
+    samplers = Samplers("n1", lambda _: next(sources), written.recorder)
+    samplers.apply(plan(50, "a"))
+    wait_until(lambda: first.fetches > 3)
+    samplers.apply(plan(50, "a", "b"))
+    wait_until(lambda: second.fetches > 5)
+    samplers.stop(5.0)
+    ticks = written.ticks()["a"]
+    # With the pauses of one whose source is away.
+    assert len(attempts) == 4 and attempts[3] - attempts[0] > 0.6
+    due = range(min(ticks), max(ticks) + 1, 50)
+    assert len(heartbeat.lost(due, ticks, 50)) <= 2
+
+
+def test_who_does_not_answer_is_not_waited_for_where_nobody_gives_values(
+    written: Written,
+) -> None:
+    """Its ticks are missing from the beginning."""
+
+    def answers_never() -> None:
+        raise SourceDownError("it is away")
+
+    source = Paced(reach=answers_never)
+    samplers = Samplers("n1", lambda _: source, written.recorder)
+    began = time.monotonic()
+    samplers.apply(plan(50, "a"))
+    assert time.monotonic() - began < 1.0
+    wait_until(lambda: written.account.figures()["expected"] > 4)
+    samplers.stop(5.0)
+    assert written.ticks() == {}
+
+
 def test_the_tick_that_runs_when_nobody_waits_is_recorded(written: Written) -> None:
     source = Paced(0.3)
     samplers = Samplers("n1", lambda _: source, written.recorder)
