@@ -7,7 +7,7 @@ BridgeError
 ├── PlanError        the plan cannot be read
 ├── SourceError      a source cannot be used at all (library missing)
 ├── SourceDownError       a source does not answer now; another try may succeed
-├── StateError       the state folder cannot be used
+├── StateError       state folder, sockets or threads cannot be used
 └── StoreDownError        the store does not take points now; another try may succeed
 """
 
@@ -45,7 +45,7 @@ class SourceDownError(BridgeError):
 
 
 class StateError(BridgeError):
-    """The state folder cannot be used."""
+    """The state folder, or what else a host needs of this machine, cannot be used."""
 
 
 class StoreDownError(BridgeError):

@@ -210,17 +210,23 @@ class Fleet:
     def _new(self, name: str, outbox: Outbox | None = None) -> SampledHost:
         place = self._place
         folder = place.state / HOSTS_FOLDER / encode_id(name)
+        box = outbox or Outbox(folder, place.log_max_bytes, self._writer.told)
         host = SampledHost(
             name,
             folder,
-            outbox or Outbox(folder, place.log_max_bytes, self._writer.told),
+            box,
             self._writer,
             self._way,
             lambda: self._spread,
             # Those of other machines cannot be seen from here.
             self._cgroups if name == place.host else None,
         )
-        host.start()
+        try:
+            host.start()
+        except StateError:
+            if outbox is None:
+                box.log.close()
+            raise
         return host
 
     def _anew(self, name: str) -> SampledHost:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sampler_bridge.account.absence import Counted
 from sampler_bridge.account.cost import Cost
+from sampler_bridge.errors import StateError
 from sampler_bridge.files import write_reserved
 from sampler_bridge.perfevent.event import is_counter
 from sampler_bridge.plan.graph_plan import Reading, Wanted
@@ -80,9 +81,12 @@ class SampledHost(Worker):
         self._idle_since: float | None = None
 
     def start(self) -> None:
-        """Start to send what is left from before, and to wait for `sample`."""
-        self._writer.add(self.outbox)
+        """Start to send what is left from before, and to wait for `sample`.
+
+        Raises StateError where there is no thread for it.
+        """
         super().start()
+        self._writer.add(self.outbox)
 
     def sample(self, wanted: Wanted) -> None:
         """Sample what is wanted from now on, at the address that stands in it."""
@@ -99,7 +103,7 @@ class SampledHost(Worker):
 
     def wait(self, seconds: float) -> None:
         """Wait for the end."""
-        self._thread.join(seconds)
+        self._join(seconds)
 
     def close(self) -> None:
         """Write to the log no more, and send nothing more of it."""
@@ -184,6 +188,8 @@ class SampledHost(Worker):
         try:
             while (wanted := self._next()) is not None:
                 self._take_up(wanted)
+        except StateError as error:
+            _LOG.error("%s: %s", self.name, error)
         finally:  # of a host that broke nothing may go on
             seconds = self._ending or 0.0
             self._main.stop(seconds)

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from threading import Thread
 
+from sampler_bridge.errors import StateError
+
 
 class Worker(ABC):
     """Works from `start` until it is stopped; the bridge watches that it is `alive`."""
@@ -15,9 +17,25 @@ class Worker(ABC):
         """Whether its thread runs."""
         return self._thread.is_alive()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was started."""
+        return self._thread.ident is not None
+
     def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+        """Start the thread; raises StateError where the system gives none."""
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise StateError(
+                f"no thread for {self._thread.name} ({error}): allow more (ulimit -u, "
+                "or TasksMax of the service) or sample fewer hosts"
+            ) from error
+
+    def _join(self, seconds: float) -> None:
+        """Wait for its end, if there is one to come."""
+        if self.has_begun:
+            self._thread.join(seconds)
 
     @abstractmethod
     def _work(self) -> None:

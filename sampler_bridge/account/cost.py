@@ -4,14 +4,14 @@ import os
 import time
 from collections import deque
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 OFFSETS = {"p50": 0.5, "p95": 0.95, "max": 1.0}
 _KEPT = 1000
 _FEW = 60
-_STATM = Path("/proc/self/statm")
+# Held open: later there may be no descriptor left for it.
+_STATM = os.open("/proc/self/statm", os.O_RDONLY)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -108,4 +108,4 @@ def process_cost() -> dict[str, Any]:
 
 def rss_bytes() -> int:
     """Memory of this process that is in RAM."""
-    return int(_STATM.read_text().split()[1]) * _PAGE
+    return int(os.pread(_STATM, 256, 0).split()[1]) * _PAGE

@@ -103,7 +103,7 @@ class Sampler(Worker):
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        self._thread.join(seconds)
+        self._join(seconds)
 
     def _hand(self, group: Group | None, moment_ms: int) -> None:
         with self._changed:

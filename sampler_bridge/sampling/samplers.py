@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from threading import Event, Lock
 
+from sampler_bridge.errors import StateError
 from sampler_bridge.plan.plan import Group, Plan
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.recorder import Recorder
@@ -39,7 +40,6 @@ class Samplers:
         self._new_source = new_source
         self._recorder = recorder
         self._scribe = Scribe(host)
-        self._scribe.start()
         self._lock = Lock()
         self._running: dict[int, Sampler] = {}
         self._leaving: list[Sampler] = []
@@ -52,8 +52,11 @@ class Samplers:
         A period that is new, or has new metrics, gets a new sampler, made ready before
         that moment; one that ends works until it. So a series that goes from one to
         another misses no tick and has none twice. ``anew`` is every period new: what
-        is behind the sources moved, and is needed no more afterwards.
+        is behind the sources moved, and is needed no more afterwards. Raises StateError
+        where the system gives no threads.
         """
+        if not self._scribe.has_begun:
+            self._scribe.start()
         groups = plan.groups()
         with self._lock:
             old = {} if anew else dict(self._running)
@@ -63,8 +66,7 @@ class Samplers:
             for period_ms, group in groups.items()
             if period_ms not in old or not old[period_ms].knows(group)
         }
-        for period_ms, sampler in new.items():
-            sampler.prepare(groups[period_ms])
+        _prepare(new, groups)
         _wait_until_ready(new.values(), before)
         self._wait_for_moment()
         with self._lock:
@@ -122,10 +124,10 @@ class Samplers:
 
     @property
     def alive(self) -> bool:
-        """Whether every thread runs."""
+        """Whether every thread runs that was started."""
         with self._lock:
             workers = [self._scribe, *self._running.values()]
-        return all(worker.alive for worker in workers)
+        return all(worker.alive or not worker.has_begun for worker in workers)
 
     @property
     def reason(self) -> str | None:
@@ -150,6 +152,16 @@ class Samplers:
         journal = Journal(self._host, self._recorder)
         source = self._new_source(period_ms)
         return Sampler(period_ms, source, journal, self._scribe)
+
+
+def _prepare(new: Mapping[int, Sampler], groups: Mapping[int, Group]) -> None:
+    """Have samplers make ready, all of them or, with a StateError, none."""
+    try:
+        for period_ms, sampler in new.items():
+            sampler.prepare(groups[period_ms])
+    except StateError:
+        _stop(new.values(), 0.0)
+        raise
 
 
 def _wait_until_ready(new: Collection[Sampler], old: Collection[Sampler]) -> None:

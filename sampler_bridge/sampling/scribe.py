@@ -37,7 +37,7 @@ class Scribe(Worker):
         """
         self._jobs.put(wait)
         self._jobs.put(lambda: self._jobs.put(None))
-        self._thread.join(seconds)
+        self._join(seconds)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

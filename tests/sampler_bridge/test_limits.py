@@ -1,0 +1,126 @@
+"""Limits on threads and files: what is too much costs itself alone, for a while."""
+
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.account.cost import Latency
+from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.plan.graph_plan import Wanted
+from sampler_bridge.plan.plan import make_plan
+from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.worker import Worker
+from tests.sampler_bridge.heartbeat import Heartbeat
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
+from tests.sampler_bridge.test_bridge import (
+    FAST,
+    FEW,
+    assert_all_stored,
+    assert_every_tick,
+    bounds,
+    late,
+)
+from tests.servers import Pmcd, VictoriaMetrics, wait_until
+
+# More than any machine has room for: the system refuses a thread.
+_NO_ROOM = 1 << 46
+
+
+@pytest.fixture
+def writer() -> Iterator[Writer]:
+    writer = Writer(Store(NOWHERE), Latency())
+    writer.start()
+    yield writer
+    writer.stop(1.0)
+
+
+@pytest.fixture
+def allowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
+    """As many threads of the bridge can be started as are in the list."""
+    threads: list[None] = [None] * 1000
+    start = Worker.start
+
+    def limited(worker: Worker) -> None:
+        threading.stack_size(0 if threads else _NO_ROOM)
+        try:
+            start(worker)
+        finally:
+            threading.stack_size(0)
+        threads.pop()
+
+    monkeypatch.setattr(Worker, "start", limited)
+    yield threads
+    threading.stack_size(0)
+
+
+def wanted(address: str) -> Wanted:
+    rows = [
+        {"samplerName": f"sample.{name}", "dbName": name, "period": period}
+        for name, period in (("milliseconds", 0.05), ("seconds", 0.1))
+    ]
+    return Wanted(make_plan(rows), address)
+
+
+# One for the host, a scribe of each PMCD and of what is here, a sampler a period.
+@pytest.mark.parametrize("most", range(6))
+def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behind(
+    tmp_path: Path,
+    pmcd: Pmcd,
+    writer: Writer,
+    allowed: list[None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    most: int,
+) -> None:
+    monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
+    place = Place("n1", pmcd.address, "http://localhost:8000", tmp_path, 10**6)
+    (tmp_path / "hosts").mkdir()
+    fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
+    (own,) = fleet.hosts
+    fleet.take({"n1": wanted("")})
+    wait_until(lambda: own.figures()["fetched"] > 5)
+    before = threading.active_count()
+    del allowed[most:]
+    fleet.take({"n1": wanted(""), "n2": wanted(pmcd.address)})
+    wait_until(lambda: "allow more (ulimit -u" in caplog.text)
+    wait_until(lambda: threading.active_count() == before)
+    if not most:
+        assert "no thread for host-n2" in fleet.unreached["n2"]
+    allowed.extend([None] * 1000)
+    fleet.mend()
+    wait_until(lambda: len(fleet.hosts) == 2 or fleet.mend())
+    assert fleet.hosts[0] is own and fleet.unreached == {}
+    wait_until(lambda: fleet.hosts[1].figures()["fetched"] > 5)
+    assert own.alive
+    fleet.end(5.0)
+    fleet.close()
+
+
+def test_without_a_file_to_open_the_bridge_goes_on(
+    pmcd: Pmcd,
+    store: VictoriaMetrics,
+    new_bridge: Callable[..., BridgeProcess],
+    heartbeat: Heartbeat,
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.sample(FEW, FAST)
+    bridge.wait_for(lambda status: status["written"] > 20)
+    was = resource.prlimit(bridge.pid, resource.RLIMIT_NOFILE)
+    # No number below is free.
+    resource.prlimit(bridge.pid, resource.RLIMIT_NOFILE, (3, was[1]))
+    time.sleep(4)
+    assert bridge.ended() is None, bridge.output()
+    resource.prlimit(bridge.pid, resource.RLIMIT_NOFILE, was)
+    now = time.time_ns() // 1_000_000
+    bridge.wait_for(lambda status: status["last_tick_ms"] > now + 1000)
+    assert bridge.end() == 0
+    assert "Traceback" not in bridge.output()
+    status, values = bridge.status(), store.values()
+    assert_every_tick(heartbeat, values, bounds(values), 200, late(status))
+    assert_all_stored(status, values)
