@@ -11,6 +11,7 @@ import pytest
 
 from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
 from cgroups.roots import parse_roots
+from sampler_bridge.account.reasons import NOT_STORED, word
 from sampler_bridge.sources.cgroup import watch as watching
 from sampler_bridge.sources.cgroup.metrics import CGROUP_METRICS, PREFIX
 from sampler_bridge.sources.cgroup.source import CgroupSource
@@ -86,6 +87,25 @@ def test_a_real_group_is_sampled_from_its_start_to_its_end(
         "a group that went has no value, not even before a look"
     )
     assert looked(made) == []
+
+
+def test_a_number_too_large_to_be_stored_is_a_gap_of_its_group_alone(
+    tmp_path: Path,
+) -> None:
+    """As a kernel gives it that counted below 0."""
+    root = pretended(tmp_path, "jobs/1", "jobs/2")
+    for job, bytes_ in ((1, 2**63), (2, 2**63 - 1)):
+        plant(root, {f"cg/jobs/{job}/memory.current": f"{bytes_}\n"})
+    source = CgroupSource(watch(tmp_path, "jobs/*", root=root))
+    source.select(ALL)
+    found = values(source)
+    assert found["cpu.usage", "/jobs/1"] == found["cpu.usage", "/jobs/2"] == 5000
+    assert found["memory.usage", "/jobs/2"] == 2**63 - 1
+    assert len(found) == 3
+    ((metric, gap),) = source.fetch().missing.items()
+    assert metric == PREFIX + "memory.usage"
+    assert gap == ("numbers of 2^63 and more are not stored", 1)
+    assert word(gap.reason) == NOT_STORED
 
 
 def test_its_list_holds_who_runs_and_the_last_that_ended(

@@ -11,6 +11,8 @@ from sampler_bridge.sources.cgroup.reader import GroupReader
 from sampler_bridge.sources.source import Column, Gap, Sample, Series
 
 _DENIED = "Permission denied: the bridge may not read the files of the cgroup"
+_LARGEST = 2**63 - 1
+_TOO_LARGE = "numbers of 2^63 and more are not stored"
 
 
 class Watch(Protocol):
@@ -54,14 +56,17 @@ class CgroupSource:
         if not self._chosen:
             return Sample((), self._unknown)
         found: dict[Series, int] = {}
-        refused: dict[str, int] = {}
+        gaps: dict[str, Gap] = {}
         for path, group in self._watch.look().items():
             read = self._reader(path, group).read()
-            found |= {Series(name, path): value for name, value in read.values.items()}
+            for name, value in read.values.items():
+                if value <= _LARGEST:
+                    found[Series(name, path)] = value
+                else:
+                    _add(gaps, name, _TOO_LARGE)
             for name in read.refused:
-                refused[name] = refused.get(name, 0) + 1
+                _add(gaps, name, _DENIED)
         self._forget()
-        gaps = {name: Gap(_DENIED, points) for name, points in refused.items()}
         return Sample(self._columns(found), {**self._unknown, **gaps})
 
     def _reader(self, path: str, group: Group) -> GroupReader:
@@ -85,3 +90,9 @@ class CgroupSource:
         # Not as the bridge's own figures are, which stand in the same samples: what is
         # worked out for a column is kept by its kind.
         return (Column(self._series, np.array(list(found.values()), np.int64)),)
+
+
+def _add(gaps: dict[str, Gap], metric: str, reason: str) -> None:
+    """One more value that is not there; the first reason is that of all."""
+    known = gaps.get(metric, Gap(reason, 0))
+    gaps[metric] = Gap(known.reason, known.points + 1)
