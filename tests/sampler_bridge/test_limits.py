@@ -89,7 +89,7 @@ def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behin
     del allowed[most:]
     fleet.take({"n1": wanted(""), "n2": wanted(pmcd.address)})
     wait_until(lambda: "allow more (ulimit -u" in caplog.text)
-    wait_until(lambda: threading.active_count() == before)
+    wait_until(lambda: threading.active_count() <= before)
     if not most:
         assert "no thread for host-n2" in fleet.unreached["n2"]
     allowed.extend([None] * 1000)
