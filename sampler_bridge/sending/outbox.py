@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sampler_bridge.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
-from sampler_bridge.log.batch import Batch
+from sampler_bridge.log.batch import START, Batch
 from sampler_bridge.log.log import Log
 from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
 from sampler_bridge.sending.remote_write import Requests
@@ -16,6 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 CURSOR_FILE, LOG_FOLDER = "cursor.json", "log"
 _READ_AGAIN_SECONDS = 1.0  # after which a log that cannot be read is tried again
+_NO_RUN = 0.0  # of the store: whichever is there next is sent the last minute again
 
 
 class Outbox:
@@ -38,7 +39,8 @@ class Outbox:
         self._next = self.log.taken
         self._sent = Sent(min(cursor.again, self.log.taken), time.monotonic())
         self._run = cursor.store  # the run of the store that acknowledged last
-        self._one_by_one_until = self.log.taken
+        self._resend_until = START
+        self._one_by_one_until = START
 
     @property
     def has_more(self) -> bool:
@@ -113,6 +115,7 @@ class Outbox:
         if run == self._run and not suspect:
             return False
         known, self._run = self._run, run
+        self._resend_until = max(self._resend_until, self._next)
         self._next = min(self._sent.again, self._next)
         return known is not None
 
@@ -125,7 +128,9 @@ class Outbox:
             self.account = Account(self.log.waiting)
 
     def _keep_cursor(self) -> None:
-        cursor = Cursor(self.log.taken, self._sent.again, self._run)
+        # A process that takes over from here would not know what is still to be resent.
+        run = _NO_RUN if self._next < self._resend_until else self._run
+        cursor = Cursor(self.log.taken, self._sent.again, run)
         try:
             save_cursor(self._cursor_path, cursor)
             self.log.forget(cursor.again)
