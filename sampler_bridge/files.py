@@ -22,15 +22,16 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
-def write_reserved(path: Path, text: str) -> None:
+def write_reserved(path: Path, text: str, step: int = _STEP) -> None:
     """Replace a file as write_whole does, in blocks that it keeps; raises OSError.
 
     Two files beside it hold the blocks, and are written in turn; the path is a link to
     the one that was written last. So a full disk takes texts of about the same length
-    as before. Blanks are put behind the text, which JSON passes over.
+    as before, or longer by fewer than ``step`` bytes. Blanks are put behind the text,
+    which JSON passes over.
     """
     try:
-        _write_in_turn(path, text.encode())
+        _write_in_turn(path, text.encode(), step)
     except OSError:  # no link can be made here, or it did not fit
         write_whole(path, text)
 
@@ -54,11 +55,11 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _write_in_turn(path: Path, content: bytes) -> None:
+def _write_in_turn(path: Path, content: bytes, step: int) -> None:
     slots = [path.with_name(f"{path.name}.{turn}") for turn in "ab"]
     shown = path.stat() if path.exists() else None
     slot = next(one for one in slots if not _is(one, shown))
-    _overwrite(slot, content)
+    _overwrite(slot, content, step)
     link = path.with_name(path.name + ".new")
     link.unlink(missing_ok=True)
     os.link(slot, link)
@@ -69,13 +70,13 @@ def _is(path: Path, known: os.stat_result | None) -> bool:
     return known is not None and path.exists() and os.path.samestat(path.stat(), known)
 
 
-def _overwrite(path: Path, content: bytes) -> None:
+def _overwrite(path: Path, content: bytes, step: int) -> None:
     """Write to the blocks that a file has; it grows by more than it needs now."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     try:
         room = os.fstat(descriptor).st_size
         if len(content) > room:
-            room = (len(content) // _STEP + 2) * _STEP
+            room = (len(content) // step + 2) * step
         write_all(descriptor, content.ljust(room))
     finally:
         os.close(descriptor)

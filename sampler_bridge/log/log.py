@@ -3,9 +3,10 @@
 A segment can be read without any other. Each record is one plain write into the page
 cache, so what was appended outlives a ``kill -9`` of this process, though not a power
 cut. Oldest segments go first when the log is full. Records that were taken stay until
-``forget``, to be sent again.
+``forget``, to be sent again, or until the disk has no room for new ones.
 """
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from sampler_bridge.log.segment import (
 
 _SEGMENT_BYTES = 8 * 1024 * 1024
 _LEAST_SEGMENTS = 8  # what goes when the log is full is at most this part of it
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Log:
@@ -99,7 +101,7 @@ class Log:
                 raise NotLoggedError("it was closed: its host is sampled no more")
             self._dropped = 0
             try:
-                self._append(tick_ms, rows, packed)
+                self._append_in_place_of_taken(tick_ms, rows, packed)
             except OSError as error:
                 self.failure = error
                 cure = f"{error.strerror}: make room on its disk, or mend it"
@@ -204,6 +206,26 @@ class Log:
                 segment.done += lost
                 return lost
         return None
+
+    def _append_in_place_of_taken(
+        self, tick_ms: int, rows: Sequence[Rows], packed: bool
+    ) -> None:
+        """On a disk without room, what was taken goes for what nobody has yet."""
+        while True:
+            try:
+                return self._append(tick_ms, rows, packed)
+            except OSError as error:
+                if error.errno not in _NO_ROOM or not self._has_taken_oldest():
+                    raise
+            self._remove_oldest()
+
+    def _has_taken_oldest(self) -> bool:
+        """Whether all of the oldest segment was taken."""
+        if not self._segments:
+            return False
+        oldest = self._segments[0]
+        end = Position(oldest.number, oldest.size)
+        return oldest.waiting == 0 and end <= self.taken
 
     def _append(self, tick_ms: int, rows: Sequence[Rows], packed: bool) -> None:
         points = points_of(rows)

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler_bridge.files import read_json, write_whole
+from sampler_bridge.files import read_json, write_reserved
 from sampler_bridge.log.batch import START, Position
 
 _LOG = logging.getLogger(__name__)
@@ -14,6 +14,7 @@ _LOG = logging.getLogger(__name__)
 SEND_AGAIN_SECONDS = 60.0
 # Far beyond any segment, offset or time; NaN is not below it either.
 _END = 10**15
+_STEP = 256  # one is more than any cursor: each of its files is one block for ever
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,13 @@ def _read(document: object) -> Cursor:
 
 
 def save_cursor(path: Path, cursor: Cursor) -> None:
-    """Keep the cursor for the next start; raises OSError."""
+    """Keep the cursor for the next start, also on a full disk; raises OSError."""
     document = {
         "taken": cursor.taken,
         "again": cursor.again,
         "store": cursor.store,
     }
-    write_whole(path, json.dumps(document))
+    write_reserved(path, json.dumps(document), _STEP)
 
 
 class Sent:

@@ -3,10 +3,11 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from sampler_bridge.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
-from sampler_bridge.log.batch import START, Batch
+from sampler_bridge.log.batch import START, Batch, Position
 from sampler_bridge.log.log import Log
 from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
 from sampler_bridge.sending.remote_write import Requests
@@ -36,6 +37,7 @@ class Outbox:
         self._folder = folder / LOG_FOLDER
         self._read_at = 0.0
         self._requests = Requests()
+        self._reserve(cursor)
         self._next = self.log.taken
         self._sent = Sent(min(cursor.again, self.log.taken), time.monotonic())
         self._run = cursor.store  # the run of the store that acknowledged last
@@ -133,9 +135,21 @@ class Outbox:
         cursor = Cursor(self.log.taken, self._sent.again, run)
         try:
             save_cursor(self._cursor_path, cursor)
-            self.log.forget(cursor.again)
         except OSError as error:  # the next start sends more than it needs to
             _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
+        self._forget(cursor.again)
+
+    def _forget(self, before: Position) -> None:
+        try:
+            self.log.forget(before)
+        except OSError as error:  # it stays until it can be
+            _LOG.warning("%s cannot be removed: %s", error.filename, error.strerror)
+
+    def _reserve(self, cursor: Cursor) -> None:
+        """Have both blocks of the cursor before the log can fill the disk."""
+        with suppress(OSError):
+            for _ in range(2):
+                save_cursor(self._cursor_path, cursor)
 
     def _put_off(self, error: OSError) -> None:
         reason = (

@@ -82,6 +82,7 @@ def test_points_that_a_full_disk_does_not_take_are_said_to_be_lost(
         bridge.state = folder
         bridge.sample(FEW, 0.1)
         bridge.wait_for(lambda status: status["written"] > 10)
+        store.end()  # what it acknowledges makes room
         filler = fill(folder)
         bridge.wait_for(lambda status: status["reasons"]["log not written"] > 20)
         found = explained(bridge, FEW[0])
