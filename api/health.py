@@ -88,7 +88,7 @@ async def _timed(work: Awaitable[object]) -> ServiceHealth:
 def _bridge(bridge: Bridge) -> ServiceHealth:
     if not bridge.up:
         return ServiceHealth(ok=False, age_s=bridge.age, reason=bridge.reason)
-    reason = bridge.log_reason
+    reason = bridge.not_sampled or bridge.log_reason
     return ServiceHealth(ok=not reason, age_s=bridge.age, reason=reason or None)
 
 
@@ -96,6 +96,8 @@ def _pmcd(bridge: Bridge) -> ServiceHealth:
     """PMCD as the bridge sees it, which is the one that needs it."""
     if not bridge.up:
         return ServiceHealth(ok=False, reason="the bridge, which asks it, is down")
+    if bridge.not_sampled:
+        return ServiceHealth(ok=False, reason="the bridge does not ask it")
     reason = bridge.pcp_reason
     return ServiceHealth(
         ok=not reason, age_s=bridge.last_tick_age, reason=reason or None

@@ -22,7 +22,8 @@ from sampler_bridge.plan.graph_plan import (
     load_addresses,
     save_addresses,
 )
-from sampler_bridge.sampled_host import SampledHost
+from sampler_bridge.plan.plan import Kept, load_plan
+from sampler_bridge.sampled_host import PLAN_FILE, SampledHost
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
@@ -58,8 +59,8 @@ class Place:
 class Fleet:
     """All hosts, the own one always; ``unreached`` says which others are not sampled.
 
-    Starts with those that were sampled last. Raises StateError where the own host's
-    folder cannot be used.
+    Starts with those that were sampled last. One whose folder cannot be used, be it the
+    own, costs no other anything, and `mend` tries it again.
     """
 
     def __init__(self, place: Place, writer: Writer, cgroups: CgroupWatch) -> None:
@@ -207,9 +208,12 @@ class Fleet:
         if self._sockets is None and address.startswith("ssh://"):
             self._sockets = sockets_folder(self._place.state)
 
+    def _folder(self, name: str) -> Path:
+        return self._place.state / HOSTS_FOLDER / encode_id(name)
+
     def _new(self, name: str, outbox: Outbox | None = None) -> SampledHost:
         place = self._place
-        folder = place.state / HOSTS_FOLDER / encode_id(name)
+        folder = self._folder(name)
         box = outbox or Outbox(folder, place.log_max_bytes, self._writer.told)
         host = SampledHost(
             name,
@@ -246,11 +250,10 @@ class Fleet:
 
     def _start_as_before(self) -> None:
         """Start with what is known without the graph, the own host first."""
-        self._resume(self._place.host, "")
         known = load_addresses(self._place.state / HOSTS_FILE)
-        for name in known.keys() - {self._place.host}:
+        for name, address in {self._place.host: "", **known}.items():
             try:
-                self._resume(name, known[name])
+                self._resume(name, address)
             except (AddressError, IdError, StateError) as error:
                 _LOG.error("%s: %s", name, error)
                 self.unreached = {**self.unreached, name: str(error)}
@@ -262,7 +265,12 @@ class Fleet:
 
     def _resume(self, name: str, known: str) -> None:
         address = self._address(name, known)
-        host = self._hosts[name] = self._new(name)
+        try:
+            host = self._hosts[name] = self._new(name)
+        except StateError:
+            kept = load_plan(self._folder(name) / PLAN_FILE) or Kept()
+            self._wanted[name] = Wanted(kept.plan, address, kept.counters)
+            raise
         self._wanted[name] = Wanted(host.kept.plan, address, host.kept.counters)
         self._open_sockets(address)
         host.sample(self._wanted[name])
@@ -271,7 +279,7 @@ class Fleet:
         """Hosts of folders that nobody wants, whose points may wait in them."""
         for folder in (self._place.state / HOSTS_FOLDER).iterdir():
             with suppress(IdError):
-                if (name := decode_id(folder.name)) not in self._hosts:
+                if (name := decode_id(folder.name)) not in self._wanted:
                     yield name
 
     def _leave(self, host: SampledHost) -> None:

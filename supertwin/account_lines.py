@@ -59,7 +59,8 @@ def _account(state: Path, host: str) -> dict[str, Any]:
 
 
 def _all_lines(sampled: Sampled) -> Iterator[str]:
-    yield from _lines(sampled.account)
+    if sampled.account:
+        yield from _lines(sampled.account)
     for host, account in sampled.hosts.items():
         yield from _host_lines(host, account)
     for host, reason in sampled.unreached.items():

@@ -1,12 +1,11 @@
 """Places in the log, and the records read from there."""
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from sampler_bridge.log.record import HEADER_BYTES, read_payload
 from sampler_bridge.log.rows import Heads, Read
-from sampler_bridge.log.segment import header_at, sound_offset
+from sampler_bridge.log.segment import header_at, read_at, sound_offset
 
 
 class Position(NamedTuple):
@@ -112,6 +111,6 @@ def _payload(descriptor: int, at: int, size: int) -> _Found:
     header = header_at(descriptor, at)
     if header is None or at + header.record_bytes > size:
         return _Found(None, 0, sound_offset(descriptor, at, size))
-    body = os.pread(descriptor, header.length, at + HEADER_BYTES)
+    body = read_at(descriptor, at + HEADER_BYTES, header.length)
     end = at + header.record_bytes
     return _Found(read_payload(header, body), header.tick_ms, end)

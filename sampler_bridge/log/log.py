@@ -66,7 +66,8 @@ class Log:
             self._segments = self._open()
         except OSError as error:
             raise StateError(
-                f"log {folder} cannot be used ({error.strerror}): give another --state"
+                f"log {error.filename or folder} cannot be used ({error.strerror}): "
+                "mend it, or give another --state"
             ) from error
         self._bytes = sum(segment.size for segment in self._segments)
 

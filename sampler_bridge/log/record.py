@@ -7,15 +7,12 @@ payload costs one record and a damaged header is passed by looking for the next 
 import struct
 import zlib
 from collections.abc import Iterator
-from mmap import mmap
 from typing import NamedTuple
 
 MAGIC = b"STR2"
 _FIELDS = struct.Struct("<4s??2xqIII")  # magic and what Header has, in its order
 _SUM = struct.Struct("<I")
 HEADER_BYTES = _FIELDS.size + _SUM.size
-
-Buffer = bytes | mmap
 
 
 class Header(NamedTuple):
@@ -47,7 +44,7 @@ def write_record(
     return fields + _SUM.pack(zlib.crc32(fields)) + body
 
 
-def read_header(buffer: Buffer, at: int = 0) -> Header | None:
+def read_header(buffer: bytes, at: int = 0) -> Header | None:
     """The header at an offset; None where it is cut short or damaged."""
     end = at + _FIELDS.size
     if len(buffer) < end + _SUM.size:
@@ -66,7 +63,7 @@ def read_payload(header: Header, body: bytes) -> bytes | None:
     return zlib.decompress(body) if header.packed else body
 
 
-def find_header(buffer: Buffer, at: int) -> int:
+def find_header(buffer: bytes, at: int) -> int:
     """The next offset from ``at`` on with a sound header, or the buffer's end."""
     while (at := buffer.find(MAGIC, at)) >= 0:
         if read_header(buffer, at):
@@ -83,7 +80,7 @@ class Scan(NamedTuple):
     header: Header | None
 
 
-def scan(buffer: Buffer) -> Iterator[Scan]:
+def scan(buffer: bytes) -> Iterator[Scan]:
     """Walk a segment from record to record by the headers alone.
 
     A last record that is cut short comes as a stretch without a header.

@@ -3,7 +3,6 @@
 import os
 import re
 from dataclasses import dataclass
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,42 +66,61 @@ class Damage(NamedTuple):
 
 
 def open_segment(path: Path, done_before: int) -> tuple[Segment, Damage]:
-    """Take up a segment that an earlier process wrote; raises OSError.
+    """Take up a segment that an earlier process wrote; raises OSError with its name.
 
     A last write that was cut short is removed from the file. Points of records
     before the offset ``done_before`` count as done.
     """
     segment = Segment(path, int(path.stem))
-    length = path.stat().st_size
-    stretches = _walk(segment, length, done_before) if length else 0
-    torn = length - segment.size
+    content = _content(path)
+    stretches = _walk(segment, content, done_before)
+    torn = len(content) - segment.size
     if torn:
         os.truncate(path, segment.size)
     return segment, Damage(stretches - bool(torn), torn)
 
 
-def _walk(segment: Segment, length: int, done_before: int) -> int:
+def _content(path: Path) -> bytes:
+    """All of a file: were it mapped, a bad block of the disk would end the process."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _walk(segment: Segment, content: bytes, done_before: int) -> int:
     stretches = 0
-    with (
-        segment.path.open("rb") as file,
-        mmap(file.fileno(), length, access=ACCESS_READ) as buffer,
-    ):
-        for start, end, header in scan(buffer):
-            if header is None:
-                stretches += 1
-                continue
-            segment.size = end
-            segment.points += header.points
-            segment.done += header.points if start < done_before else 0
+    for start, end, header in scan(content):
+        if header is None:
+            stretches += 1
+            continue
+        segment.size = end
+        segment.points += header.points
+        segment.done += header.points if start < done_before else 0
     return stretches
+
+
+def read_at(descriptor: int, offset: int, length: int) -> bytes:
+    """Bytes of an open file, fewer at its end alone; raises OSError.
+
+    The system gives fewer before a block that it cannot read, too, and fails there.
+    """
+    found = os.pread(descriptor, length, offset)
+    while len(found) < length:
+        more = os.pread(descriptor, length - len(found), offset + len(found))
+        if not more:
+            break
+        found += more
+    return found
 
 
 def header_at(descriptor: int, offset: int) -> Header | None:
     """The header of the record at an offset of an open file."""
-    return read_header(os.pread(descriptor, HEADER_BYTES, offset))
+    return read_header(read_at(descriptor, offset, HEADER_BYTES))
 
 
 def sound_offset(descriptor: int, offset: int, size: int) -> int:
     """Where the next sound header after a damaged stretch lies, or ``size``."""
-    rest = os.pread(descriptor, size - offset, offset)
+    rest = read_at(descriptor, offset, size - offset)
     return offset + find_header(rest, 1)

@@ -176,6 +176,16 @@ def test_a_log_that_cannot_be_read(api: httpx.Client, bridge: Path) -> None:
     assert answer.json()["services"]["bridge"]["reason"] == said
 
 
+def test_the_own_host_is_not_sampled(api: httpx.Client, bridge: Path) -> None:
+    write_status(bridge.parent, STATUS | {"host": "n2"}, {"n1": "its log: a bad block"})
+    assert why(api, "kernel.all.load")["verdict"] == "host not sampled"
+    answer = api.get("/health")
+    assert answer.status_code == 503
+    services = answer.json()["services"]
+    assert "its log: a bad block" in services["bridge"]["reason"]
+    assert not services["pmcd"]["ok"]
+
+
 def _now() -> int:
     return int(time.time() * 1000)
 

@@ -1,0 +1,76 @@
+"""A disk of which blocks cannot be read any more; needs root and loop devices."""
+
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_MIB = 1 << 20
+_WHERE_IS_BLOCK = 1  # FIBMAP
+_MAKE = ["mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"]
+_MOUNT = 'mount -o loop "$2" "$1" && echo mounted && exec sleep 3600'
+
+needs_bad_disk = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/loop-control").exists(),
+    reason="a disk with bad blocks needs root and loop devices",
+)
+
+
+@dataclass(frozen=True)
+class BadDisk:
+    """A file system in a file, which ends before some of its blocks when they break."""
+
+    image: Path
+    folder: Path
+
+    def break_from(self, file: Path, at: int) -> None:
+        """What lies there of a file, and all behind it, cannot be read any more."""
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            number = struct.pack("i", at // 1024)
+            (block,) = struct.unpack(
+                "i", fcntl.ioctl(opened.fileno(), _WHERE_IS_BLOCK, number)
+            )
+        shutil.copy(self.image, self._whole)
+        os.truncate(self.image, block * 1024)
+
+    def mend(self) -> None:
+        """All of it can be read again."""
+        start = self.image.stat().st_size
+        with self._whole.open("rb") as whole, self.image.open("ab") as image:
+            whole.seek(start)
+            shutil.copyfileobj(whole, image)
+
+    @property
+    def _whole(self) -> Path:
+        return self.image.with_name("whole")
+
+
+@contextmanager
+def bad_disk(place: Path) -> Iterator[BadDisk]:
+    """A disk of 16 MiB, mounted where a process of its own sees it; at first whole."""
+    folder, image = place / "disk", place / "image"
+    folder.mkdir(parents=True)
+    image.touch()
+    os.truncate(image, 16 * _MIB)
+    subprocess.run([*_MAKE, str(image)], check=True)
+    words = ["setpriv", "--pdeathsig", "TERM", "unshare", "--mount"]
+    mount = ["sh", "-c", _MOUNT, "sh", str(folder), str(image)]
+    with subprocess.Popen([*words, *mount], stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout
+            assert holder.stdout.readline() == b"mounted\n"
+            # What the file system needs lies in front, as do its first files.
+            root = Path(f"/proc/{holder.pid}/root{folder}")
+            (root / "padding").write_bytes(bytes(8 * _MIB))
+            yield BadDisk(image, root)
+        finally:
+            holder.kill()
