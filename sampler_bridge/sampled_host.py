@@ -132,8 +132,12 @@ class SampledHost(Worker):
 
     @property
     def is_done_with(self) -> bool:
-        """Whether nobody wants it, it has ended, and no killed store can need it."""
-        if self.is_wanted or not self.has_ended or self.outbox.has_more:
+        """Whether nobody wants it, it has ended, and no killed store can need it.
+
+        A store that is away may be one that was killed.
+        """
+        is_needed = self.is_wanted or not self.has_ended or self.outbox.has_more
+        if is_needed or not self._writer.state.up:
             self._idle_since = None
             return False
         self._idle_since = self._idle_since or time.monotonic()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -152,3 +153,36 @@ def test_a_reading_that_ends_after_the_end_starts_nobody(
     fleet.take(hosts(pmcd.address))
     assert [host.name for host in fleet.hosts] == ["n1"]
     assert not (tmp_path / "hosts/n2").exists()
+
+
+def test_what_a_store_may_need_again_stays_as_long_as_it_is_away(
+    fleet: Fleet,
+    pmcd: Pmcd,
+    store: VictoriaMetrics,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Killed before it kept what it acknowledged, it is back after that time."""
+    within = 7.0  # it is noticed after 5 s that the store is away
+    monkeypatch.setattr("sampler_bridge.sampled_host._READ_AGAIN_WITHIN", within)
+    fleet.take(hosts(pmcd.address))
+    host = other(fleet)
+    wait_until(lambda: written(host) > 10)
+    fleet.take({"n1": Wanted()})
+    wait_until(lambda: host.has_ended and not host.outbox.has_more)
+    store.end(9)
+    until = time.monotonic() + within + 3.0
+    while time.monotonic() < until:
+        fleet.mend()
+        time.sleep(0.2)
+    folder = tmp_path / "hosts/n2"
+    assert folder.exists()
+    store.start()
+
+    def is_gone() -> bool:
+        fleet.mend()
+        return not folder.exists()
+
+    wait_until(is_gone, within + 10.0)
+    ticks = store.values('{hostname="n2"}')["sample_milliseconds"]
+    assert len(ticks) == written(host)
