@@ -184,9 +184,16 @@ class SampledHost(Worker):
         )
         try:
             write_reserved(self.folder / STATUS_FILE, json.dumps(document, indent=1))
-            self._counted.keep(time.time(), counts["expected"], stopped is not None)
         except OSError as error:
             _LOG.debug("no status of %s written: %s", self.name, error.strerror)
+        self._keep_count(counts["expected"], stopped is not None)
+
+    def _keep_count(self, expected: int, stopped: bool) -> None:
+        """Note until when was counted, also where the status did not fit."""
+        try:
+            self._counted.keep(time.time(), expected, stopped)
+        except OSError as error:
+            _LOG.debug("no account of %s written: %s", self.name, error.strerror)
 
     def _work(self) -> None:
         try:

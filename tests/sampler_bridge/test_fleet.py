@@ -8,14 +8,22 @@ from typing import Any
 
 import pytest
 
+from sampler_bridge.account.absence import STOPPED, Counted
 from sampler_bridge.account.cost import Clock, Latency, Offset
 from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.plan.graph_plan import Wanted, load_addresses, save_addresses
+from sampler_bridge.plan.graph_plan import (
+    Reading,
+    Wanted,
+    load_addresses,
+    save_addresses,
+)
+from sampler_bridge.plan.plan import Plan
 from sampler_bridge.sampled_host import SampledHost
 from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.ways.sockets import sockets_folder
+from tests.disk import fill, small_disk
 from tests.sampler_bridge.servers import NOWHERE
 from tests.servers import wait_until
 
@@ -108,6 +116,30 @@ def test_an_address_that_is_none_any_more_stops_no_start(
     assert [host.name for host in fleet.hosts] == ["b", "n1"]
     fleet.end(1.0)
     fleet.close()
+
+
+def test_a_status_that_a_full_disk_does_not_take_ends_no_counting(
+    tmp_path: Path, writer: Writer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with small_disk(tmp_path / "disk", 1024) as disk:
+        fleet = Fleet(place(disk), writer, no_cgroups(disk))
+        (own,) = fleet.hosts
+        for _ in range(2):
+            fleet.write_status(Reading())
+        status, counted = own.folder / "status.json", own.folder / "counted.json"
+        before = status.read_text()
+        fill(disk)
+        refused = {f"metric.{at}": "it has no value of this kind" for at in range(2000)}
+        fleet.take({"n1": Wanted(Plan(refused=refused))})
+        wait_until(lambda: "plan.json cannot be written" in caplog.text)
+        fleet.end(1.0)
+        now = time.time()
+        fleet.write_status(Reading(), stopped=now)
+        assert status.read_text() == before
+        absence = Counted(counted, now + 5.0).absence
+        assert absence is not None
+        assert absence.reason == STOPPED and absence.since >= round(now, 3)
+        fleet.close()
 
 
 def test_sockets_lie_where_nobody_else_gets_at_them(
