@@ -5,7 +5,7 @@ a time in ms. It comes in a block of snappy. Requests that are joined make one r
 Its words: https://prometheus.io/docs/specs/prw/remote_write_spec/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -86,6 +86,19 @@ def labels(named: Mapping[str, str]) -> bytes:
     )
 
 
+def cut(request: bytes, most: int) -> Iterator[bytes]:
+    """A request as several of at most so many bytes, or of one series that has more."""
+    start = at = 0
+    while len(request) - start > most and at < len(request):
+        end = _series_end(request, at)
+        if end - start > most and at > start:
+            yield request[start:at]
+            start = at
+        at = end
+    if start < len(request):
+        yield request[start:]
+
+
 def before_plain(length: int) -> bytes:
     """What makes so many bytes a block of snappy, as they are, when it stands before.
 
@@ -105,6 +118,15 @@ def _samples(entries: Sequence[Entry]) -> npt.NDArray[np.void]:
     values = np.concatenate([entry.rows.values for entry in entries])
     np.frombuffer(written, _SAMPLE)["value"] = values
     return np.frombuffer(written, f"V{_SAMPLE.itemsize}")
+
+
+def _series_end(request: bytes, at: int) -> int:
+    """Where a series ends that begins here."""
+    size, shift, at = 0, 0, at + len(_SERIES)
+    while request[at] > 0x7F:
+        size |= (request[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+    return at + 1 + (size | request[at] << shift)
 
 
 def _sized(message: bytes) -> bytes:

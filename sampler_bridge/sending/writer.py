@@ -16,14 +16,16 @@ from sampler_bridge.account.cost import Latency
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log.batch import Batch
 from sampler_bridge.sending.outbox import Outbox
+from sampler_bridge.sending.remote_write import cut
 from sampler_bridge.sending.store import Refusal, Store
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
-# Of the log; a request has up to ten times as many where no series has two ticks in it,
-# and VictoriaMetrics takes 32 MiB.
+# Of the log; a request has up to ten times as many where no series has two ticks in it.
 BATCH_BYTES = 1024 * 1024
+# Of a request: VictoriaMetrics takes 32 MiB, and a single tick may have more.
+_MOST_BYTES = 16 * 1024 * 1024
 _CHECK_SECONDS = 5.0  # how often the store is asked whether it was started anew
 _SHOW_SECONDS = 0.8  # at most how often it is asked to show new points
 # How long those who tick meanwhile are waited for: until sending takes a fiftieth of
@@ -167,11 +169,12 @@ class Writer(Worker):
                 yield _Parcel(box, batch, box.request(batch))
 
     def _write(self, request: bytes) -> Refusal | None:
-        if not request:
-            return None
-        refusal = self._store.write(request)
-        self._back()
-        return refusal
+        for part in cut(request, _MOST_BYTES):
+            refusal = self._store.write(part)
+            self._back()
+            if refusal:
+                return refusal
+        return None
 
     def _conclude(self, parcel: _Parcel, refusal: Refusal | None) -> None:
         box, batch, request = parcel

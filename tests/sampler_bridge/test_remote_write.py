@@ -3,6 +3,7 @@
 import gc
 import time
 import tracemalloc
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
 from sampler_bridge.log.rows import Rows
-from sampler_bridge.sending.remote_write import Requests, labels
+from sampler_bridge.sending.remote_write import Requests, cut, labels
 from sampler_bridge.sending.store import Store
 from tests.sampler_bridge.test_log import folder
 from tests.sampler_bridge.wire import points
@@ -61,6 +62,17 @@ def test_a_series_is_told_once_for_all_its_ticks(tmp_path: Path) -> None:
     log.close()
     assert request.count(b"long_name_of_a_series") == 1
     assert len(points(request)) == 100
+
+
+@given(st.lists(st.integers(1, 300)), st.integers(1, 2000))
+def test_a_request_is_cut_between_its_series(lengths: list[int], most: int) -> None:
+    series = [request_of("a" * length, length, T0) for length in lengths]
+    parts = list(cut(b"".join(series), most))
+    assert b"".join(parts) == b"".join(series)
+    assert all(len(part) <= most or part in series for part in parts)
+    found = [len(point.labels["__name__"]) for part in parts for point in points(part)]
+    assert found == lengths
+    assert all(len(a + b) > most for a, b in pairwise(parts))
 
 
 def test_the_store_understands_every_label_and_value(

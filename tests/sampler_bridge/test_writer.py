@@ -11,10 +11,12 @@ import pytest
 from sampler_bridge.account.account import REFUSED, Account
 from sampler_bridge.account.cost import Latency
 from sampler_bridge.errors import StoreDownError
+from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
 from sampler_bridge.log.rows import Rows
 from sampler_bridge.sending.cursor import Cursor, load_cursor
 from sampler_bridge.sending.outbox import Outbox
+from sampler_bridge.sending.remote_write import labels
 from sampler_bridge.sending.store import Refusal, Store
 from sampler_bridge.sending.writer import Writer
 from tests.sampler_bridge.servers import NOWHERE
@@ -146,6 +148,31 @@ def test_what_is_refused_of_one_host_costs_no_other_anything(
     found = store.values()
     assert [sorted(found[name]) for name in "ac"] == [[T0 + n for n in range(1, 6)]] * 2
     assert sorted(found["b"]) == [T0 + n for n in (1, 2, 4, 5)]
+    for box in boxes:
+        box.log.close()
+
+
+def test_a_tick_that_is_more_than_the_store_takes_at_once_is_sent_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside that of another host, and refused by a store that is asked to at once."""
+    monkeypatch.setattr("sampler_bridge.sending.writer._MOST_BYTES", 9_000)
+    heads = [labels({"__name__": f"a{at}", "hostname": "n1"}) for at in range(1000)]
+    boxes = [Outbox(tmp_path / name, 10**9, lambda: None) for name in "ab"]
+    boxes[0].log.append(T0, [Rows(heads, np.arange(1000.0))])
+    boxes[1].log.append(*row(1, "b"))
+    whole = boxes[0].request(boxes[0].log.read(START, 1))
+    with VictoriaMetrics(tmp_path / "small", "-maxInsertRequestSize=10000") as store:
+        client = Store(store.url)
+        assert client.write(whole) is not None
+        with writing(client) as writer:
+            for box in boxes:
+                writer.add(box)
+            wait_until(lambda: not any(box.log.waiting for box in boxes))
+        found = store.values()
+    assert found.pop("b") == {T0 + 1: 1}
+    assert found == {f"a{at}": {T0: at} for at in range(1000)}
+    assert [box.account.figures()["written"] for box in boxes] == [1000, 1]
     for box in boxes:
         box.log.close()
 
