@@ -18,8 +18,10 @@ _MAKE = ["mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"]
 _MOUNT = 'mount -o loop "$2" "$1" && echo mounted && exec sleep 3600'
 
 needs_bad_disk = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/loop-control").exists(),
-    reason="a disk with bad blocks needs root and loop devices",
+    os.geteuid() != 0
+    or not Path("/dev/loop-control").exists()
+    or shutil.which("mkfs.ext4") is None,
+    reason="a disk with bad blocks needs root, loop devices and mkfs.ext4",
 )
 
 
