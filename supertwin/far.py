@@ -44,17 +44,14 @@ def probe_far(
 def ended_in_order() -> Iterator[None]:
     """Whatever ends us lets the login be closed, and what was begun undone.
 
-    Signals are the main thread's: any other, as the API's, is let to finish by it. One
-    that is ignored, as SIGHUP below nohup, still is.
+    Signals are the main thread's: any other, as the API's, is let to finish by it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {
-        number: signal.signal(number, _interrupt)
-        for number in _ENDINGS
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    numbers = [one for one in _ENDINGS if one != signal.SIGHUP or not nohup]
+    before = {number: signal.signal(number, _interrupt) for number in numbers}
     try:
         yield
     finally:

@@ -247,11 +247,10 @@ def _free_link() -> str:
     """Two ends of a cable that no other test has: its name stands for its network."""
     for place in random.sample(range(_PLACES), 20):
         ours, theirs = f"st{place}a", f"st{place}b"
-        done = _quietly(
-            "ip", "link", "add", ours, "type", "veth", "peer", "name", theirs
-        )
-        if done == 0:
-            return ours[:-1]
+        words = ("ip", "link", "add", ours, "type", "veth", "peer", "name", theirs)
+        with changing_network():
+            if _quietly(*words) == 0:
+                return ours[:-1]
     raise AssertionError("no network: is iproute2 installed, and the kernel's veth?")
 
 
