@@ -101,6 +101,8 @@ def _origins(text: str) -> str:
 
 
 Port = Annotated[int, Field(ge=1, le=65535)]
+Bytes = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0.1, le=365 * 86_400)]
 # What HTTP's Basic can carry everywhere: a colon would end the user's name.
 User = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]+$")]
 Folder = Annotated[Path, AfterValidator(_absolute)]

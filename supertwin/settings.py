@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from cgroups.roots import DEFAULT_ROOTS
 from supertwin.home import DEFAULT
 from supertwin.setting_forms import (
+    Bytes,
     CgroupRoots,
     Folder,
     Hosts,
@@ -19,6 +20,7 @@ from supertwin.setting_forms import (
     LengthOfTime,
     Origins,
     Port,
+    Seconds,
     Url,
     User,
     listed,
@@ -183,9 +185,8 @@ class Settings(BaseSettings):
         description="CPU in % of one core that a plan may add, by estimate, before "
         "`supertwin sample add` asks.",
     )
-    sample_max_bytes: int = Field(
+    sample_max_bytes: Bytes = Field(
         default=1024 * 1024 * 1024,
-        ge=0,
         description="Bytes a day on disk that a plan may add, by estimate, before "
         "`supertwin sample add` asks.",
     )
@@ -203,9 +204,12 @@ class Settings(BaseSettings):
         description="How many control groups that ended stay in the twin; older ones "
         "go, their series stay.",
     )
-    min_free_bytes: int = Field(
+    compact_every: Seconds = Field(
+        default=600.0,
+        description="Seconds between two looks whether Fuseki's files have doubled.",
+    )
+    min_free_bytes: Bytes = Field(
         default=1024 * 1024 * 1024,
-        ge=0,
         description="Bytes that must be free under `home` for the stack to start.",
     )
 
@@ -304,9 +308,8 @@ class Settings(BaseSettings):
 
 def _has_reader(values: Mapping[str, Any]) -> bool:
     password = values.get("reader_password")
-    return bool(password and password.get_secret_value()) or bool(
-        values.get("reader_password_file")
-    )
+    file = values.get("reader_password_file")
+    return bool(file or (password and password.get_secret_value()))
 
 
 def _variable(name: str) -> str:
@@ -314,5 +317,4 @@ def _variable(name: str) -> str:
 
 
 def _reachable(bind: str) -> str:
-    """Return the address to connect to for something that listens on ``bind``."""
     return LOOPBACK if bind == "0.0.0.0" else bind  # noqa: S104

@@ -106,6 +106,8 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
         **inherited,
         "SUPERTWIN_HOME": str(home),
         "SUPERTWIN_HOST": host,
+        # Where a reader holds the old files, Fuseki is started again in the midst.
+        "SUPERTWIN_COMPACT_EVERY": "86400",
         "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",
         "SUPERTWIN_API_PORT": str(api),
         "SUPERTWIN_FUSEKI_PORT": str(fuseki),

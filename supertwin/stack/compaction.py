@@ -27,7 +27,6 @@ from supertwin.stack.health import answers_http
 from supertwin.stack.loopback import request
 
 DATASETS = ("twin", "history")
-_EVERY = 600.0
 _LOOK = 0.2
 _RESTART = 50.0
 _SLOWEST = 4e6  # bytes a second that any disk copies
@@ -37,13 +36,11 @@ _FLOOR = 64 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
-async def keep_small(
-    settings: Settings, every: float = _EVERY, floor: int = _FLOOR
-) -> None:
+async def keep_small(settings: Settings, floor: int = _FLOOR) -> None:
     """Compact each dataset whenever it has doubled; run until cancelled."""
     sizes = dict.fromkeys(DATASETS, floor)
     while True:
-        await asyncio.sleep(every)
+        await asyncio.sleep(settings.compact_every)
         for dataset in DATASETS:
             folder = settings.home / "fuseki" / dataset
             if bytes_on_disk(folder) < 2 * sizes[dataset]:

@@ -59,7 +59,8 @@ def _kept_small(server: OwnFuseki) -> Iterator[Callable[[], int]]:
     The answer tells how many there were: Fuseki numbers the files of each.
     """
     loop = asyncio.new_event_loop()
-    keeper = loop.create_task(keep_small(server.settings, every=COMPACT_EVERY))
+    often = server.settings.model_copy(update={"compact_every": COMPACT_EVERY})
+    keeper = loop.create_task(keep_small(often))
     thread = threading.Thread(
         target=lambda: loop.run_until_complete(
             asyncio.gather(keeper, return_exceptions=True)

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from sampler_bridge.account.cost import Latency
+from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.pcp_source import PcpSource
 from tests.sampler_bridge.heartbeat import Heartbeat
-from tests.sampler_bridge.servers import BridgeProcess
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 from tests.servers import Pmcd, VictoriaMetrics
 
 
@@ -63,3 +66,12 @@ def new_bridge(tmp_path: Path) -> Iterator[Callable[..., BridgeProcess]]:
             return bridge
 
         yield make
+
+
+@pytest.fixture
+def writer() -> Iterator[Writer]:
+    """A sender whose store is away."""
+    writer = Writer(Store(NOWHERE), Latency())
+    writer.start()
+    yield writer
+    writer.stop(1.0)

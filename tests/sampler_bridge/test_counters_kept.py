@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.account.cost import Latency
 from sampler_bridge.fleet import Fleet, Place
 from sampler_bridge.plan.graph_plan import Wanted
 from sampler_bridge.plan.plan import Plan, make_plan
-from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from tests.sampler_bridge.servers import NOWHERE
 from tests.servers import Pmcd, wait_until
 
 COUNTER = "perfevent.hwcounters.cycles.value"
@@ -33,14 +30,6 @@ def counting(tmp_path: Path) -> Iterator[Pmcd]:
     names.write_text(with_root + NAMES)
     with server:
         yield server
-
-
-@pytest.fixture
-def writer() -> Iterator[Writer]:
-    writer = Writer(Store(NOWHERE), Latency())
-    writer.start()
-    yield writer
-    writer.stop(1.0)
 
 
 def plan() -> Plan:

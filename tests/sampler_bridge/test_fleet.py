@@ -2,14 +2,13 @@
 
 import stat
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sampler_bridge.account.absence import STOPPED, Counted
-from sampler_bridge.account.cost import Clock, Latency, Offset
+from sampler_bridge.account.cost import Clock, Offset
 from sampler_bridge.fleet import Fleet, Place
 from sampler_bridge.plan.graph_plan import (
     Reading,
@@ -19,23 +18,13 @@ from sampler_bridge.plan.graph_plan import (
 )
 from sampler_bridge.plan.plan import Plan
 from sampler_bridge.sampled_host import SampledHost
-from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.ways.sockets import sockets_folder
 from tests.disk import fill, small_disk
-from tests.sampler_bridge.servers import NOWHERE
 from tests.servers import wait_until
 
 NOBODY = "unix:///nowhere"
-
-
-@pytest.fixture
-def writer() -> Iterator[Writer]:
-    writer = Writer(Store(NOWHERE), Latency())
-    writer.start()
-    yield writer
-    writer.stop(1.0)
 
 
 def no_cgroups(state: Path) -> CgroupWatch:

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.account.cost import Latency
 from sampler_bridge.fleet import Fleet, Place
 from sampler_bridge.plan.graph_plan import Wanted
 from sampler_bridge.plan.plan import make_plan
-from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.worker import Worker
 from tests.sampler_bridge.heartbeat import Heartbeat
-from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
+from tests.sampler_bridge.servers import BridgeProcess
 from tests.sampler_bridge.test_bridge import (
     FAST,
     FEW,
@@ -30,14 +28,6 @@ from tests.servers import Pmcd, VictoriaMetrics, wait_until
 
 # More than any machine has room for: the system refuses a thread.
 _NO_ROOM = 1 << 46
-
-
-@pytest.fixture
-def writer() -> Iterator[Writer]:
-    writer = Writer(Store(NOWHERE), Latency())
-    writer.start()
-    yield writer
-    writer.stop(1.0)
 
 
 @pytest.fixture

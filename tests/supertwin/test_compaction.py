@@ -47,10 +47,10 @@ def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
     replace_often(twin)
     folder = servers.home / "fuseki" / "twin"
     before = bytes_on_disk(folder)
-    settings = settings_of(servers)
+    settings = settings_of(servers).model_copy(update={"compact_every": 0.1})
 
     async def for_a_while() -> None:
-        task = asyncio.create_task(keep_small(settings, every=0.1, floor=before // 3))
+        task = asyncio.create_task(keep_small(settings, floor=before // 3))
         async with asyncio.timeout(60):
             while bytes_on_disk(folder) >= before:
                 await asyncio.sleep(0.1)
