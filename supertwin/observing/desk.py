@@ -127,13 +127,20 @@ class Desk:
 
         So it does with what hangs, as over ssh to a host that is away.
         """
-        for session in self.sessions:
-            if not session.wish.attended:
-                end = partial(session.close, "SuperTwin was stopped")
-                self._lanes.submit(session.wish.asked.host, end)
-                self.cancel(session)
+        own = [one for one in self.sessions if not one.wish.attended]
+        for session in own:
+            session.cancel()
+            self._lanes.submit(session.wish.asked.host, partial(self._stop, session))
         if late := self._lanes.wait(_CLOSES_SECONDS):
             _LOG.warning("%s: the next start records what ran there", ", ".join(late))
+        for session in own:
+            if session.wish.asked.host in late:
+                self.cancel(session)
+
+    def _stop(self, session: Session) -> None:
+        """It broke off: its command is ended after that is sure, and not cancelled."""
+        session.close("SuperTwin was stopped")
+        self.cancel(session)
 
     def _new(self, wish: Wish, id_: str) -> Session:
         beside = partial(self._lanes.submit, wish.asked.host)
