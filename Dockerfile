@@ -17,10 +17,11 @@ FROM debian:13.1-slim
 RUN apt-get update \
     && apt-get upgrade -y \
     && apt-get install -y --no-install-recommends \
-        default-jre-headless hwloc-nox libpcp3 libpfm4 lshw \
-        openssh-client python3 \
+        default-jre-headless hwloc-nox libpfm4 lshw \
+        openssh-client python3 python3-pcp \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin supertwin \
+    && install -d -m 700 -o supertwin -g supertwin /var/lib/supertwin \
     && for name in fuseki store bridge topology dashboards access; do \
         install -d -o supertwin -g supertwin "/var/lib/supertwin/$name"; \
     done

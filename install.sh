@@ -5,9 +5,9 @@
 #
 # System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt), a virtual
 # environment (pip) and the libraries of the web page (npm). --test adds what only the
-# tests need: a browser, sshd, Slurm, Grafana's own schema, DTDL's own parser; --bench
-# what sampling is measured against: likwid-bench, HPL and a compiler, where they are to
-# be had.
+# tests need: a browser, sshd, Slurm, Open MPI, Grafana's own schema, DTDL's own parser;
+# --bench what sampling is measured against: likwid-bench, HPL and a compiler, where they
+# are to be had.
 # Exit 2: something you can mend, named in the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -50,6 +50,8 @@ explain() {
         fail "$step: the disk is full; free some space ('df -h .' shows how much) and run make up again"
     elif grep -qiE 'could not get lock|unable to acquire the dpkg|locked by another process' "$LOG"; then
         fail "$step: another apt or dpkg is running; wait until it ends and run make up again"
+    elif grep -qE "(locate package|Package) '?chromium-headless-shell" "$LOG"; then
+        fail "$step: this distribution packages no Chromium; install Google Chrome (google-chrome) and run make test again"
     elif grep -qE 'Unable to locate package|has no installation candidate' "$LOG"; then
         fail "$step: $(grep -m1 -oE 'Unable to locate package.*|Package .* has no installation candidate' "$LOG"); enable the main (Ubuntu: universe) component of your distribution"
     elif grep -qiE 'PKIX|CERTIFICATE_VERIFY_FAILED|certificate (signed|verify|is not)|x509|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)' "$LOG"; then
@@ -104,6 +106,10 @@ pcp_is_whole() {
     esac
 }
 
+has_pcp_binding() {
+    "$PYTHON" -c 'import cpmapi, pcp' 2>/dev/null
+}
+
 has_library() {
     compgen -G "/usr/lib/*/$1" >/dev/null || compgen -G "/usr/lib*/$1" >/dev/null
 }
@@ -117,6 +123,7 @@ has_no_tables() {
 
 missing_packages() {
     pcp_is_whole || echo pcp
+    has_pcp_binding || echo python3-pcp
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
     [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
     has_library libpfm.so.4 || echo libpfm4
@@ -131,26 +138,38 @@ missing_packages() {
     [ -z "$for_tests" ] || missing_for_tests
 }
 
+# Ubuntu has Chromium as a snap only; there, Chrome will do.
+has_browser() {
+    local name
+    for name in chromium-headless-shell google-chrome google-chrome-stable; do
+        command -v "$name" >/dev/null && return
+    done
+    return 1
+}
+
 missing_for_tests() {
-    command -v chromium-headless-shell >/dev/null || echo chromium-headless-shell
+    has_browser || echo chromium-headless-shell
+    # Of Playwright's Node.js.
+    has_library libatomic.so.1 || echo libatomic1
     # A network of its own, and a machine in it that is reached over ssh.
     command -v ssh >/dev/null || echo openssh-client
     command -v ip >/dev/null || echo iproute2
     command -v ps >/dev/null || echo procps
     command -v sudo >/dev/null || echo sudo
-    # Tools that pin threads. Open MPI is large: its checks say so where it is not.
+    # Tools that pin threads and ranks.
     command -v numactl >/dev/null || echo numactl
     command -v taskset >/dev/null || echo util-linux
     has_library libgomp.so.1 || echo libgomp1
     has_library libomp.so.5 || echo libomp5
     command -v likwid-pin >/dev/null || [ "$(uname -m)" != x86_64 ] || echo likwid
+    command -v mpirun >/dev/null || echo openmpi-bin
 }
 
 # Applications that are timed beside sampling, and a compiler for those of our own.
 missing_for_bench() {
     command -v likwid-bench >/dev/null || echo likwid
     command -v hpcc >/dev/null || echo hpcc
-    command -v mpirun >/dev/null || echo mpi-default-bin
+    command -v mpirun >/dev/null || echo openmpi-bin
     command -v gcc >/dev/null || echo gcc
     [ -e /usr/include/stdio.h ] || echo libc6-dev
 }
@@ -295,6 +314,15 @@ install_store() {
     echo "$want" >.tools/victoria-metrics.stamp
 }
 
+# ---- an identity of this machine, for the tests ----------------------------------
+
+# An installed system has one; an image made by debootstrap may lack it.
+make_machine_id() {
+    grep -qE '^[0-9a-f]{32}$' /etc/machine-id 2>/dev/null && return
+    say "/etc/machine-id"
+    quietly "writing /etc/machine-id" as_root sh -c 'tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id'
+}
+
 # ---- sshd, for the tests ---------------------------------------------------------
 
 missing_libraries() {
@@ -374,6 +402,20 @@ install_venv() {
             --no-deps --no-build-isolation --no-index -e .
         echo "$project" >.venv/project.stamp
     }
+}
+
+# PCP's binding is built for the distribution's Python and is not on PyPI. Only it is
+# linked, so that no other package of the distribution is seen.
+link_pcp_binding() {
+    local packages
+    packages=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+    "$PYTHON" -c 'import cpmapi, pcp; print(pcp.__path__[0], cpmapi.__file__, sep="\n")' |
+        while read -r part; do
+            case $part in
+                *.so) ln -sfn "${part%/*}"/cpm*.so "$packages/" ;;
+                *) ln -sfn "$part" "$packages/pcp" ;;
+            esac
+        done
 }
 
 # ---- Fuseki's classes, as Java keeps them ----------------------------------------
@@ -464,8 +506,10 @@ main() {
     install_fuseki
     install_store
     install_venv
+    link_pcp_binding
     keep_classes
     install_modules web "the libraries of the web page"
+    [ -z "$for_tests" ] || make_machine_id
     [ -z "$for_tests" ] || unpack_sshd
     [ -z "$for_tests" ] || unpack_slurm
     [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"

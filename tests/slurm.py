@@ -73,16 +73,13 @@ class Slurm:
         if top == _UNPACKED:
             self.env["LD_LIBRARY_PATH"] = f"{library}:{library.parent}"
         self._plugins = library
-        programs = top / "usr/sbin"
+        self._programs = top / "usr/sbin"
+        controller, daemon, stepd = map(
+            self._program, ("slurmctld", "slurmd", "slurmstepd")
+        )
         self._daemons = [
-            self._daemon("slurmctld", [str(programs / "slurmctld-wlm"), "-D"]),
-            self._daemon(
-                "slurmd",
-                [
-                    *(str(programs / "slurmd-wlm"), "-D"),
-                    *("-d", str(programs / "slurmstepd-wlm")),
-                ],
-            ),
+            self._daemon("slurmctld", [controller, "-D"]),
+            self._daemon("slurmd", [daemon, "-D", "-d", stepd]),
         ]
 
     def __enter__(self) -> "Slurm":
@@ -92,7 +89,7 @@ class Slurm:
         try:
             for daemon in self._daemons:
                 daemon.start()
-            self._daemons[1].ready(self._is_idle, 30)
+            self._daemons[1].ready(self._is_idle)
         except BaseException:
             self.__exit__()
             raise
@@ -102,12 +99,25 @@ class Slurm:
         for daemon in reversed(self._daemons):
             daemon.clean()
 
+    @property
+    def version(self) -> tuple[int, ...]:
+        """Year and month of the release: 24, 11."""
+        number = self.told("srun", "--version").split()[-1]
+        return tuple(map(int, number.split(".")[:2]))
+
     def told(self, *words: str) -> str:
         """What one of Slurm's commands prints."""
         done = subprocess.run(
             words, env=os.environ | self.env, capture_output=True, text=True
         )
         return done.stdout.strip()
+
+    def _program(self, name: str) -> str:
+        """A program of Slurm under its own name: Slurm 24 takes its role from it."""
+        link = self.folder / "programs" / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(self._programs / f"{name}-wlm")
+        return str(link)
 
     def _daemon(self, name: str, command: list[str]) -> _Daemon:
         return _Daemon(self.folder / name, command, self.env)

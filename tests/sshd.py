@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.network import changing_network
-from tests.servers import ROOT, Server, wait_until
+from tests.servers import ENDS_WITH_US, ROOT, Server, wait_until
 
 USER = "prober"
 _UID = 48123
@@ -126,7 +126,8 @@ class Sshd(Server):
 
     def end_listening(self) -> None:
         """End sshd and all logins, while its network and view of the files stay."""
-        holder = subprocess.Popen([*self._inside(self.pid), "sleep", "600"])
+        command = [*ENDS_WITH_US, *self._inside(self.pid), "sleep", "600"]
+        holder = subprocess.Popen(command)
         wait_until(lambda: _network(holder.pid) == _network(self.pid))
         self._holder = holder
         logins = self.sessions()
@@ -170,7 +171,8 @@ class Sshd(Server):
 
     @staticmethod
     def _inside(pid: int) -> tuple[str, ...]:
-        return ("nsenter", "--net", "--mount", "--target", str(pid))
+        # Its root too: this system may itself be a chroot.
+        return ("nsenter", "--net", "--mount", "--root", "--target", str(pid))
 
     def _make_keys(self) -> None:
         for name in ("host_key", "user_key"):

@@ -57,6 +57,12 @@ class Place:
         user, _, password = b64decode(encoded).decode().partition(":")
         return user, password
 
+    @property
+    def store_account(self) -> tuple[str, str]:
+        """What Grafana's provisioning sends to the store."""
+        password = (self.deploy / "secrets" / "store_password").read_text().strip()
+        return "supertwin", password
+
 
 class Container(Server):
     """One service, started by its own command and found well by its own check."""

@@ -80,7 +80,7 @@ def test_ports_are_the_defaults() -> None:
 
 
 def test_the_store_is_not_published() -> None:
-    """It has no login."""
+    """Nothing outside its network needs it."""
     assert "victoria-metrics" not in published()
 
 

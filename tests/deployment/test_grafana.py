@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from dashboards.grafana_sparql import PLUGIN
+from supertwin.settings import Settings
 from tests.deployment import compose
 from tests.servers import ROOT
 
@@ -53,7 +54,18 @@ def test_what_is_filled_in_is_given() -> None:
 
 def test_no_password_is_in_the_files() -> None:
     for path in FOLDER.rglob("*.yaml"):
-        assert "assword" not in path.read_text("utf-8")
+        for line in path.read_text("utf-8").splitlines():
+            assert "assword" not in line or "$__file{/run/secrets/" in line
+
+
+def test_grafana_has_the_account_of_the_store() -> None:
+    source = SOURCES["prometheus"]
+    assert source["access"] == "proxy", "a browser would be shown the password"
+    assert source["basicAuth"] is True
+    assert source["basicAuthUser"] == Settings.model_fields["store_user"].default
+    store = compose.services()["victoria-metrics"]
+    path = compose.environment(store)["SUPERTWIN_STORE_PASSWORD_FILE"]
+    assert source["secureJsonData"] == {"basicAuthPassword": f"$__file{{{path}}}"}
 
 
 def test_dashboards_are_read_where_they_are_written() -> None:

@@ -68,16 +68,18 @@ def test_nobody_else_does(place: Place) -> None:
 
 
 def test_the_bridge_writes_series(place: Place) -> None:
-    wait_until(lambda: bridge_status(place).get("written"), 30, "points")
-    answer = httpx.get(f"{place.url('victoria-metrics')}/api/v1/label/hostname/values")
+    wait_until(lambda: bridge_status(place).get("written"), what="points")
+    url = f"{place.url('victoria-metrics')}/api/v1/label/hostname/values"
+    answer = httpx.get(url, auth=place.store_account)
     assert answer.json()["data"] == [compose.HOST]
+    assert httpx.get(url).status_code == 401
 
 
 def test_the_api_sees_all_of_it(place: Place) -> None:
     def well() -> bool:
         return httpx.get(f"{place.url('api')}/health").status_code == 200
 
-    wait_until(well, 20, "health")
+    wait_until(well, what="health")
     assert list((place.home / "topology").glob("*.xml"))
 
 

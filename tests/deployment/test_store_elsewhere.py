@@ -209,4 +209,4 @@ def test_a_cluster_does_not_say_when_it_started(tmp_path: Path) -> None:
         client.show()
         assert client.write(request("after", 1, int(time.time() * 1000))) is None
         client.close()
-        wait_until(lambda: "after" in store.label_values("__name__"), 10)
+        wait_until(lambda: "after" in store.label_values("__name__"))
