@@ -1,12 +1,10 @@
-"""PCP's client library through ctypes: what a probe and the bridge ask a PMCD for.
+"""What a probe and the bridge ask a PMCD for, through PCP's Python binding.
 
-The distribution's Python binding decodes each value on its own and is tied to the
-distribution's Python; the library itself is neither. See PMAPI(3).
+The binding is Debian's python3-pcp (``pcp.pmapi``). This folder adds what it lacks:
+instance names in UTF-8, no question after a timeout, and a guard for descriptors.
 """
 
-from pmapi.context import Context, Metric, Result, pmid_array
-from pmapi.library import (
-    LIBRARIES,
+from pmapi.binding import (
     NO_INDOM,
     NO_METRIC,
     TYPE_32,
@@ -17,17 +15,14 @@ from pmapi.library import (
     TYPE_U32,
     TYPE_U64,
     UNKNOWN_NAME,
-    LibraryMissingError,
+    BindingMissingError,
     PmapiError,
-    PmDesc,
     PmError,
     error_text,
-    libpcp,
-    units_text,
 )
+from pmapi.context import Context, Descriptor, Result, pmid_array
 
 __all__ = [
-    "LIBRARIES",
     "NO_INDOM",
     "NO_METRIC",
     "TYPE_32",
@@ -38,15 +33,12 @@ __all__ = [
     "TYPE_U32",
     "TYPE_U64",
     "UNKNOWN_NAME",
+    "BindingMissingError",
     "Context",
-    "LibraryMissingError",
-    "Metric",
-    "PmDesc",
+    "Descriptor",
     "PmError",
     "PmapiError",
     "Result",
     "error_text",
-    "libpcp",
     "pmid_array",
-    "units_text",
 ]

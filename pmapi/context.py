@@ -2,23 +2,19 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int, c_long, c_uint, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint
 from functools import partial
 from threading import local
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
-from pmapi.library import (
+from pmapi.binding import (
     CONTEXT_HOST,
     NO_METRIC,
-    ONE_LINE_OF_METRIC,
-    PARTS_OF_A_SECOND,
     TIMEOUT,
-    NameSeen,
-    PmDesc,
     PmError,
+    asked,
+    binding,
     checked,
-    free,
-    libpcp,
 )
 from pmapi.room import ROOM
 
@@ -28,12 +24,17 @@ _Answer = TypeVar("_Answer")
 _THREAD = local()  # which context PMAPI has as the current one of each thread
 
 
-class Metric(NamedTuple):
-    """How PCP describes a metric: its id, type code and instance domain."""
+class Descriptor(NamedTuple):
+    """How PCP describes a metric: its id, type, instance domain, semantics and units.
+
+    All but the units are PCP's own numbers.
+    """
 
     pmid: int
     type: int
     indom: int
+    semantics: int = 0
+    units: str = ""
 
 
 class Context:
@@ -43,16 +44,21 @@ class Context:
     """
 
     def __init__(self, address: str) -> None:
-        self._lib = libpcp()
+        module = binding()
         with ROOM.for_one():
-            self._handle = checked(
-                self._lib.pmNewContext(CONTEXT_HOST, address.encode())
-            )
-        _THREAD.handle = self._handle
+            self._pcp = asked(module.pmContext, CONTEXT_HOST, address)
+        _THREAD.handle = self._handle = self._pcp.ctx
+        self._lib, self._free = module.LIBPCP, module.LIBC.free
+        self._closed = module.c_api.PM_ERR_NOCONTEXT
+        self._name_seen = module.traverseCB_type
+        self._result = POINTER(module.pmResult)
 
     def close(self) -> None:
         """Give the connection back."""
-        self._lib.pmDestroyContext(self._handle)
+        self._lib.pmDestroyContext(self._pcp.ctx)
+        # The binding closes a context with its last reference, which an error may hold.
+        # By then another context may have the same number.
+        self._pcp._ctx = self._closed
         _THREAD.handle = None
 
     def __enter__(self) -> Self:
@@ -65,78 +71,71 @@ class Context:
         """Every metric of the name space."""
         self._use()
         found: list[bytes] = []
-        checked(self._lib.pmTraversePMNS(b"", NameSeen(found.append)))
+        # The binding's own method holds Python's lock while it waits for PMCD.
+        checked(self._lib.pmTraversePMNS(b"", self._name_seen(found.append)))
         return [name.decode(errors="replace") for name in found]
 
-    def describe(self, name: str) -> Metric:
+    def describe(self, name: str) -> Descriptor:
         """Look a metric up by its name."""
-        return _metric(self.descriptor(self.identifier(name)))
+        return self.descriptor(self.identifier(name))
 
-    def describe_all(self, names: Sequence[str]) -> list[Metric | PmError]:
+    def describe_all(self, names: Sequence[str]) -> list[Descriptor | PmError]:
         """Look metrics up by their names; where that fails, say why.
 
         It takes two round trips for all, and one or two more for each that fails.
         """
         pmids = self.identifiers(names)
         given = [pmid for pmid in pmids if pmid != NO_METRIC]
-        descs = dict(zip(given, self.descriptors(given), strict=True))
+        found = dict(zip(given, self.descriptors(given), strict=True))
         return [
-            self._metric_or_why(name, descs.get(pmid))
+            found[pmid] if pmid in found else self._or_why(partial(self.describe, name))
             for name, pmid in zip(names, pmids, strict=True)
         ]
 
     def identifier(self, name: str) -> int:
         """The identifier of one metric."""
         self._use()
-        names, pmid = (c_char_p * 1)(name.encode()), c_uint(NO_METRIC)
-        checked(self._lib.pmLookupName(1, names, byref(pmid)))
-        return pmid.value
+        return int(asked(self._pcp.pmLookupName, name)[0])
 
     def identifiers(self, names: Sequence[str]) -> list[int]:
         """The identifier of each metric; NO_METRIC where PMCD does not give it."""
         self._use()
-        found = (c_uint * len(names))(*[NO_METRIC] * len(names))
-        texts = (c_char_p * len(names))(*[name.encode() for name in names])
-        # A failure as a whole still leaves what was found; each one tells itself.
-        self._heed(self._lib.pmLookupName(len(names), texts, found))
-        return list(found)
+        found = self._or_why(partial(asked, self._pcp.pmLookupName, names, relaxed=1))
+        # Of what fails as a whole each one is asked for by itself.
+        return [NO_METRIC] * len(names) if isinstance(found, PmError) else list(found)
 
-    def descriptor(self, pmid: int) -> PmDesc:
+    def descriptor(self, pmid: int) -> Descriptor:
         """The descriptor of one identifier."""
         self._use()
-        desc = PmDesc()
-        checked(self._lib.pmLookupDesc(pmid, byref(desc)))
-        return desc
+        return _descriptor(asked(self._pcp.pmLookupDesc, pmid).contents)
 
-    def descriptors(self, pmids: Sequence[int]) -> list[PmDesc | PmError]:
+    def descriptors(self, pmids: Sequence[int]) -> list[Descriptor | PmError]:
         """The descriptor of each identifier, or why there is none."""
         self._use()
-        found = (PmDesc * len(pmids))()
-        for desc in found:
-            desc.pmid = NO_METRIC
-        if hasattr(self._lib, "pmLookupDescs"):  # since PCP 6: one round trip
-            self._heed(self._lib.pmLookupDescs(len(pmids), pmid_array(pmids), found))
+        answer = self._or_why(partial(asked, self._pcp.pmLookupDescs, pmids))
+        found = [] if isinstance(answer, PmError) else answer
+        given = {one.contents.pmid: _descriptor(one.contents) for one in found}
+        given.pop(NO_METRIC, None)
         return [
-            desc if desc.pmid == pmid != NO_METRIC else self._descriptor_or_why(pmid)
-            for pmid, desc in zip(pmids, found, strict=True)
+            given[pmid]
+            if pmid in given
+            else self._or_why(partial(self.descriptor, pmid))
+            for pmid in pmids
         ]
 
     def help_line(self, pmid: int) -> str | None:
         """The one-line help of a metric, where it has any."""
         self._use()
-        text = c_void_p()
-        if self._lib.pmLookupText(pmid, ONE_LINE_OF_METRIC, byref(text)) < 0:
-            return None
         try:
-            value = ctypes.cast(text, c_char_p).value or b""
-            return value.decode(errors="replace").strip() or None
-        finally:
-            free(text)
+            text: bytes | None = asked(self._pcp.pmLookupText, pmid)
+        except PmError:
+            return None
+        return (text or b"").decode(errors="replace").strip() or None
 
     def version(self) -> str | None:
         """The version of the library."""
-        value: bytes | None = self._lib.pmGetOptionalConfig(b"PCP_VERSION")
-        return value.decode(errors="replace") if value else None
+        value: str | None = self._pcp.pmGetConfig("PCP_VERSION")
+        return value
 
     def check(self) -> None:
         """Make sure that PMCD itself answers, whatever its agents do."""
@@ -149,43 +148,37 @@ class Context:
     def instances(self, indom: int) -> dict[int, str]:
         """External names of an instance domain by internal number, in PCP's order."""
         self._use()
-        numbers, names = c_void_p(), c_void_p()
+        numbers, names = POINTER(c_int)(), POINTER(c_char_p)()
         count = checked(self._lib.pmGetInDom(indom, byref(numbers), byref(names)))
-        if count == 0:  # PCP sets neither list then
-            return {}
         try:
-            return _read_instances(count, numbers, names)
+            # The binding leaves out what is not ASCII. Bytes that are not UTF-8 stay
+            # visible and distinct.
+            return {
+                numbers[at]: (names[at] or b"").decode(errors="backslashreplace")
+                for at in range(count)
+            }
         finally:
-            free(numbers)
-            free(names)
+            self._free(numbers)
+            self._free(names)
 
     def instance_name(self, indom: int, number: int) -> str | None:
         """The external name of one instance; None where the domain has none such."""
         self._use()
-        name = c_void_p()
+        name = c_char_p()
         if self._lib.pmNameInDom(indom, number, byref(name)) < 0:
             return None
         try:
-            return (ctypes.cast(name, c_char_p).value or b"").decode(errors="replace")
+            return (name.value or b"").decode(errors="replace")
         finally:
-            free(name)
+            self._free(name)
 
     def fetch(self, pmids: "ctypes.Array[c_uint]") -> "Result":
         """Fetch metrics."""
         self._use()
-        result = c_void_p()
+        result = self._result()
+        # The binding's own method does not tell whether agents changed.
         changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
         return Result(result, changed)
-
-    def _metric_or_why(
-        self, name: str, desc: PmDesc | PmError | None
-    ) -> Metric | PmError:
-        if desc is None:
-            return self._or_why(partial(self.describe, name))
-        return desc if isinstance(desc, PmError) else _metric(desc)
-
-    def _descriptor_or_why(self, pmid: int) -> PmDesc | PmError:
-        return self._or_why(partial(self.descriptor, pmid))
 
     def _or_why(self, ask: Callable[[], _Answer]) -> _Answer | PmError:
         try:
@@ -199,7 +192,7 @@ class Context:
         if status == TIMEOUT:
             # The answer may come yet, and would be taken for that to the next question.
             raise PmError(status)
-        if status < 0 and PmError(status).is_silence:
+        if PmError(status).is_silence:
             # It may be an agent's, handed on by PMCD.
             self.check()
 
@@ -216,19 +209,19 @@ class Result:
     ``changed`` are PCP's change flags.
     """
 
-    def __init__(self, pointer: c_void_p, changed: int) -> None:
-        self.address = pointer.value or 0
+    def __init__(self, pointer: Any, changed: int) -> None:
+        self._pointer = pointer
+        self.address = ctypes.addressof(pointer.contents)
         self.changed = changed
-        self._free = libpcp().pmFreeResult
+        self._free = binding().pmContext.pmFreeResult
 
     def __del__(self) -> None:
-        self._free(self.address)
+        self._free(self._pointer)
 
     @property
     def seconds(self) -> float:
         """When PMCD made it, by its own clock (Unix seconds)."""
-        seconds, part = (c_long * 2).from_address(self.address)
-        return float(seconds + part / PARTS_OF_A_SECOND[libpcp()._name])
+        return float(self._pointer.contents.timestamp)
 
 
 def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
@@ -236,15 +229,5 @@ def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
     return (c_uint * len(pmids))(*pmids)
 
 
-def _metric(desc: PmDesc) -> Metric:
-    return Metric(desc.pmid, desc.type, desc.indom)
-
-
-def _read_instances(count: int, numbers: c_void_p, names: c_void_p) -> dict[int, str]:
-    ids = ctypes.cast(numbers, POINTER(c_int))
-    texts = ctypes.cast(names, POINTER(c_char_p))
-    # Bytes that are no UTF-8 stay visible and distinct.
-    return {
-        ids[at]: (texts[at] or b"").decode(errors="backslashreplace")
-        for at in range(count)
-    }
+def _descriptor(desc: Any) -> Descriptor:
+    return Descriptor(desc.pmid, desc.type, desc.indom, desc.sem, str(desc.units))

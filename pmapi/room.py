@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from pmapi.library import PmError
+from pmapi.binding import PmError
 
 _FD_SETSIZE = 1024
 _OPENED_MEANWHILE = 64  # by others

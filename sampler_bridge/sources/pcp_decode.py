@@ -7,7 +7,6 @@ a pmValue is 16 bytes: the instance, a pad, and either the value itself or a poi
 to a pmValueBlock, whose data start 4 bytes in. All of it is 4-byte aligned.
 """
 
-import ctypes
 import struct
 from ctypes import string_at
 from typing import NamedTuple
@@ -27,10 +26,6 @@ _SET = struct.Struct("<4xii4x")
 _VALUE = struct.Struct("<i4xQ")
 _POINTER = struct.Struct("<Q")
 _PIECES = {False: struct.Struct("<4xI"), True: struct.Struct("<4xQ")}
-
-# numpy takes no buffer at address 0, so the view of all memory starts a page later.
-_BASE = 4096
-_MEMORY: Words = np.ctypeslib.as_array((ctypes.c_uint32 * 2**45).from_address(_BASE))
 
 
 MOST_BYTES = 256
@@ -186,5 +181,30 @@ def _pointers(addresses: Longs) -> Longs:
 
 
 def _words(addresses: Longs) -> Words:
-    found: Words = _MEMORY[(addresses - _BASE) >> 2]
+    if not len(addresses):
+        return np.zeros(0, np.uint32)
+    view, places = view_of(addresses)
+    found: Words = view[places]
     return found
+
+
+class _Memory:
+    """Memory from an address on, as numpy takes it."""
+
+    def __init__(self, first: int, words: int) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (first % 2**64, True),
+            "shape": (words,),
+            "typestr": "<u4",
+        }
+
+
+def view_of(addresses: Longs) -> tuple[Words, Longs]:
+    """The memory from the lowest to the highest address, and the places in it.
+
+    How high a process is given memory differs: to 2^47 on x86-64, to 2^48 on arm64.
+    """
+    first = int(addresses.min())
+    places = (addresses - first) >> 2
+    return np.asarray(_Memory(first, int(places.max()) + 1)), places

@@ -38,7 +38,7 @@ class Chosen(NamedTuple):
     """One metric of the fetch."""
 
     name: str
-    desc: pmapi.Metric
+    desc: pmapi.Descriptor
 
 
 def gap_of(count: int, points: int) -> Gap:

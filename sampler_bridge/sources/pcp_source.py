@@ -42,7 +42,7 @@ class PcpSource:
         self._names_connection = NamesConnection(address)
         self._names = InstanceNames(self._names_connection.ask)
         self._metrics: tuple[str, ...] = ()
-        self._known: dict[str, pmapi.Metric] = {}
+        self._known: dict[str, pmapi.Descriptor] = {}
         self._unknown: dict[str, Gap] = {}
         self._sizes: dict[str, int] = {}
         self._ask_at = self._names_until = 0.0
@@ -65,6 +65,8 @@ class PcpSource:
         try:
             self._context = pmapi.Context(self.address)
             self._resolve(self._context)
+        except pmapi.BindingMissingError as error:
+            raise SourceDownError(str(error)) from error
         except pmapi.PmError as error:
             self.close()
             raise self._down(error) from error
@@ -136,7 +138,7 @@ class PcpSource:
         self._ask_at = time.monotonic() + (_ASK_SOON if soon else _ASK_AGAIN)
         self._arrange()
 
-    def _note(self, name: str, answer: pmapi.Metric | pmapi.PmError) -> None:
+    def _note(self, name: str, answer: pmapi.Descriptor | pmapi.PmError) -> None:
         """Keep what a metric is, or why it is not fetched."""
         if isinstance(answer, pmapi.PmError):
             self._unknown[name] = Gap(str(answer), self._sizes.get(name, 1))
@@ -171,6 +173,6 @@ class PcpSource:
         )
 
 
-def _may_pass(answer: pmapi.Metric | pmapi.PmError) -> bool:
+def _may_pass(answer: pmapi.Descriptor | pmapi.PmError) -> bool:
     """Whether a look-up failed for a reason other than the name."""
     return isinstance(answer, pmapi.PmError) and answer.code != pmapi.UNKNOWN_NAME

@@ -1,18 +1,15 @@
 """Decoding gives what PCP's own pmExtractValue gives, value by value."""
 
-import ctypes
-import struct
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from pcp import pmapi as pcp
 
 import pmapi
-from sampler_bridge.sources.pcp_decode import decode
+from sampler_bridge.sources.pcp_decode import decode, view_of
 from sampler_bridge.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
 from tests.servers import Pmcd
-
-ATOM_FORMATS = {0: "i", 1: "I", 2: "q", 3: "Q", 4: "f", 5: "d"}
 
 
 @pytest.fixture
@@ -36,19 +33,14 @@ def described(context: pmapi.Context, names: list[str]) -> list[Chosen]:
 
 def extracted(address: int, metrics: list[Chosen]) -> Iterator[tuple[str, int, object]]:
     """Metric, instance and value by pmExtractValue, one at a time."""
-    library = pmapi.libpcp()
-    library.pmExtractValue.argtypes = [
-        *(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
-    ]
+    result = pcp.pmResult.from_address(address)
     for at, metric in enumerate(metrics):
-        values = ctypes.c_uint64.from_address(address + 24 + 8 * at).value
-        _, count, kept = struct.unpack("Iii", ctypes.string_at(values, 12))
-        for start in range(values + 16, values + 16 + 16 * max(count, 0), 16):
-            atom = ctypes.create_string_buffer(8)
-            kind = metric.desc.type
-            library.pmExtractValue(kept, start, kind, atom, kind)
-            (value,) = struct.unpack_from(ATOM_FORMATS[kind], atom)
-            yield metric.name, ctypes.c_int.from_address(start).value, value
+        for number in range(max(result.get_numval(at), 0)):
+            value, kind = result.get_vlist(at, number), metric.desc.type
+            atom = pcp.pmContext.pmExtractValue(
+                result.get_valfmt(at), value, kind, kind
+            )
+            yield metric.name, value.inst, atom.dref(kind)
 
 
 def test_every_value_is_that_of_pm_extract_value(
@@ -124,3 +116,12 @@ def test_an_unknown_name_and_an_absent_pmcd_say_so(context: pmapi.Context) -> No
         context.describe("no.such.metric")
     with pytest.raises(pmapi.PmError, match="No such file"):
         pmapi.Context("unix:///nowhere/pmcd.socket")
+
+
+@pytest.mark.parametrize("first", [4096, 2**47 + 16, 2**48 - 4096, 2**56 + 2**52])
+def test_view_reaches_addresses_of_any_height(first: int) -> None:
+    addresses = np.array([first + 8, first, first + 4096], np.int64)
+    view, places = view_of(addresses)
+    assert view.__array_interface__["data"][0] == first
+    assert places.tolist() == [2, 0, 1024]
+    assert len(view) == 1025

@@ -81,7 +81,7 @@ def test_texts_that_never_end_changing_are_a_gap_until_the_next_hour() -> None:
 
 
 def metric() -> Chosen:
-    desc = pmapi.Metric(1, pmapi.TYPE_STRING, pmapi.NO_INDOM)
+    desc = pmapi.Descriptor(1, pmapi.TYPE_STRING, pmapi.NO_INDOM)
     return Chosen("a.b", desc)
 
 
@@ -108,7 +108,7 @@ def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
     """A process's number is given to another one, sooner or later."""
     named = {1: "1 sh", 2: "2 make"}
     names = InstanceNames(lambda _: dict(named))
-    both = [Chosen(name, pmapi.Metric(1, pmapi.TYPE_U32, 9)) for name in ("a", "b")]
+    both = [Chosen(name, pmapi.Descriptor(1, pmapi.TYPE_U32, 9)) for name in ("a", "b")]
 
     def seen(*numbers: int) -> list[Series | None]:
         names.fetched_at = time.monotonic()
@@ -127,7 +127,7 @@ def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
     """Samples that wait to be looked at do not each ask again."""
     asked: list[int] = []
     names = InstanceNames(lambda indom: asked.append(indom) or {1: "1 sh", 2: "2 cc"})
-    metric = Chosen("a", pmapi.Metric(1, pmapi.TYPE_U32, 9))
+    metric = Chosen("a", pmapi.Descriptor(1, pmapi.TYPE_U32, 9))
     waiting = [(time.monotonic(), instances) for instances in ([1], [1, 2], [1, 3])]
     for names.fetched_at, instances in waiting:
         names.series(metric, instances)
