@@ -71,13 +71,14 @@ class Found:
 
     ``odd`` are names that no series could carry, ``unread`` the folders that could not
     be read with the error's number, ``cut`` says whether there were more than a scan
-    takes.
+    takes. ``looked`` are the folders in which a new one may be a group, or above one.
     """
 
     folders: dict[str, dict[str, int]] = field(default_factory=dict)
     odd: set[str] = field(default_factory=set)
     unread: dict[str, int] = field(default_factory=dict)
     cut: bool = False
+    looked: set[str] = field(default_factory=set)
 
     @property
     def is_whole(self) -> bool:
@@ -137,6 +138,7 @@ def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str
         yield from (one for one in _children(mount, path, found) if fits(one[0]))
         return
     folder = f"{mount}{path}/{name}"
+    found.looked.add(f"{mount}{path}")
     try:
         number = Path(folder).stat().st_ino
     except OSError as error:
@@ -147,6 +149,7 @@ def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str
 
 def _children(mount: str, path: str, found: Found) -> list[tuple[str, int]]:
     """The folders in a folder."""
+    found.looked.add(f"{mount}{path}")
     try:
         with os.scandir(f"{mount}{path}") as entries:
             folders = [e for e in entries if e.is_dir(follow_symlinks=False)]

@@ -9,7 +9,7 @@ import pytest
 from cgroups import roots
 from cgroups.errors import CgroupError
 from cgroups.roots import DEFAULT_ROOTS, find_groups, parse_roots
-from tests.open_files import no_more_files
+from tests.limits import no_more_files
 
 V1 = (
     "slurm/uid_1000/job_7/step_0/task_0",

@@ -12,7 +12,7 @@ from cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from tests.ingest.tree import plant
-from tests.open_files import no_more_files
+from tests.limits import no_more_files
 
 V1 = (
     "30 1 0:25 / /cpu rw - cgroup cgroup rw,cpu\n"

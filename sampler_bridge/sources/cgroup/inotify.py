@@ -1,0 +1,102 @@
+"""Waits until something changes in one of many folders, by the kernel's inotify(7).
+
+A thin wrapper of libc: Python has none, and the packages on PyPI wrap it likewise.
+"""
+
+import ctypes
+import errno
+import os
+import select
+import struct
+from collections.abc import Iterable
+from contextlib import suppress
+
+_CREATE, _DELETE, _MOVED = 0x100, 0x200, 0x40 | 0x80
+_ONLY_FOLDERS = 0x0100_0000
+_MASK = _CREATE | _DELETE | _MOVED | _ONLY_FOLDERS
+_OVERFLOW, _IS_FOLDER, _IGNORED = 0x4000, 0x4000_0000, 0x8000
+_EVENT = struct.Struct("iIII")
+_MOST_BYTES = 64 * 1024
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class FolderWatch:
+    """Tells when folders come and go in watched folders; `wake` ends a wait, too.
+
+    ``problem`` says why some folders are not watched. Any thread may `wake` it; all
+    else is for one thread.
+    """
+
+    def __init__(self) -> None:
+        self.problem: str | None = None
+        self._descriptor = _LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._descriptor < 0:
+            self.problem = _reason("raise fs.inotify.max_user_instances")
+        self._alarm = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._known: dict[str, int] = {}
+
+    def watch(self, folders: Iterable[str]) -> bool:
+        """Watch these folders and no others; whether some are watched that were not."""
+        if self._descriptor < 0:
+            return False
+        wanted = set(folders)
+        for folder in self._known.keys() - wanted:
+            _LIBC.inotify_rm_watch(self._descriptor, self._known.pop(folder))
+        self.problem = None
+        added = [self._add(folder) for folder in wanted - self._known.keys()]
+        return any(added)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long; whether a folder came or went in a watched one."""
+        poll = select.poll()
+        poll.register(self._alarm, select.POLLIN)
+        if self._descriptor >= 0:
+            poll.register(self._descriptor, select.POLLIN)
+        poll.poll(1000 * seconds)
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._alarm)
+        return self._descriptor >= 0 and self._has_changes()
+
+    def wake(self) -> None:
+        """End the wait that goes on, else the next."""
+        os.eventfd_write(self._alarm, 1)
+
+    def close(self) -> None:
+        """Watch no more."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        os.close(self._alarm)
+        self._descriptor = -1
+
+    def _add(self, folder: str) -> bool:
+        name = os.fsencode(folder)
+        number = _LIBC.inotify_add_watch(self._descriptor, name, _MASK)
+        if number >= 0:
+            self._known[folder] = number
+        elif ctypes.get_errno() == errno.ENOSPC:
+            self.problem = _reason("raise fs.inotify.max_user_watches")
+        return bool(number >= 0)
+
+    def _has_changes(self) -> bool:
+        found = False
+        with suppress(BlockingIOError):
+            while events := os.read(self._descriptor, _MOST_BYTES):
+                found |= self._take(events)
+        return found
+
+    def _take(self, events: bytes) -> bool:
+        """Whether a folder came or went; a watched one that went is forgotten."""
+        found, at = False, 0
+        while at < len(events):
+            number, mask, _, length = _EVENT.unpack_from(events, at)
+            at += _EVENT.size + length
+            if mask & _IGNORED:
+                self._known = {f: n for f, n in self._known.items() if n != number}
+            found |= bool(mask & (_IS_FOLDER | _OVERFLOW | _IGNORED))
+        return found
+
+
+def _reason(setting: str) -> str:
+    error = os.strerror(ctypes.get_errno())
+    return f"new cgroups are noticed within a second, not at once ({error}): {setting}"

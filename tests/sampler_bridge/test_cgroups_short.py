@@ -1,0 +1,132 @@
+"""Control groups that are noticed when the kernel tells of them, not by a look."""
+
+import json
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from cgroups.roots import parse_roots
+from sampler_bridge.sources.cgroup import watch as watching
+from sampler_bridge.sources.cgroup.inotify import FolderWatch
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from tests.cgroup_folders import Folders, cgroup_folders
+from tests.servers import wait_until
+
+
+@pytest.fixture
+def folders() -> Iterator[Folders]:
+    with cgroup_folders("st_short") as made:
+        yield made
+
+
+@pytest.fixture
+def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that only the kernel's word can be in time."""
+    monkeypatch.setattr(watching, "_LOOK_SECONDS", 600.0)
+
+
+def ledger(state: Path) -> Ledger:
+    return read_ledger(json.loads((state / LEDGER_FILE).read_text()))
+
+
+def runs(state: Path, path: str) -> bool:
+    return path in ledger(state).running
+
+
+def has_ended(state: Path, path: str) -> bool:
+    return path in {life.path for life in ledger(state).ended}
+
+
+@pytest.fixture
+def state(folders: Folders, tmp_path: Path, seldom: None) -> Iterator[Path]:
+    roots = f"{folders.top}/uid_*/job_*, {folders.top}/all"
+    watch = CgroupWatch(parse_roots(roots), 1000, tmp_path)
+    watch.start()
+    wait_until((tmp_path / LEDGER_FILE).exists)
+    yield tmp_path
+    watch.stop(10)
+    assert not watch.alive
+
+
+def test_a_job_is_noticed_as_soon_as_it_begins(folders: Folders, state: Path) -> None:
+    """Each time, also where the folder above it is as new as the job."""
+    for user in (1, 1, 2):
+        job = folders.make(f"uid_{user}/job_{time.time_ns()}")
+        wait_until(partial(runs, state, job))
+        folders.remove(f"uid_{user}")
+        wait_until(partial(has_ended, state, job))
+
+
+def test_groups_at_any_depth_are_noticed(folders: Folders, state: Path) -> None:
+    deep = folders.make("all/a/b/c")
+    wait_until(partial(runs, state, deep))
+    deeper = folders.make("all/a/b/c/d")
+    wait_until(partial(runs, state, deeper))
+    folders.remove("all")
+    wait_until(partial(has_ended, state, deep))
+    wait_until(partial(has_ended, state, deeper))
+
+
+def test_looks_at_once_end_with_the_time_that_was_saved(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = CgroupWatch(parse_roots(f"{folders.top}/all"), 10, tmp_path)
+    for saved, noticed in ((-1.0, False), (1.0, True)):
+        monkeypatch.setattr(watching, "_SAVED_SECONDS", saved)
+        watch._saved = saved
+        job = folders.make("all/job_1")
+        watch._look_at_once()
+        assert (job in watch._groups) is noticed
+
+
+def test_changes_of_folders_are_told(tmp_path: Path) -> None:
+    watch = FolderWatch()
+    assert watch.watch([str(tmp_path), str(tmp_path / "none")])
+    assert not watch.watch([str(tmp_path)])
+    (tmp_path / "a file").touch()
+    assert not watch.wait(0.05)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert watch.wait(10)
+    assert watch.watch([str(tmp_path), str(inner)])
+    inner.rmdir()
+    assert watch.wait(10)
+    inner.mkdir()
+    assert watch.watch([str(tmp_path), str(inner)])
+    watch.watch([str(inner)])
+    (tmp_path / "unwatched").mkdir()
+    while watch.wait(0.1):
+        pass
+    (inner / "more").mkdir()
+    assert watch.wait(10)
+    watch.close()
+
+
+def test_a_wait_can_be_ended() -> None:
+    watch = FolderWatch()
+    watch.wake()
+    began = time.monotonic()
+    assert not watch.wait(60)
+    assert time.monotonic() - began < 30
+    watch.close()
+
+
+def test_a_system_without_watches_is_said(tmp_path: Path) -> None:
+    """As many as one account may have are taken."""
+    taken = list[FolderWatch]()
+    while not taken or taken[-1].problem is None:
+        taken.append(FolderWatch())
+    try:
+        watch = FolderWatch()
+        assert watch.problem and "fs.inotify.max_user_instances" in watch.problem
+        assert not watch.watch([str(tmp_path)])
+        watch.wake()
+        assert not watch.wait(60)
+        watch.close()
+    finally:
+        for one in taken:
+            one.close()
