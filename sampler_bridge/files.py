@@ -72,7 +72,7 @@ def _is(path: Path, known: os.stat_result | None) -> bool:
 
 def _overwrite(path: Path, content: bytes, step: int) -> None:
     """Write to the blocks that a file has; it grows by more than it needs now."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         room = os.fstat(descriptor).st_size
         if len(content) > room:

@@ -47,7 +47,11 @@ def status_document(
             **reading_document(reading),
         },
         **figures,
-        "damaged": {"records": log.damaged, "torn_bytes": log.torn_bytes},
+        "damaged": {
+            "records": log.damaged,
+            "torn_bytes": log.torn_bytes,
+            "replaced": log.replaced,
+        },
         "store": store._asdict(),
         "metrics": _without_values(plan, gaps),
     }

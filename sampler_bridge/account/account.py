@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from sampler_bridge.account.losses import Losses
 from sampler_bridge.account.reasons import by_word
 from sampler_bridge.sources.source import Gap
 
@@ -31,6 +32,7 @@ class Account:
         self._resent = 0
         self._last_tick_ms: int | None = None
         self._missing: Counter[str] = Counter()
+        self._losses = Losses()
 
     @contextmanager
     def moment(self) -> Iterator[None]:
@@ -49,19 +51,19 @@ class Account:
             self._expected += fetched
             for gap in gaps:
                 self._expected += gap.points
-                self._missing[gap.reason] += gap.points
+                self._miss(gap.points, gap.reason)
 
     def skipped(self, points: int, reason: str) -> None:
         """Points of ticks that gave nothing at all."""
         with self._lock:
             self._expected += points
-            self._missing[reason] += points
+            self._miss(points, reason)
 
     def lost(self, points: int, reason: str) -> None:
         """Points, expected before, that will not reach the store."""
         if points:
             with self._lock:
-                self._missing[reason] += points
+                self._miss(points, reason)
 
     def sent(self, written: int, again: int) -> None:
         """Points that the store acknowledged, for the first time or again."""
@@ -74,6 +76,10 @@ class Account:
         with self._lock:
             self._missing[reason] -= points
             self._written += points
+
+    def _miss(self, points: int, reason: str) -> None:
+        self._missing[reason] += points
+        self._losses.add(points, reason)
 
     def figures(self) -> Mapping[str, Any]:
         """All counts at one moment, as the status file shows them."""
@@ -89,4 +95,5 @@ class Account:
                 "reasons": by_word(self._missing),
                 "dropped": self._missing[LOG_FULL],
                 "resent": self._resent,
+                "losing": self._losses.figures(),
             }

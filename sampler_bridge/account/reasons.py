@@ -24,6 +24,10 @@ LOG_DAMAGED = "log damaged"
 REFUSED = "store refused"
 OTHER = "other"
 
+# Of these there was, or should have been, a value. The others say that the source has
+# none, or that it cannot be stored, as of a metric that this kernel does not count.
+LOST = frozenset({LATE, SLOW, DOWN, AGENT, LOG_FULL, LOG_FAILED, LOG_DAMAGED, REFUSED})
+
 # The first that stands in a reason decides; PCP's own texts are those of pmErrStr(3).
 _SIGNS = {
     "the bridge was late": LATE,

@@ -1,6 +1,8 @@
 """Places in the log, and the records read from there."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from sampler_bridge.log.record import HEADER_BYTES, read_payload
@@ -67,8 +69,24 @@ class Reading:
         self._heads = Heads()
         self._known_to = 0
 
-    def batch(self, descriptor: int, start: int, size: int, max_bytes: int) -> Batch:
-        """Records of the open segment from ``start`` on, of about ``max_bytes``."""
+    def batch(self, path: Path, start: int, size: int, max_bytes: int) -> Batch:
+        """Records of its file from ``start`` on, of about ``max_bytes``.
+
+        A file that is gone is passed over. Raises OSError with the file's name.
+        """
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return Batch([], Position(self.number, size), 1)
+        try:
+            return self._batch(descriptor, start, size, max_bytes)
+        except OSError as error:
+            error.filename = str(path)
+            raise
+        finally:
+            os.close(descriptor)
+
+    def _batch(self, descriptor: int, start: int, size: int, max_bytes: int) -> Batch:
         self._catch_up(descriptor, start)
         entries: list[Entry] = []
         at, total, unreadable = start, 0, 0

@@ -7,22 +7,21 @@ cut. Oldest segments go first when the log is full. Records that were taken stay
 """
 
 import errno
-import os
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
 from sampler_bridge.errors import NotLoggedError, StateError
-from sampler_bridge.files import write_all
 from sampler_bridge.log.batch import START, Batch, Position, Reading, Taken
+from sampler_bridge.log.earlier import open_earlier
+from sampler_bridge.log.live import LiveSegment, Record, move
 from sampler_bridge.log.record import HEADER_BYTES, write_record
 from sampler_bridge.log.rows import Rows, Told, points_of, tells
-from sampler_bridge.log.segment import (
-    Segment,
-    open_segment,
-    segment_numbers,
-    segment_path,
-)
+from sampler_bridge.log.segment import Segment, segment_path
+
+_LOG = logging.getLogger(__name__)
 
 _SEGMENT_BYTES = 8 * 1024 * 1024
 _LEAST_SEGMENTS = 8  # what goes when the log is full is at most this part of it
@@ -34,7 +33,8 @@ class Log:
 
     ``told`` is called after each record. ``taken`` is where the queue starts: what lies
     before was taken by an earlier process. ``failure`` is why the last record was not
-    written. Raises StateError where the folder cannot be used.
+    written, ``replaced`` how often a file was damaged while it was written to. Raises
+    StateError where the folder cannot be used.
     """
 
     def __init__(
@@ -45,8 +45,7 @@ class Log:
         segment_bytes: int = _SEGMENT_BYTES,
         told: Callable[[], None] = lambda: None,
     ) -> None:
-        self.damaged = 0
-        self.torn_bytes = 0
+        self.replaced = 0
         self.taken = taken
         self.failure: OSError | None = None
         self._folder = folder
@@ -58,17 +57,20 @@ class Log:
         self._call = told
         self._told = Told()
         self._reading = Reading()
-        self._active: int | None = None
+        self._live: LiveSegment | None = None
+        self._left: LiveSegment | None = None  # damaged, and not continued yet
+        self._moved = Position(-1, 0)  # where the records begin that went elsewhere
         self._is_closed = False
         self._newest = 0
         self._dropped = 0  # for the record that is written
         try:
-            self._segments = self._open()
+            earlier = open_earlier(folder, taken)
         except OSError as error:
             raise StateError(
                 f"log {error.filename or folder} cannot be used ({error.strerror}): "
                 "mend it, or give another --state"
             ) from error
+        self._segments, self.damaged, self.torn_bytes = earlier
         self._bytes = sum(segment.size for segment in self._segments)
 
     @property
@@ -101,6 +103,7 @@ class Log:
             if self._is_closed:
                 raise NotLoggedError("it was closed: its host is sampled no more")
             self._dropped = 0
+            self._check_live()
             try:
                 self._append_in_place_of_taken(tick_ms, rows, packed)
             except OSError as error:
@@ -125,24 +128,20 @@ class Log:
         does not give it.
         """
         with self._lock:
+            self._continue_live()
             segment = self._at(position)
             if segment is None:
                 return Batch([], position, 0)
             start = position.offset if segment.number == position.segment else 0
             size = segment.size
-        try:
-            descriptor = os.open(segment.path, os.O_RDONLY)
-        except FileNotFoundError:  # gone meanwhile, to make room
-            return Batch([], Position(segment.number, size), 1)
         if segment.number != self._reading.number:
             self._reading = Reading(segment.number)
-        try:
-            return self._reading.batch(descriptor, start, size, max_bytes)
-        except OSError as error:
-            error.filename = str(segment.path)
-            raise
-        finally:
-            os.close(descriptor)
+        batch = self._reading.batch(segment.path, start, size, max_bytes)
+        if batch.unreadable:
+            with self._lock:
+                if self._continue_live() == segment.number:
+                    return Batch([], position, 0)
+        return batch
 
     def take(self, batch: Batch) -> Taken:
         """Take what a batch holds, and all before it, out of the queue.
@@ -152,7 +151,7 @@ class Log:
         """
         with self._lock:
             everything = sum(entry.points for entry in batch.entries)
-            fresh = sum(e.points for e in batch.entries if e.start >= self.taken)
+            fresh = sum(e.points for e in batch.entries if self._is_fresh(e.start))
             self.taken = max(self.taken, batch.end)
             lost = self._settle(batch.end, fresh)
         if lost is None:
@@ -166,29 +165,14 @@ class Log:
                 before.segment, self.taken.segment
             ):
                 self._remove_oldest()
+            if self._live:
+                self._live.forget(min(before, self.taken))
 
     def close(self) -> None:
         """Close the file that is written to, and begin no other."""
         with self._lock:
             self._is_closed = True
-            self._close_active()
-
-    def _open(self) -> list[Segment]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        segments = []
-        for number in segment_numbers(self._folder):
-            segments.append(self._take_up(number))
-        return segments
-
-    def _take_up(self, number: int) -> Segment:
-        done_before = self.taken.offset if number == self.taken.segment else 0
-        path = segment_path(self._folder, number)
-        segment, damage = open_segment(path, done_before)
-        if number < self.taken.segment:
-            segment.done = segment.points
-        self.damaged += damage.stretches
-        self.torn_bytes += damage.torn_bytes
-        return segment
+            self._close_live()
 
     def _at(self, position: Position) -> Segment | None:
         """The segment where the next record from a position on lies."""
@@ -197,6 +181,11 @@ class Log:
             if segment.number >= position.segment and segment.size > start:
                 return segment
         return None
+
+    def _is_fresh(self, start: Position) -> bool:
+        """Whether a record that was read there is in the queue, and there only."""
+        moved = start.segment == self._moved.segment and start >= self._moved
+        return start >= self.taken and not moved
 
     def _settle(self, end: Position, fresh: int) -> int | None:
         """Mark fresh points done; what then is left behind the end is lost."""
@@ -239,9 +228,8 @@ class Log:
             if self._fits(len(record)):
                 break
             self._make_room(len(record))
-        self._write(record)
+        self._write(record, points)
         self._told.written()
-        self._segments[-1].points += points
 
     def _fits(self, more: int) -> bool:
         return not self._is_full(more) and self._bytes + more <= self._max_bytes
@@ -249,7 +237,7 @@ class Log:
     def _make_room(self, needed: int) -> None:
         """End the segment, or drop the oldest one; what is written depends on both."""
         if self._is_full(needed):
-            self._close_active()
+            self._close_live()
             return
         dropped = self._segments[0].waiting
         self._remove_oldest()
@@ -259,46 +247,71 @@ class Log:
         """Raises OSError, with nothing removed, where the disk does not allow it."""
         oldest = self._segments[0]
         if len(self._segments) == 1:
-            self._close_active()
-        oldest.path.unlink(missing_ok=True)
+            self._close_live()
+        with suppress(IsADirectoryError):  # somebody made one in its place
+            oldest.path.unlink(missing_ok=True)
         del self._segments[0]
         self._bytes -= oldest.size
 
-    def _write(self, record: bytes) -> None:
-        descriptor = self._roll() if self._active is None else self._active
-        segment = self._segments[-1]
-        try:
-            write_all(descriptor, record)
-        except OSError as error:
-            error.filename = str(segment.path)
-            self._undo(descriptor, segment.size)
-            raise
-        segment.size += len(record)
-        self._bytes += len(record)
-
     def _is_full(self, more: int) -> bool:
         """Whether the segment that is written to takes no more."""
-        written_to = self._active is not None
-        return written_to and self._segments[-1].size + more > self._segment_bytes
+        live = self._live
+        return live is not None and live.segment.size + more > self._segment_bytes
 
-    def _roll(self) -> int:
+    def _write(self, record: bytes, points: int) -> None:
+        live = self._live or self._begin()
+        live.append(Record(record, points))
+        self._bytes += len(record)
+
+    def _begin(self) -> LiveSegment:
         """Start a new segment; an earlier process' one is never written to."""
         last = self._segments[-1].number if self._segments else 0
         number = max(last, self._newest, self.taken.segment) + 1
-        path = segment_path(self._folder, number)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self._active = os.open(path, flags, 0o644)
-        self._newest = number
-        self._segments.append(Segment(path, number))
-        return self._active
+        live = LiveSegment(segment_path(self._folder, number), number)
+        if self._left:
+            self._move(self._left, live)
+        self._left, self._live, self._newest = None, live, number
+        self._segments.append(live.segment)
+        return live
 
-    def _undo(self, descriptor: int, size: int) -> None:
+    def _check_live(self) -> None:
+        """Leave the segment that is written to where its file was damaged."""
+        live = self._live
+        if live is None or (damage := live.damage) is None:
+            return
+        self.replaced += 1
+        _LOG.error(
+            "log %s was %s by another process: its last %d records go to a new file",
+            live.segment.path,
+            damage,
+            len(live.copied),
+        )
+        left = live if live.copied else None
+        self._close_live(keep_series=bool(left))
+        self._left = left
+
+    def _continue_live(self) -> int | None:
+        """Continue a damaged segment in a new one; its number where there is one."""
+        self._check_live()
+        left = self._left
+        if left is None:
+            return None
+        self._begin()
+        return left.segment.number
+
+    def _move(self, old: LiveSegment, new: LiveSegment) -> None:
+        size = old.segment.size
         try:
-            os.ftruncate(descriptor, size)
-        except OSError:  # readers stop at the size we know; write elsewhere from now
-            self._close_active()
+            self.taken = move(old, new, self._told, self.taken)
+        except OSError:
+            new.discard()
+            raise
+        self._moved = Position(old.segment.number, old.segment.size)
+        self._bytes += new.segment.size + old.segment.size - size
 
-    def _close_active(self) -> None:
-        if self._active is not None:
-            descriptor, self._active, self._told = self._active, None, Told()
-            os.close(descriptor)
+    def _close_live(self, keep_series: bool = False) -> None:
+        if self._live:
+            self._live.close()
+        self._live = self._left = None
+        if not keep_series:
+            self._told = Told()

@@ -59,6 +59,12 @@ class Told:
             ]
         )
 
+    def heads_before(self, place: int) -> bytes:
+        """A payload without values that tells the first series of the segment again."""
+        heads = list(self._places)[:place]
+        lengths = np.array([len(head) for head in heads], _PLACE).tobytes()
+        return b"".join([_COUNTS.pack(0, len(heads), 0), lengths, *heads])
+
     def written(self) -> None:
         """The last payload is in the segment: what it told need not be told again."""
         self._written = len(self._places)
@@ -126,6 +132,11 @@ class Heads:
         for lost in self._lost:
             here &= (places < lost.start) | (places >= lost.stop)
         return Read(places, values) if here.all() else Read(places[here], values[here])
+
+
+def told_before(payload: bytes) -> int:
+    """How many series were told before a payload."""
+    return int(_COUNTS.unpack_from(payload)[0])
 
 
 def tells(payload: bytes) -> bool:

@@ -121,6 +121,10 @@ def header_at(descriptor: int, offset: int) -> Header | None:
 
 
 def sound_offset(descriptor: int, offset: int, size: int) -> int:
-    """Where the next sound header after a damaged stretch lies, or ``size``."""
+    """Where the next sound header after a damaged stretch lies, or ``size``.
+
+    The file itself may have become shorter than that.
+    """
     rest = read_at(descriptor, offset, size - offset)
-    return offset + find_header(rest, 1)
+    found = find_header(rest, 1)
+    return offset + found if found < len(rest) else size

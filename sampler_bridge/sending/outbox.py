@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 
 from sampler_bridge.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
 from sampler_bridge.log.batch import START, Batch, Position
@@ -30,7 +31,9 @@ class Outbox:
     def __init__(self, folder: Path, max_bytes: int, told: Callable[[], None]) -> None:
         self._cursor_path = folder / CURSOR_FILE
         cursor = load_cursor(self._cursor_path)
-        self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=told)
+        self._more, self._cursor_lock = told, Lock()
+        self._replaced = 0
+        self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=self._told)
         self.account = Account(self.log.waiting)
         self.sent_bytes = 0
         self._unread: str | None = None
@@ -79,6 +82,7 @@ class Outbox:
             self._put_off(error)
             return None
         self._unread = None
+        self._follow()
         return batch
 
     def leaves(self, batch: Batch) -> bool:
@@ -129,12 +133,23 @@ class Outbox:
         with self.account.moment():
             self.account = Account(self.log.waiting)
 
+    def _told(self) -> None:
+        self._follow()
+        self._more()
+
+    def _follow(self) -> None:
+        """Keep the cursor at once where what it points at went to another file."""
+        if self.log.replaced != self._replaced:
+            self._replaced = self.log.replaced
+            self._keep_cursor()
+
     def _keep_cursor(self) -> None:
         # A process that takes over from here would not know what is still to be resent.
         run = _NO_RUN if self._next < self._resend_until else self._run
         cursor = Cursor(self.log.taken, self._sent.again, run)
         try:
-            save_cursor(self._cursor_path, cursor)
+            with self._cursor_lock:
+                save_cursor(self._cursor_path, cursor)
         except OSError as error:  # the next start sends more than it needs to
             _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
         self._forget(cursor.again)

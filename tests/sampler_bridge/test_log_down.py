@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from api.bridge import read_bridge
 from queries.findings import Finding
 from supertwin.account_lines import read_sampled, sampled_lines
 from tests.disk import fill, small_disk
@@ -43,16 +44,18 @@ def newest(folder: Path) -> Path:
 def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
-    """A folder in place of its file stands in for a disk with bad blocks."""
-    bridge = new_bridge(pmcd.address, store.url)
+    """A folder in place of a file that is full stands in for a disk with bad blocks."""
+    bridge = new_bridge(pmcd.address, store.url, log_max_bytes="200000")
     bridge.know(n2=pmcd.address)
-    bridge.plan(FEW, 0.2, "n2")
+    bridge.plan(FEW, 0.02, "n2")
     bridge.sample(FEW, 0.2)
     bridge.wait_for(lambda status: status["written"] > 5, "n2")
+    store.end()
     file = newest(bridge.of("n2"))
-    with held(bridge):
-        aside = file.rename(tmp_path / "aside")
-        file.mkdir()
+    bridge.wait_for(lambda status: newest(bridge.of("n2")) != file, "n2")
+    aside = file.rename(tmp_path / "aside")
+    file.mkdir()
+    store.start()
     bridge.wait_for(lambda status: status["queue"]["reason"], "n2")
     reason = (
         "points of n2 do not reach the store: "
@@ -61,6 +64,7 @@ def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     )
     assert explained(bridge, FEW[0], "n2") == Finding("log down", reason)
     assert said(bridge, "n2") == [f"  {reason}"]
+    assert "n2" in read_sampled(bridge.state, "n1").losing
     assert explained(bridge, FEW[0]).verdict != "log down" and not said(bridge, "n1")
     with held(bridge):
         file.rmdir()
@@ -92,7 +96,12 @@ def test_points_that_a_full_disk_does_not_take_are_said_to_be_lost(
         assert reason.startswith(f"points of n1 do not reach the store: {full}")
         assert "make room on its disk" in reason
         assert said(bridge, "n1") == [f"  {reason}"]
+        assert read_sampled(bridge.state, "n1").losing == ("n1",)
+        losing = read_bridge(bridge.state, "n1").losing_reason
+        assert losing.startswith("points of n1 are lost: ")
+        assert "log not written" in losing
         filler.unlink()
         bridge.wait_for(lambda status: status["queue"]["reason"] is None)
         assert not said(bridge, "n1")
+        bridge.wait_for(lambda status: "log" not in str(status["losing"]["reasons"]))
         assert bridge.end() == 0

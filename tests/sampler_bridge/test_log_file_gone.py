@@ -1,0 +1,133 @@
+"""A running bridge whose log file goes: the store has each point that it counts."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.plan.nudge import nudge
+from tests.disk import fill, small_disk
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics
+
+NewBridge = Callable[..., BridgeProcess]
+
+FEW = ["kernel.all.pswitch", "sample.milliseconds"]
+
+
+def newest(bridge: BridgeProcess) -> Path:
+    return max((bridge.own / "log").glob("*.log"))
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+def empty(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def cut(file: Path) -> None:
+    """As `truncate -s -500` does."""
+    os.truncate(file, file.stat().st_size - 500)
+
+
+def replace(file: Path) -> None:
+    copy = file.with_name("copy")
+    copy.write_bytes(file.read_bytes())
+    copy.replace(file)
+
+
+def delete_folder(file: Path) -> None:
+    shutil.rmtree(file.parent)
+
+
+def assert_all_stored(bridge: BridgeProcess, store: VictoriaMetrics) -> int:
+    """Each expected point is in the store, by its own count, or missing; how many."""
+    status = bridge.status()
+    assert closes(status) and status["queue"]["points"] == 0
+    assert store.count() == status["written"]
+    return int(status["written"])
+
+
+@pytest.mark.parametrize("harm", [delete, empty, cut, replace, delete_folder])
+@pytest.mark.parametrize("is_away", [False, True], ids=["store there", "store away"])
+def test_no_point_is_lost_when_the_file_of_the_log_is_damaged(
+    pmcd: Pmcd,
+    store: VictoriaMetrics,
+    new_bridge: NewBridge,
+    harm: Callable[[Path], None],
+    is_away: bool,
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.sample(FEW, 0.02)
+    bridge.wait_for(lambda status: status["written"] > 200)
+    if is_away:
+        store.end()
+        bridge.wait_for(lambda status: status["queue"]["points"] > 100)
+    harm(newest(bridge))
+    bridge.wait_for(lambda status: status["damaged"]["replaced"] == 1)
+    if is_away:
+        store.start()
+    after = bridge.status()["expected"]
+    bridge.wait_for(lambda status: status["written"] > after + 100)
+    assert bridge.end() == 0
+    assert "log damaged" not in str(bridge.status()["missing"])
+    assert assert_all_stored(bridge, store) > after
+    assert "by another process" in bridge.output()
+
+
+def test_a_killed_bridge_whose_log_was_deleted_sends_what_was_continued(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.sample(FEW, 0.02)
+    bridge.wait_for(lambda status: status["written"] > 100)
+    store.end()
+    bridge.wait_for(lambda status: status["queue"]["points"] > 100)
+    newest(bridge).unlink()
+    bridge.wait_for(lambda status: status["damaged"]["replaced"] == 1)
+    written = bridge.status()["written"]
+    bridge.end(9)
+    store.start()
+    bridge.start()
+    bridge.wait_for(lambda status: status["written"] > status["carried"])
+    assert bridge.end() == 0
+    status = bridge.status()
+    assert closes(status) and status["missing"].get("the log was damaged") is None
+    assert status["carried"] > 100
+    assert store.count() == written + status["written"]
+
+
+def test_a_deleted_log_on_a_full_disk_is_continued(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", 2048) as folder:
+        bridge = new_bridge(pmcd.address, store.url, state=str(folder))
+        bridge.state = folder
+        bridge.sample(FEW, 0.02)
+        bridge.wait_for(lambda status: status["written"] > 100)
+        store.end()
+        fill(folder)
+        bridge.wait_for(lambda status: status["reasons"]["log not written"] > 20)
+        newest(bridge).unlink()
+        bridge.wait_for(lambda status: status["damaged"]["replaced"] == 1)
+        assert bridge.status()["reasons"]["log damaged"] == 0
+        store.start()
+        bridge.wait_for(lambda status: status["queue"]["reason"] is None)
+        after = bridge.status()["fetched"]
+        bridge.wait_for(lambda status: status["written"] > after)
+        assert bridge.end() == 0
+        assert_all_stored(bridge, store)
+
+
+def test_a_deleted_pipe_is_made_again(
+    pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url)
+    bridge.sample(FEW, 0.2)
+    (bridge.state / "nudge").unlink()
+    bridge.wait_for(lambda _: nudge(bridge.state))
+    assert bridge.end() == 0
