@@ -5,6 +5,7 @@ Accounts come as ``user:password`` in ``SAMPLER_BRIDGE_FUSEKI_ACCOUNT`` and
 """
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -15,14 +16,18 @@ from threading import Event
 
 from cgroups.errors import CgroupError
 from cgroups.roots import Root, parse_roots
+from sampler_bridge import priority
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import BridgeError, StateError
 from sampler_bridge.fleet import Place
+
+_SWITCH_SECONDS = 0.0005  # Python's own are 5 ms, which is half of a period of 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
     given = vars(_parser().parse_args(arguments))
+    wanted = given.pop("priority")
     of_all = ("fuseki", "store", "cgroup_roots", "cgroup_keep")
     shared = {name: given.pop(name) for name in of_all}
     options = Options(
@@ -32,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store_account=_account("STORE"),
     )
     _talk()
+    _hurry(wanted)
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--ssh-config", type=Path, help="what ssh reads instead of ~/.ssh/config")
     add("--cgroup-roots", default=(), type=_roots, help="cgroups to watch, by pattern")
     add("--cgroup-keep", default=1000, type=int, help="ended cgroups that are kept")
+    raised = "scheduling priority of its threads, where rights allow"
+    add("--priority", default=priority.NORMAL, choices=priority.CHOICES, help=raised)
     return parser
 
 
@@ -85,6 +93,20 @@ def _bytes(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("a log needs at least one byte")
     return number
+
+
+def _hurry(wanted: str) -> None:
+    """Let threads run when they are due, and not wait long for Python's lock."""
+    got = priority.take(wanted)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    # What is there now stays. A search for garbage in it would hold all threads up.
+    gc.freeze()
+    if got != wanted:
+        logging.getLogger(__name__).info(
+            "sampling priority: %s (no right to %s: run as root, or with CAP_SYS_NICE)",
+            got,
+            wanted,
+        )
 
 
 def _talk() -> None:

@@ -147,7 +147,7 @@ def _lock(state: Path) -> int:
     """Make the state folder ours: two bridges in one would mix their logs."""
     try:
         state.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(state / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(state / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StateError(
             f"state folder {state} cannot be used ({error.strerror}): give another"

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 from ontology.iris import IdError, decode_id, encode_id
+from queries.natural_order import natural
 from remote_login.address import parse_address
 from remote_login.errors import AddressError
 from sampler_bridge.errors import StateError
@@ -83,7 +84,7 @@ class Fleet:
     def hosts(self) -> list[SampledHost]:
         """Those that are sampled, by name."""
         with self._lock:
-            return [self._hosts[name] for name in sorted(self._hosts)]
+            return [self._hosts[name] for name in sorted(self._hosts, key=natural)]
 
     def take(self, wanted: Mapping[str, Wanted]) -> None:
         """Sample what is wanted of each host, and of others nothing any more."""

@@ -3,14 +3,21 @@
 from abc import ABC, abstractmethod
 from threading import Thread
 
+from sampler_bridge import priority
 from sampler_bridge.errors import StateError
 
 
 class Worker(ABC):
-    """Works from `start` until it is stopped; the bridge watches that it is `alive`."""
+    """Works from `start` until it is stopped; the bridge watches that it is `alive`.
+
+    It has the scheduling priority of the thread that starts it, at its own ``level``.
+    """
+
+    level = priority.OTHERS
 
     def __init__(self, name: str) -> None:
-        self._thread = Thread(target=self._work, name=name, daemon=True)
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._priority = priority.NORMAL
 
     @property
     def alive(self) -> bool:
@@ -24,6 +31,7 @@ class Worker(ABC):
 
     def start(self) -> None:
         """Start the thread; raises StateError where the system gives none."""
+        self._priority = priority.priority_of()
         try:
             self._thread.start()
         except RuntimeError as error:
@@ -36,6 +44,11 @@ class Worker(ABC):
         """Wait for its end, if there is one to come."""
         if self.has_begun:
             self._thread.join(seconds)
+
+    def _run(self) -> None:
+        # No thread inherits a raised priority.
+        priority.take(self._priority, self.level)
+        self._work()
 
     @abstractmethod
     def _work(self) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import pmapi
 from sampler_bridge.errors import PerfeventError, SourceDownError
-from sampler_bridge.sources.pcp_source import PcpSource
 
 # Named by the agent itself, while there is one.
 _COUNTERS = "perfevent.hwcounters."
@@ -40,6 +39,9 @@ def is_counting(address: str) -> bool:
 
     It gives zeros before, for the first tenth of a second.
     """
+    # Commands that only change plans must not wait for numpy.
+    from sampler_bridge.sources.pcp_source import PcpSource
+
     source = PcpSource(address)
     source.select([_ACTIVE])
     try:

@@ -12,6 +12,7 @@ import os
 import select
 import time
 from collections.abc import Set
+from os.path import samestat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,25 +56,24 @@ def nudge(state: Path, named: Named | None = None) -> bool:
 
 
 class Nudges:
-    """The bridge's end; without a pipe, where none can be made, it only waits."""
+    """The bridge's end; without a pipe, where none can be made, it only waits.
+
+    A pipe that is deleted or replaced is made again at the next `wait`.
+    """
 
     def __init__(self, state: Path) -> None:
         self._pipe: int | None = None
-        path = state / NUDGE_FILE
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkfifo(path, 0o600)
-            if path.is_fifo():
-                # Both ends, so that it never reads an end of file.
-                self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
-        except OSError as error:
-            _LOG.warning("%s: no nudges, plans are read less soon", error)
+        self._path = state / NUDGE_FILE
+        self._failure: str | None = None
+        self._open()
 
     def wait(self, seconds: float) -> Set[Named]:
         """Return when nudged, or after so many seconds; many nudges are one.
 
         The plans that have changed; none where any may have.
         """
+        if self._is_gone():
+            self._open()
         if self._pipe is None:
             time.sleep(seconds)
         elif _has_input(self._pipe, seconds):
@@ -86,6 +86,29 @@ class Nudges:
         if self._pipe is not None:
             os.close(self._pipe)
             self._pipe = None
+
+    def _is_gone(self) -> bool:
+        """Whether the pipe that it reads is not the one that others find."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return True
+        return self._pipe is None or not samestat(found, os.fstat(self._pipe))
+
+    def _open(self) -> None:
+        """Make the pipe where there is none; what else is there stays as it is."""
+        self.close()
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkfifo(self._path, 0o600)
+            if self._path.is_fifo():
+                # Both ends, so that it never reads an end of file.
+                self._pipe = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
+                self._failure = None
+        except OSError as error:
+            if str(error) != self._failure:
+                _LOG.warning("%s: no nudges, plans are read less soon", error)
+            self._failure = str(error)
 
 
 def _has_input(pipe: int, seconds: float) -> bool:

@@ -1,12 +1,16 @@
 """What one sampler's ticks gave, as rows in the log and as counts in the account."""
 
+import logging
 from collections.abc import Mapping
 
 from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.labelled import Labeller
 from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sampling.restarting import fault
 from sampler_bridge.sampling.subset import Subset
 from sampler_bridge.sources.source import Gap, Sample
+
+_LOG = logging.getLogger(__name__)
 
 
 class Journal:
@@ -23,6 +27,7 @@ class Journal:
         self._labeller = Labeller(host, {})
         self._subset = Subset({})
         self._expected = 0
+        self._is_unreadable = False
 
     def planned(self, group: Group) -> None:
         """What is sampled from the next tick on."""
@@ -33,12 +38,23 @@ class Journal:
 
     def fetched(self, tick_ms: int, sample: Sample) -> None:
         """The values of a tick."""
-        chosen = self._subset.of(sample)
-        labelled = self._labeller.of(chosen)
+        try:
+            chosen = self._subset.of(sample)
+            labelled = self._labeller.of(chosen)
+        except Exception as error:  # a sample is worked out when it is looked at
+            self._unreadable(fault(error))
+            return
+        self._is_unreadable = False
         self._expected = chosen.expected
         self.gaps = {**labelled.left_out, **chosen.missing}
         gaps = [*labelled.left_out.values(), *chosen.missing.values()]
         self._recorder.record(tick_ms, labelled, gaps)
+
+    def _unreadable(self, reason: str) -> None:
+        if not self._is_unreadable:
+            _LOG.exception("%s: %s", self.host, reason)
+        self._is_unreadable = True
+        self.silent(reason)
 
     def skipped(self, ticks: int, reason: str) -> None:
         """So many ticks gave nothing at all."""

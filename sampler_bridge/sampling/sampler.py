@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Condition, Event
 
+from sampler_bridge import priority
 from sampler_bridge.account.account import LATE, SLOW_SOURCE
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.journal import Journal
+from sampler_bridge.sampling.restarting import Restarting
 from sampler_bridge.sampling.scribe import Scribe
 from sampler_bridge.sampling.ticks import (
     Next,
@@ -26,7 +28,6 @@ from sampler_bridge.sampling.ticks import (
     tick_of,
 )
 from sampler_bridge.sources.source import Gap, Sample, Source
-from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,13 +36,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 _LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
 
 
-class Sampler(Worker):
+class Sampler(Restarting):
     """Samples metrics of one host at one period (ms) from one source.
 
     ``reason`` says why the source does not answer (None: it does), ``early_ms`` by how
     much the next fetch may begin before its tick. What comes of a tick goes into the
     journal, by the scribe. ``clock`` is the time in ns.
     """
+
+    level = priority.FETCHING
 
     def __init__(
         self,
@@ -67,6 +70,8 @@ class Sampler(Worker):
         self._group = Group()
         self._planned: Group | None = None
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
+        self._dealt_ms: int | None = None  # the last tick that is accounted for
+        self._fault = LATE  # why sampling broke off last
 
     @property
     def gaps(self) -> Mapping[str, Gap]:
@@ -110,10 +115,10 @@ class Sampler(Worker):
             self._next.append((moment_ms, group))
             self._changed.notify()
 
-    def _work(self) -> None:
+    def _sample(self) -> None:
         self._take_up(self._group)
         self._reach()
-        tick_ms = first_tick(self._first_moment(), self.period_ms)
+        tick_ms = self._begin()
         while (due_ms := self._wait_for(tick_ms)) is not None:
             tick_ms = due_ms
             if self._is_near(tick_ms):
@@ -121,8 +126,22 @@ class Sampler(Worker):
             else:
                 reason = self.reason or LATE
                 self._skip(1, reason)
+            self._dealt_ms = tick_ms
             tick_ms = self._after(tick_ms, reason)
+            self._dealt_ms = tick_ms - self.period_ms
         self._source.close()
+
+    def _begin(self) -> int:
+        """The first tick; ticks that passed since sampling broke off are missing."""
+        if self._dealt_ms is None:
+            return first_tick(self._first_moment(), self.period_ms)
+        return self._after(self._dealt_ms, self._fault)
+
+    def _broke(self, reason: str) -> None:
+        self.reason = self._fault = reason
+        self.early_ms = 0
+        with contextlib.suppress(Exception):
+            self._source.close()
 
     def _after(self, tick_ms: int, reason: str) -> int:
         """The next tick; those that passed meanwhile count here while the plan holds.
@@ -258,12 +277,15 @@ class Sampler(Worker):
         self.early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
         if self._pace.is_held_up(took_ms, self.period_ms):
             return self._silent(tick_ms, SLOW_SOURCE)
+        why = SLOW_SOURCE if 2 * took_ms > self.period_ms else LATE
         got_ms = tick_of(tick_ms, began_ms, ended_ms, self.period_ms)
+        if got_ms is None:
+            return self._silent(tick_ms, why)
         if self._is_due(got_ms):
             return self._leave(tick_ms, SLOW_SOURCE)
         self._skip((got_ms - tick_ms) // self.period_ms, SLOW_SOURCE)
         self._scribe.give(partial(self._journal.fetched, got_ms, sample))
-        return got_ms, SLOW_SOURCE if 2 * took_ms > self.period_ms else LATE
+        return got_ms, why
 
     def _silent(self, tick_ms: int, reason: str) -> tuple[int, str]:
         if self._is_due(tick_ms):

@@ -36,16 +36,18 @@ class Pace:
         return took_ms > max(2 * period_ms, 4 * quickest)
 
 
-def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int:
-    """The tick whose values a fetch gave: the one it was for, unless its middle is more
-    than a period away from that; then the tick nearest its middle.
+def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int | None:
+    """The tick whose values a fetch gave: the one that is nearest the fetch's middle.
 
     So a source that needs longer than a period still fills ticks of its own times, and
-    never two with one fetch.
+    never two with one fetch. None where a quicker one ended too late for the tick that
+    it was for: the next tick has a fetch of its own.
     """
     middle = (began_ms + ended_ms) / 2
-    if middle - asked_ms <= period_ms:
+    if middle - asked_ms <= period_ms / 2:
         return asked_ms
+    if ended_ms - began_ms < period_ms:
+        return None
     return math.ceil(middle / period_ms - 0.5) * period_ms
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from tests.bench_sampling.forms import FULL, QUICK, Form
 from tests.bench_sampling.ground import Ground, open_ground
 from tests.bench_sampling.part import Part
+from tests.bench_sampling.parts.busy import BusyPart
 from tests.bench_sampling.parts.disk import DiskPart
 from tests.bench_sampling.parts.hosts import HostsPart
 from tests.bench_sampling.parts.overhead import OverheadPart
@@ -33,6 +34,7 @@ from tests.servers import ROOT, Fuseki
 PARTS: tuple[type[Part[Any]], ...] = (
     ThroughputPart,
     TicksPart,
+    BusyPart,
     ResourcesPart,
     SoakPart,
     HostsPart,

@@ -46,6 +46,14 @@ class Ticks:
 
 
 @dataclass(frozen=True)
+class Busy:
+    """Seconds a run, and how often each period is run with each priority."""
+
+    seconds: int
+    runs: int
+
+
+@dataclass(frozen=True)
 class Disk:
     """Seconds, and the period in ms."""
 
@@ -97,6 +105,7 @@ class Form:
     resources: Resources
     soak: Soak
     ticks: Ticks
+    busy: Busy
     disk: Disk
     overhead: Overhead
     sensors: Sensors
@@ -120,6 +129,7 @@ QUICK = Form(
     resources=Resources((1, 8), (10, 50), 4.0),
     soak=Soak(80.0, 3.0, 12.0),
     ticks=Ticks(6),
+    busy=Busy(6, 2),
     disk=Disk(30.0, 100),
     overhead=Overhead((1000, 10), (8,), ("triad", "cg", "noise"), False, 3, 4),
     sensors=Sensors((100,), (1000, 10_000), ("ep",), 3, 3),
@@ -133,6 +143,7 @@ FULL = Form(
     resources=Resources((1, 2, 4, 8), (10, 20, 30, 40, 50), 60.0),
     soak=Soak(1800.0, 10.0, 600.0),
     ticks=Ticks(120),
+    busy=Busy(120, 3),
     disk=Disk(3600.0, 1000),
     overhead=Overhead(
         (1000, 100, 10, 1), (1, 8, 24), (*LIKWID, "hpl", "ep", "cg", "noise"),

@@ -58,6 +58,7 @@ def running_bridge(
     period_ms: int,
     store_url: str | None = None,
     others: Mapping[str, str] | None = None,
+    priority: str = "normal",
 ) -> Iterator[BridgeProcess]:
     """A bridge on a plan in the graph; its state goes with it.
 
@@ -75,6 +76,7 @@ def running_bridge(
         fuseki=ground.fuseki.url,
         base=BASE,
         log_max_bytes=LOG_MAX_BYTES,
+        priority=priority,
     )
     try:
         with bridge:

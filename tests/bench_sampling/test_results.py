@@ -11,6 +11,7 @@ import pytest
 
 from tests.bench_sampling import __main__ as command
 from tests.bench_sampling.__main__ import main
+from tests.bench_sampling.busy import kept
 from tests.bench_sampling.disk import OnDisk
 from tests.bench_sampling.forms import FULL, QUICK
 from tests.bench_sampling.overhead import Run, Stretch
@@ -223,3 +224,9 @@ def test_ticks_are_in_time_within_a_millisecond_either_side() -> None:
     assert (found.due, found.arrived, found.within) == (5, 4, 3)
     assert found.in_time == 60 and found.off[-1] == 1.01
     assert told(5, np.zeros(0)).in_time == 0
+
+
+def test_ticks_are_kept_within_half_a_period_either_side() -> None:
+    found = kept(5, np.array([0.2, -5.0, 5.01, 0.0]), 10)
+    assert (found.due, found.arrived, found.kept, found.share) == (5, 4, 3, 60)
+    assert kept(5, np.zeros(0), 10).share == 0

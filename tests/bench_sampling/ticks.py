@@ -73,9 +73,9 @@ def measure_ticks(ground: Ground, seconds: int, who: str) -> Ticks:
             "bridge": [bridge.pid],
             "all": [bridge.pid, ground.pmcd.pid, *found.values()],
         }[who]
-        with _under_fifo(pids):
+        with under_fifo(pids, _PRIORITY):
             time.sleep(_WARM_UP)
-            began_ms = _started_ms(ground.pmcd.address)
+            began_ms = started_ms(ground.pmcd.address)
             start_ms = time.time_ns() // 1_000_000 + 1
             time.sleep(seconds + 0.1)
         stop_bridge(bridge)
@@ -87,7 +87,7 @@ def measure_ticks(ground: Ground, seconds: int, who: str) -> Ticks:
     return told(due, np.concatenate(off))
 
 
-def _started_ms(address: str) -> float:
+def started_ms(address: str) -> float:
     """When the sample agent was started, in ms of Unix time.
 
     Halfway between question and answer of the quickest exchange.
@@ -107,12 +107,12 @@ def _started_ms(address: str) -> float:
 
 
 @contextmanager
-def _under_fifo(pids: list[int]) -> Iterator[None]:
+def under_fifo(pids: list[int], priority: int) -> Iterator[None]:
     """Give every thread of some processes a real-time priority for a while."""
     tasks = [path for pid in pids for path in Path(f"/proc/{pid}/task").iterdir()]
     threads = [int(path.name) for path in tasks]
     for thread in threads:
-        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
     try:
         yield
     finally:

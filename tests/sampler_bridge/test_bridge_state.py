@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from sampler_bridge.plan.plan import load_plan
 from sampler_bridge.sending.cursor import Cursor, load_cursor
 from tests.disk import fill, small_disk
@@ -46,6 +48,7 @@ def test_a_damaged_plan_is_named_once_and_waited_for(
     assert load_plan(bridge.own / "plan.json") is None
 
 
+@pytest.mark.serial
 def test_a_full_disk_costs_points_and_nothing_else(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.wire import named
 from tests.servers import wait_until
 
+pytestmark = pytest.mark.serial
+
 
 class Paced:
     """A source of ones; a fetch takes ``seconds``, connecting what ``reach`` takes."""
@@ -166,11 +168,8 @@ def test_a_plan_that_changes_in_one_sampler_has_each_tick_once(
     assert least <= len(ticks["a"]) <= source.fetches - 1
 
 
-def test_who_is_sampled_goes_on_until_the_next_is_ready(
-    written: Written, monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
-) -> None:
-    monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
-    first, second = Paced(), Paced(reach=lambda: time.sleep(1.0))
+def take_over(written: Written, first: Paced, second: Paced) -> None:
+    """One source is asked for a metric, then another for that and one more."""
     sources = iter([first, second])
     samplers = Samplers("n1", lambda _: next(sources), written.recorder)
     samplers.apply(plan(50, "a"))
@@ -178,6 +177,14 @@ def test_who_is_sampled_goes_on_until_the_next_is_ready(
     samplers.apply(plan(50, "a", "b"))
     wait_until(lambda: second.fetches > 5)
     samplers.stop(5.0)
+
+
+def test_who_is_sampled_goes_on_until_the_next_is_ready(
+    written: Written, monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
+) -> None:
+    monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
+    first, second = Paced(), Paced(reach=lambda: time.sleep(1.0))
+    take_over(written, first, second)
     ticks = written.ticks()
     for name in ("a", "b"):
         assert max(Counter(ticks[name]).values()) == 1
@@ -185,17 +192,16 @@ def test_who_is_sampled_goes_on_until_the_next_is_ready(
         assert len(heartbeat.lost(due, ticks[name], 50)) <= 2
 
 
-@pytest.mark.parametrize(("fails", "least", "most"), [(False, 1.5, 3), (True, 0, 1.2)])
+@pytest.mark.parametrize(("fails", "longest"), [(False, 1.5), (True, 60.0)])
 def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     written: Written,
     monkeypatch: pytest.MonkeyPatch,
     fails: bool,
-    least: float,
-    most: float,
+    longest: float,
 ) -> None:
     """It is waited for longer only as long as there is something to lose."""
     monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
-    monkeypatch.setattr(module, "_LONGEST_READY_SECONDS", 1.5)
+    monkeypatch.setattr(module, "_LONGEST_READY_SECONDS", longest)
     there = Event()
     first, second = Paced(), Paced(reach=there.wait)
     sources = iter([first, second])
@@ -206,7 +212,7 @@ def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     wait_until(lambda: bool(samplers.reason) == fails)
     began = time.monotonic()
     samplers.apply(plan(50, "b"))
-    assert least <= time.monotonic() - began < most
+    assert (time.monotonic() - began < longest) == fails
     changed_ms = time.time_ns() // 1_000_000
     time.sleep(0.2)
     there.set()
@@ -228,13 +234,7 @@ def test_one_whose_source_does_not_answer_at_first_ends_no_other(
             raise SourceDownError("it is away")
 
     first, second = Paced(), Paced(reach=answers_later)
-    sources = iter([first, second])
-    samplers = Samplers("n1", lambda _: next(sources), written.recorder)
-    samplers.apply(plan(50, "a"))
-    wait_until(lambda: first.fetches > 3)
-    samplers.apply(plan(50, "a", "b"))
-    wait_until(lambda: second.fetches > 5)
-    samplers.stop(5.0)
+    take_over(written, first, second)
     ticks = written.ticks()["a"]
     # With the pauses of one whose source is away.
     assert len(attempts) == 4 and attempts[3] - attempts[0] > 0.6
@@ -243,9 +243,10 @@ def test_one_whose_source_does_not_answer_at_first_ends_no_other(
 
 
 def test_who_does_not_answer_is_not_waited_for_where_nobody_gives_values(
-    written: Written,
+    written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its ticks are missing from the beginning."""
+    monkeypatch.setattr(module, "_READY_SECONDS", 60.0)
 
     def answers_never() -> None:
         raise SourceDownError("it is away")
@@ -254,7 +255,7 @@ def test_who_does_not_answer_is_not_waited_for_where_nobody_gives_values(
     samplers = Samplers("n1", lambda _: source, written.recorder)
     began = time.monotonic()
     samplers.apply(plan(50, "a"))
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < module._READY_SECONDS
     wait_until(lambda: written.account.figures()["expected"] > 4)
     samplers.stop(5.0)
     assert written.ticks() == {}

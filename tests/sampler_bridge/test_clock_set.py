@@ -14,6 +14,8 @@ from sampler_bridge.sampling.scribe import Scribe
 from tests.sampler_bridge.test_change_over import Paced, Written, lacking
 from tests.servers import wait_until
 
+pytestmark = pytest.mark.serial
+
 PERIOD_MS, HOUR_MS = 200, 3_600_000
 GROUP = Group({"a": "a"})
 

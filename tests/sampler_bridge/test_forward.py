@@ -7,7 +7,7 @@ import pytest
 from remote_login.address import Address
 from sampler_bridge.errors import SourceDownError
 from sampler_bridge.ways.forward import Forward
-from tests.open_files import no_more_files
+from tests.limits import no_more_files
 from tests.servers import wait_until
 
 

@@ -130,6 +130,7 @@ def test_no_graph_store_is_a_plan_error() -> None:
         read_plan(endpoint, "a")
 
 
+@pytest.mark.serial
 def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
     pmcd: Pmcd,
     store: VictoriaMetrics,
@@ -161,6 +162,7 @@ def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
     assert again.end() == 0
 
 
+@pytest.mark.serial
 def test_a_nudge_by_name_takes_effect_at_once(
     pmcd: Pmcd,
     store: VictoriaMetrics,

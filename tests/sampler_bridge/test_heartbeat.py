@@ -9,6 +9,8 @@ import pytest
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.servers import wait_until
 
+pytestmark = pytest.mark.serial
+
 PERIOD_MS = 200
 
 

@@ -92,6 +92,7 @@ def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behin
     fleet.close()
 
 
+@pytest.mark.serial
 def test_without_a_file_to_open_the_bridge_goes_on(
     pmcd: Pmcd,
     store: VictoriaMetrics,

@@ -44,6 +44,7 @@ def wait_for_process(bridge: BridgeProcess, hosts: set[str]) -> None:
     wait_until(lambda: set(bridge.process()["hosts"]) == hosts, what=f"{hosts}")
 
 
+@pytest.mark.serial
 def test_hosts_come_move_and_go_without_disturbing_others(
     pmcd: Pmcd,
     other: Pmcd,

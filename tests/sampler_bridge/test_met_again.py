@@ -18,6 +18,8 @@ from tests.cable import Cable
 from tests.sampler_bridge.test_change_over import Written
 from tests.servers import Pmcd
 
+pytestmark = pytest.mark.serial
+
 PERIOD_MS = 1000
 CLOCK = Group({"sample.milliseconds": "ms"})
 

@@ -1,7 +1,9 @@
 """Nudges between processes, and folders where there can be none."""
 
 import logging
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
 
@@ -90,4 +92,36 @@ def test_what_is_no_name_names_nothing(tmp_path: Path, said: bytes) -> None:
     with (tmp_path / NUDGE_FILE).open("wb", buffering=0) as pipe:
         pipe.write(said)
     assert nudges.wait(1) == set()
+    nudges.close()
+
+
+def replace(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, replace])
+def test_a_pipe_that_is_gone_is_made_again(
+    tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    nudges = Nudges(tmp_path)
+    harm(tmp_path / NUDGE_FILE)
+    nudges.wait(0.01)
+    named = Named("n1", "fast")
+    assert nudge(tmp_path, named)
+    assert nudges.wait(10) == {named}
+    nudges.close()
+
+
+def test_a_folder_that_comes_later_gets_a_pipe(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = tmp_path / "state"
+    nudges = Nudges(state)
+    for _ in range(3):
+        nudges.wait(0.01)
+    assert caplog.text.count("no nudges") == 1
+    state.mkdir()
+    nudges.wait(0.01)
+    assert nudge(state)
     nudges.close()

@@ -29,6 +29,8 @@ from tests.sampler_bridge.test_bridge import (
 )
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 
+pytestmark = pytest.mark.serial
+
 NewBridge = Callable[..., BridgeProcess]
 MIB = 1 << 20
 _LEAST_FREE = "-storage.minFreeDiskSpaceBytes"

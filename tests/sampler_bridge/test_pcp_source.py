@@ -86,6 +86,7 @@ def test_series_stay_the_same_object_while_nothing_changes(
     assert first.columns[0].series is second.columns[0].series
 
 
+@pytest.mark.serial
 def test_a_sample_is_of_its_fetch_whenever_it_is_looked_at(source: PcpSource) -> None:
     """Others are fetched before, and another thread looks at them."""
     source.select(["sample.milliseconds"])

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from sampler_bridge.account.absence import DIED, STOPPED
 from sampler_bridge.account.reasons import DOWN, WORDS
 from sampler_bridge.sources.own_metrics import OWN_METRICS
@@ -93,6 +95,7 @@ def test_what_it_costs_is_in_its_series(
     assert last[f"{NAME}uncounted"] == 0
 
 
+@pytest.mark.serial
 def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:

@@ -1,8 +1,5 @@
 """The account of a log on a disk that takes no more: every point is somewhere."""
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from sampler_bridge.account.account import LOG_FULL, Account
@@ -11,18 +8,8 @@ from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sending.outbox import Outbox
+from tests.limits import no_room_in_files
 from tests.sampler_bridge.wire import rows_of
-
-
-@contextmanager
-def no_room_in_files() -> Iterator[None]:
-    """A limit on the size of files stands in for the full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def record(recorder: Recorder, tick: int) -> None:

@@ -11,8 +11,6 @@ from sampler_bridge.sources.pcp_source import PcpSource
 from tests.cable import Cable
 from tests.servers import Pmcd, wait_until
 
-ONE_WAY = 0.02
-
 
 @pytest.fixture
 def cable(pmcd: Pmcd) -> Iterator[Cable]:
@@ -30,17 +28,14 @@ def source_of(cable: Cable, *metrics: str) -> PcpSource:
 def test_ninety_metrics_are_looked_up_in_few_round_trips(
     pmcd: Pmcd, cable: Cable
 ) -> None:
-    """One by one, of two each, they took seven seconds."""
     names = [name for name in pmcd.names() if name.startswith(("kernel.", "mem."))]
-    cable.seconds = ONE_WAY
-    began = time.monotonic()
     source = source_of(cable, *names[:90], "no.such.metric")
-    took = time.monotonic() - began
-    cable.seconds = 0.0
+    asked = cable.requests
     sample = source.fetch()
     source.close()
     assert len(names) >= 90
-    assert took < 25 * 2 * ONE_WAY
+    # One by one they took two round trips each.
+    assert asked < 25
     assert sample.points > 90
     assert sample.missing["no.such.metric"].reason == "Unknown metric name"
 
@@ -74,13 +69,12 @@ def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
     first = source.fetch()
     pmcd.store("sample.many.count", "7")
     second = source.fetch()
-    cable.seconds = 0.2
+    cable.seconds = 2.0
     with ThreadPoolExecutor(1) as scribe:
         points = scribe.submit(lambda: first.points)
         time.sleep(0.1)
-        began = time.monotonic()
         source.close()
-        assert time.monotonic() - began < 0.1
+        assert not points.done()
         assert points.result() == 5
     cable.seconds = 0.0
     assert second.points == 7

@@ -93,6 +93,7 @@ class CountingStore(Store):
         return super().write(request)
 
 
+@pytest.mark.serial
 def test_ticks_that_never_cease_are_gathered(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
@@ -181,9 +182,12 @@ def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
     tmp_path: Path, store: VictoriaMetrics, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A folder in place of a file of it stands in for a disk with bad blocks."""
+    for name in "ab":
+        before = Outbox(tmp_path / name, 10**9, lambda: None)
+        before.log.append(*row(1, name))
+        before.log.close()
+    # Not the live file, which would be written again from memory.
     boxes = [Outbox(tmp_path / name, 10**9, lambda: None) for name in "ab"]
-    for name, box in zip("ab", boxes, strict=True):
-        box.log.append(*row(1, name))
     (file,) = (tmp_path / "a/log").iterdir()
     aside = file.rename(tmp_path / "aside")
     file.mkdir()

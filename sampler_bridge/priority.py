@@ -1,0 +1,56 @@
+"""Scheduling priority: real time where rights allow, else a nice level, else normal.
+
+On a busy machine a thread of normal priority waits for milliseconds until it runs. All
+threads of the bridge are raised, since each of them may hold Python's lock.
+"""
+
+import os
+from contextlib import suppress
+from threading import Thread
+
+REALTIME, NICE, NORMAL = "realtime", "nice", "normal"
+CHOICES = (REALTIME, NICE, NORMAL)
+
+# The lowest real-time priorities: ahead of normal programs, behind all else. A thread
+# that fetches comes before those that work on what was fetched.
+FETCHING, OTHERS = 2, 1
+NICE_LEVEL = -10
+
+
+def take(wanted: str, level: int = OTHERS) -> str:
+    """Give this thread a priority, as far as rights allow, and tell which it got.
+
+    Threads and programs that it starts begin with the normal one.
+    """
+    if wanted == REALTIME and _schedule(os.SCHED_FIFO, level):
+        return REALTIME
+    if wanted != NORMAL and _schedule(os.SCHED_OTHER, 0):
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, NICE_LEVEL)
+            return NICE
+    return NORMAL
+
+
+def attainable(wanted: str) -> str:
+    """Which priority this process could take."""
+    got: list[str] = []
+    thread = Thread(target=lambda: got.append(take(wanted)))
+    thread.start()
+    thread.join()
+    return got[0]
+
+
+def priority_of(task: int = 0) -> str:
+    """The priority of a process or thread; 0 is this thread. Raises OSError."""
+    if os.sched_getscheduler(task) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO:
+        return REALTIME
+    return NICE if os.getpriority(os.PRIO_PROCESS, task) < 0 else NORMAL
+
+
+def _schedule(policy: int, level: int) -> bool:
+    policy |= os.SCHED_RESET_ON_FORK
+    try:
+        os.sched_setscheduler(0, policy, os.sched_param(level))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""The scheduling priority of the bridge, and of what it and the supervisor start."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sampler_bridge.priority import FETCHING, OTHERS, REALTIME, attainable, priority_of
+from supertwin.stack.priority import raised
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
+from tests.servers import ROOT, Pmcd
+
+# As a user without rights: CAP_SYS_NICE is taken away, and the limits are given.
+TAKE = """
+import subprocess, sys
+from sampler_bridge.priority import attainable, priority_of, take
+print(take(sys.argv[1]), priority_of(), flush=True)
+print(attainable("normal"), flush=True)
+code = "from sampler_bridge.priority import *; print(priority_of())"
+subprocess.run([sys.executable, "-c", code])
+"""
+UNPRIVILEGED = ("setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice")
+
+needs_root = pytest.mark.skipif(
+    attainable(REALTIME) != REALTIME, reason="this user may not take SCHED_FIFO"
+)
+
+
+def levels(pid: int) -> set[int]:
+    """The real-time levels of a process' threads; 0 is a normal thread."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return {os.sched_getparam(int(task.name)).sched_priority for task in tasks}
+
+
+@needs_root
+def test_bridge_fetches_ahead_of_its_other_threads(
+    pmcd: Pmcd, new_bridge: Callable[..., BridgeProcess]
+) -> None:
+    bridge = new_bridge(pmcd.address, NOWHERE, priority="realtime")
+    bridge.sample(["kernel.all.pswitch"], 0.1)
+    bridge.wait_for(lambda status: status["expected"] > 5)
+    assert priority_of(bridge.pid) == REALTIME
+    assert {OTHERS, FETCHING} <= levels(bridge.pid) <= {0, OTHERS, FETCHING}
+    assert bridge.end() == 0
+
+
+def test_bridge_stays_normal_where_that_is_wanted(
+    pmcd: Pmcd, new_bridge: Callable[..., BridgeProcess]
+) -> None:
+    bridge = new_bridge(pmcd.address, NOWHERE, priority="normal")
+    bridge.sample(["kernel.all.pswitch"], 0.1)
+    bridge.wait_for(lambda status: status["expected"] > 5)
+    assert (priority_of(bridge.pid), levels(bridge.pid)) == ("normal", {0})
+    assert bridge.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "got"),
+    [
+        pytest.param((), "realtime", "realtime", marks=needs_root),
+        pytest.param((), "nice", "nice", marks=needs_root),
+        ((), "normal", "normal"),
+        (UNPRIVILEGED, "realtime", "normal"),
+    ],
+)
+def test_priority_is_the_best_allowed_and_not_inherited(
+    before: tuple[str, ...], wanted: str, got: str
+) -> None:
+    done = subprocess.run(
+        [*before, sys.executable, "-c", TAKE, wanted],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [f"{got} {got}", "normal", "normal"], done.stderr
+
+
+@pytest.mark.parametrize("wanted", ["realtime", "nice", "normal"])
+def test_agents_have_the_priority_of_their_pmcd(wanted: str) -> None:
+    code = "from sampler_bridge.priority import *; print(priority_of())"
+    # The shell stands for PMCD, and Python for an agent that it starts.
+    shell = ("sh", "-c", f'{sys.executable} -c "{code}"; true')
+    done = subprocess.run(
+        raised(shell, wanted), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == attainable(wanted)
