@@ -1,12 +1,14 @@
 """Files about machines that are not here, as probe documents ready to be described."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ingest.errors import DocumentError, TopologyError
 from ingest.form.check import check_document
+from ingest.gaps import collected_gaps
 from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import parse_hwloc
 from ingest.original.probe_file import parse_original
@@ -21,10 +23,12 @@ def hwloc_file(path: Path, host: str) -> dict[str, Any]:
     """
     check_host(host)
     try:
-        topology = parse_hwloc(read_file(path))
+        with collected_gaps() as gaps:
+            topology = parse_hwloc(read_file(path))
     except TopologyError as error:
         raise TopologyError(f"{path}: {error}") from error
-    return _checked(path, host, {"hwloc": topology, **host_facts(topology)})
+    facts = {"hwloc": topology, **host_facts(topology)}
+    return _checked(path, host, facts, {"hwloc": gaps})
 
 
 def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
@@ -33,11 +37,12 @@ def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
     Raises as hwloc_file does.
     """
     try:
-        facts = parse_original(read_file(path))
+        with collected_gaps() as gaps:
+            facts = parse_original(read_file(path))
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from error
     name = check_host(host or facts["os"]["hostname"] or "")
-    return _checked(path, name, facts)
+    return _checked(path, name, facts, {"original": gaps})
 
 
 def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
@@ -58,13 +63,20 @@ def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
 
 
 def doubts(document: dict[str, Any]) -> list[str]:
-    """What a file says in two ways, as lines."""
+    """What a file says in two ways, and values that could not be read, as lines."""
     found = (document["facts"].get("original") or {}).get("disagreements", [])
-    return [f"the file disagrees with itself on {line}" for line in found]
+    left_out = [
+        f"left out of {name}: {gap}"
+        for name, outcome in document["sources"].items()
+        for gap in outcome.get("left_out") or []
+    ]
+    return [f"the file disagrees with itself on {line}" for line in found] + left_out
 
 
-def _checked(path: Path, host: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts that came at once, from one file."""
+def _checked(
+    path: Path, host: str, facts: dict[str, Any], left_out: Mapping[str, list[str]]
+) -> dict[str, Any]:
+    """Facts that came at once, from one file; ``left_out`` by source."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     outcome = {"ok": True, "seconds": 0.0, "reason": None}
     document = {
@@ -72,7 +84,9 @@ def _checked(path: Path, host: str, facts: dict[str, Any]) -> dict[str, Any]:
         "host": host,
         "started": now,
         "ended": now,
-        "sources": dict.fromkeys(facts, outcome),
+        "sources": {
+            name: {**outcome, "left_out": left_out.get(name, [])} for name in facts
+        },
         "facts": facts,
     }
     return _check(path, document)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ingest.errors import HostNameError, SourceError, SourceMissingError
+from ingest.gaps import collected_gaps
 from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import read_hwloc
 from ingest.pmu.pfm import read_pfm
@@ -97,7 +98,8 @@ def probe(
     """Ask every source about a machine; a source that fails costs its own facts.
 
     The result is the document that ``supertwin probe`` writes, ready for JSON: a
-    failed source is named under ``sources`` with its reason and absent from ``facts``.
+    failed source is named under ``sources`` with its reason and absent from ``facts``;
+    ``left_out`` has the values that a source gave and nobody could read.
     ``pcp_address`` is that of the machine's PMCD, None for the one that runs here;
     ``progress`` is told one line for each source. Raises HostNameError.
     """
@@ -156,21 +158,24 @@ def _ask_all(
 def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
     begun = time.perf_counter()
     found, reason = None, None
-    try:
-        found = read()
-    except SourceError as error:
-        # Paths are those over there, not those of the copy.
-        reason = str(error) if machine.is_here else _there(str(error), machine)
-    except Exception as error:
-        # A defect in one source must not cost the facts of the others.
-        _LOG.exception("source %s failed unexpectedly", name)
-        reason = f"{name} failed unexpectedly ({_one_line(error)}): report this defect"
+    with collected_gaps() as gaps:
+        try:
+            found = read()
+        except SourceError as error:
+            reason = _there(str(error), machine)
+        except Exception as error:
+            # A defect in one source must not cost the facts of the others.
+            _LOG.exception("source %s failed unexpectedly", name)
+            why = _one_line(error)
+            reason = f"{name} failed unexpectedly ({why}): report this defect"
     seconds = round(time.perf_counter() - begun, 4)
-    return {"ok": reason is None, "seconds": seconds, "reason": reason}, found
+    outcome = {"ok": reason is None, "seconds": seconds, "reason": reason}
+    return outcome | {"left_out": [_there(gap, machine) for gap in gaps]}, found
 
 
-def _there(reason: str, machine: Machine) -> str:
-    return reason.replace(f"{machine.root}/", "/")
+def _there(text: str, machine: Machine) -> str:
+    """A text with paths as they are over there, not those of the copy."""
+    return text if machine.is_here else text.replace(f"{machine.root}/", "/")
 
 
 def _one_line(error: Exception) -> str:
@@ -178,4 +183,9 @@ def _one_line(error: Exception) -> str:
 
 
 def _line(name: str, outcome: dict[str, Any]) -> str:
-    return f"{name}: {outcome['reason'] or format(outcome['seconds'], '.2f') + ' s'}"
+    if outcome["reason"]:
+        return f"{name}: {outcome['reason']}"
+    count = len(outcome["left_out"])
+    values = "value" if count == 1 else "values"
+    left_out = f", {count} {values} left out" if count else ""
+    return f"{name}: {outcome['seconds']:.2f} s{left_out}"

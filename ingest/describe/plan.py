@@ -1,7 +1,7 @@
 """Plans of a host, and the telemetry that they sample; the monitor plan first."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdflib import URIRef
 
@@ -12,6 +12,15 @@ from ontology.terms import ST
 
 MONITOR = "monitor"
 MONITOR_PERIOD = 1.0
+# PCP's agent of PMU events names its counters so.
+COUNTER_PREFIX = "perfevent.hwcounters."
+
+
+class CountedEvent(NamedTuple):
+    """The PMU event behind a metric: its name, and its IRI if the catalogue has it."""
+
+    name: str
+    iri: URIRef | None = None
 
 
 def describe_plan(
@@ -55,11 +64,12 @@ def describe_sampling(
     name: str,
     metric: URIRef,
     instances: Mapping[Any, URIRef],
+    event: CountedEvent | None = None,
 ) -> URIRef:
     """One metric of a plan at a period (seconds), and its series; the plan's node.
 
     `instances` are the components of those that the graph knows; the one of a metric
-    without instances is None.
+    without instances is None. Series of a PMU `event` are hardware telemetry.
     """
     plan = triples.node(
         iris.component(host, "plan", f"{plan_name}.{name}"),
@@ -71,10 +81,11 @@ def describe_sampling(
             ST.period: period,
         },
     )
+    kind = ST.HWTelemetry if event else ST.SWTelemetry
     for instance, component in instances.items():
         triples.node(
             iris.telemetry(host, name, instance),
-            ST.SWTelemetry,
+            kind,
             {
                 ST.ofMetric: metric,
                 ST.samplerName: name,
@@ -83,6 +94,8 @@ def describe_sampling(
                 ST.ofComponent: component,
                 ST.ofHost: iris.host(host),
                 ST.sampledBy: plan,
+                ST.pmuName: event and event.name,
+                ST.ofEvent: event and event.iri,
             },
         )
     return plan

@@ -133,7 +133,8 @@ def _known_model(name: str) -> Pmu:
     try:
         models = {model["name"]: model for model in _models()}
         if name not in models:
-            return {"name": name, "type": "core"}
+            # An older libpfm4, or one for another architecture, does not know it.
+            return {"name": name, "type": "uncore" if "_unc_" in name else "core"}
         if models[name]["type"] == "core":
             return read_models([name])[0]
         return {**models[name], "event_count": models[name]["events"], "events": []}

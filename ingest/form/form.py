@@ -24,6 +24,7 @@ class Source(BaseModel):
     ok: Truth
     seconds: Number
     reason: Text | None
+    left_out: list[Text] = []
 
 
 class System(BaseModel):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ingest.gaps import report_gap
 from ingest.hwloc.xml import Topology, cpus, infos
 from ontology.numbers import read_whole
 
@@ -27,11 +28,11 @@ def find_kinds(topology: Topology) -> list[dict[str, Any]]:
 def _kind(element: Any) -> dict[str, Any]:
     info = infos(element)
     return {
-        "efficiency": _number(element.get("forced_efficiency")),
+        "efficiency": _number("forced_efficiency", element.get("forced_efficiency")),
         "threads": cpus(element, "cpuset"),
         "core_type": info.get("CoreType"),
-        "max": _hertz(info.get("FrequencyMaxMHz")),
-        "base": _hertz(info.get("FrequencyBaseMHz")),
+        "max": _hertz("FrequencyMaxMHz", info),
+        "base": _hertz("FrequencyBaseMHz", info),
         "info": info,
     }
 
@@ -61,14 +62,16 @@ def _clock(kind: dict[str, Any]) -> int | None:
     return found
 
 
-def _number(text: str | None) -> int | None:
+def _number(name: str, text: str | None) -> int | None:
     try:
-        number = read_whole(text or "")
+        number = -1 if text is None else read_whole(text)
     except ValueError:
-        return None
+        number = -2
+    if number < -1:  # hwloc writes an unknown one as -1
+        report_gap(f"{name} of a kind of cores", text, "a number from 0")
     return number if number >= 0 else None
 
 
-def _hertz(text: str | None) -> int | None:
-    megahertz = _number(text)
+def _hertz(name: str, info: dict[str, str]) -> int | None:
+    megahertz = _number(name, info.get(name))
     return megahertz * _MEGA if megahertz else None

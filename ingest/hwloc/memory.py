@@ -3,6 +3,7 @@
 from typing import Any
 
 from ingest.errors import TopologyError
+from ingest.gaps import report_gap
 from ingest.hwloc.xml import Thing, Topology, cpus, whole
 from ontology.numbers import read_whole
 
@@ -75,9 +76,18 @@ def find_memory_speeds(topology: Topology) -> list[dict[str, Any]]:
         for element in topology.element.findall("memattr")
         if element.get("name") in _MEASURES
         for value in element.findall("memattr_value")
-        if (target := marked.get(value.get("target_obj_gp_index", "")))
-        and target.kind == "NUMANode"
+        if (target := _target(value, marked))
     ]
+
+
+def _target(value: Any, marked: dict[str, Thing]) -> Thing | None:
+    """The NUMA domain that something was measured of."""
+    mark = value.get("target_obj_gp_index", "")
+    target = marked.get(mark)
+    if target is None or target.kind != "NUMANode":
+        report_gap("target_obj_gp_index of a memory attribute", mark, "a NUMANode's")
+        return None
+    return target
 
 
 def _domain(
@@ -107,9 +117,12 @@ def _index(thing: Thing) -> int:
 
 
 def _tier(domain: Thing) -> int | None:
+    text = domain.info.get("MemoryTier")
     try:
-        return read_whole(domain.info.get("MemoryTier", ""))
+        return None if text is None else read_whole(text)
     except ValueError:
+        what = f"MemoryTier of NUMANode {domain.os_index}"
+        report_gap(what, text, "a whole number")
         return None
 
 
@@ -124,7 +137,10 @@ def _behind(cache: Thing, topology: Topology) -> list[int]:
 def _initiator(value: Any, marked: dict[str, Thing]) -> list[int]:
     if "initiator_cpuset" in value.attrib:
         return cpus(value, "initiator_cpuset")
-    thing = marked.get(value.get("initiator_obj_gp_index", ""))
+    mark = value.get("initiator_obj_gp_index")
+    thing = marked.get(mark or "")
+    if mark and not thing:
+        report_gap("initiator_obj_gp_index of a memory attribute", mark, "an object's")
     return thing.threads if thing else []
 
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from typing import Any
 
+from ingest.gaps import report_gap
 from ingest.hwloc.pci_classes import class_name
 from ingest.hwloc.xml import Thing, Topology
 from ontology.numbers import read_decimal
@@ -80,15 +81,22 @@ def _bus_ids(topology: Topology) -> dict[int, str]:
 
 
 def _busid(thing: Thing) -> str | None:
-    match = _BUSID.fullmatch(thing.attributes.get("pci_busid", ""))
+    text = thing.attributes.get("pci_busid")
+    match = _BUSID.fullmatch(text or "")
     if not match:
+        # A host bridge has no address, and is left out knowingly.
+        if text is not None or thing.kind == "PCIDev":
+            report_gap(f"pci_busid of a {thing.kind}", text, "a PCI address")
         return None
     domain, bus, device, function = (int(part, 16) for part in match.groups())
     return f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
 
 
 def _identity(thing: Thing) -> dict[str, Any]:
-    match = _TYPE.fullmatch(thing.attributes.get("pci_type", ""))
+    text = thing.attributes.get("pci_type", "")
+    match = _TYPE.fullmatch(text)
+    if text and not match:
+        report_gap(f"pci_type of {_busid(thing)}", text, "a class with ids")
     code, vendor, device, subvendor, subdevice, revision = (
         match.groups() if match else (None,) * 6
     )
@@ -112,9 +120,11 @@ def _hex(text: str | None) -> str | None:
 
 def _speed(text: str) -> int | None:
     try:
-        gigabytes = read_decimal(text)
+        gigabytes = read_decimal(text or "0")
     except ValueError:
-        return None
+        gigabytes = -1
+    if not 0 <= gigabytes < _GIGA:
+        report_gap("pci_link_speed", text, "a number of GB/s")
     return round(gigabytes * _GIGA) if 0 < gigabytes < _GIGA else None
 
 
@@ -159,6 +169,7 @@ def _kinds(thing: Thing, version: int) -> list[str]:
     text = thing.attributes.get("osdev_type", "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
     if number is None:
+        report_gap(f"osdev_type of {thing.attributes.get('name')}", text, "a number")
         return []
     if version >= 3:
         return [word for bit, word in enumerate(_BITS) if number >> bit & 1]

@@ -9,6 +9,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from ingest.errors import TopologyError
+from ingest.gaps import report_gap
 from ontology.numbers import read_hexadecimal, read_whole
 
 MAX_XML = 64 * 1024 * 1024
@@ -228,4 +229,7 @@ def _number(attributes: dict[str, str], name: str) -> int | None:
         raise TopologyError(
             f"{name} of the hwloc XML is {text[:40]!r}, not a number: {_CURE}"
         ) from None
+    if number < -1:
+        place = " ".join((attributes.get("type", ""), attributes.get("os_index", "")))
+        report_gap(f"{name} of {place.strip()}", text, "a number from 0")
     return None if number < 0 or number in _UNKNOWN else number

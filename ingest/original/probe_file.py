@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.errors import DocumentError
+from ingest.gaps import report_gap
+from ingest.original.tlbs import tlbs
 from ingest.original.topology import topology
 from ingest.original.values import (
+    bytes_in,
+    count,
     entries,
     hertz,
     malformed,
@@ -30,12 +34,14 @@ _TYPES = {"core PMU": "core", "uncore PMU": "uncore", "OS generic PMU": "os"}
 def parse_original(content: bytes) -> dict[str, Any]:
     """The facts in a file, by source as in a probe of ours, and ``hostname``.
 
-    Sources: os, board, cpu, hwloc, clocks, disks, nics, lshw, pfm and original, which
-    holds what no other source would: its events and metrics by name, and, below
-    ``disagreements``, what the file says twice in two ways. Raises DocumentError.
+    Sources: os, board, cpu, hwloc, clocks, disks, nics, lshw, pfm, tlbs where there are
+    any, and original, which holds what no other source would: its events and metrics by
+    name, and, below ``disagreements``, what the file says twice in two ways. What
+    cannot be described is reported as a gap. Raises DocumentError.
     """
     file = _object(content)
-    threads = topology(file)
+    threads, found = topology(file), tlbs(member(file, _HERE, "cpu", "tlb"))
+    _report_gpus(file)
     return {
         "os": _system(file),
         "board": _board(file),
@@ -46,10 +52,10 @@ def parse_original(content: bytes) -> dict[str, Any]:
         "nics": list(_nics(file)),
         "lshw": _lshw(file),
         "pfm": {"pmus": list(_pmus(file))},
+        **({"tlbs": {"core_type": None, "tlbs": found}} if found else {}),
         "original": {
             "metrics": _metrics(file),
             "events": {name: _events(pmu) for name, pmu in _models(file).items()},
-            "tlbs": member(file, _HERE, "cpu", "tlb") or [],
             "gpus": member(file, _HERE, "gpus") or {},
             "disagreements": list(disagreements(file, threads)),
         },
@@ -102,16 +108,25 @@ def _cpu(file: dict[str, Any], threads: dict[str, Any]) -> dict[str, Any]:
 
 def _clocks(file: dict[str, Any], threads: dict[str, Any]) -> dict[str, Any]:
     specs = entries(file, _HERE, "cpu", "specs")
-    clock = {"min": hertz(specs.get("min_mhz")), "max": hertz(specs.get("max_mhz"))}
+    clock = {
+        end: hertz(specs.get(f"{end}_mhz"), f"{_HERE}.cpu.specs.{end}_mhz")
+        for end in ("min", "max")
+    }
     return {str(t["os_index"]): clock for t in threads["threads"]}
 
 
 def _disks(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Those with a size: the original also lists what lshw calls a disk's sensor."""
+    """Those with a size: lshw gave some NVMe disks the name of a sensor, and none."""
     for name, disk in entries(file, _HERE, "disk").items():
-        if isinstance(disk, dict) and (bytes_ := size(disk.get("size"))):
-            model = text(disk, f"{_HERE}.disk.{name[:40]}", "model")
+        if name == "no_disks":
+            continue
+        place = f"{_HERE}.disk.{name[:40]}"
+        stated, model = member(disk, place, "size"), text(disk, place, "model")
+        if bytes_ := bytes_in(stated):
             yield {"name": name, "size": bytes_, "model": model}
+        else:
+            expected = "a size, without which a disk is not described"
+            report_gap(f"{place}.size ({model})", stated, expected)
 
 
 def _nics(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -124,8 +139,8 @@ def _nics(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {
             "name": name,
             "mac": known["serial"],
-            "speed": speed(known["speed"] or ""),
-            "up": {"yes": True, "no": False}.get(known["link"] or ""),
+            "speed": speed(known["speed"], f"{place}.speed"),
+            "up": _is_up(known["link"], place),
             "virtual": virtual,
             "ipv4": known["ipv4"],
             "businfo": known["businfo"],
@@ -148,10 +163,24 @@ _NIC = (
 )
 
 
+def _is_up(word: str | None, place: str) -> bool | None:
+    if word not in (None, "yes", "no"):
+        report_gap(f"{place}.link", word, "yes or no")
+    return {"yes": True, "no": False}.get(word or "")
+
+
+def _report_gpus(file: dict[str, Any]) -> None:
+    """likwid's lists of GPUs have no PCI address, which a GPU is known by here."""
+    for name in entries(file, _HERE, "gpus"):
+        report_gap(f"{_HERE}.gpus", name, "a GPU with a PCI address")
+
+
 def _lshw(file: dict[str, Any]) -> dict[str, Any]:
     banks = entries(file, _HERE, "memory", "banks")
     return {
-        "memory": size(member(file, _HERE, "memory", "total", "size")),
+        "memory": size(
+            member(file, _HERE, "memory", "total", "size"), f"{_HERE}.memory.total.size"
+        ),
         "memory_banks": [_bank(name, bank) for name, bank in banks.items()],
         "disks": [],
         "nics": [],
@@ -162,8 +191,8 @@ def _bank(name: str, bank: Any) -> dict[str, Any]:
     place = f"{_HERE}.memory.banks.{name[:40]}"
     return {
         "slot": text(bank, place, "slot") or name,
-        "size": size(member(bank, place, "size")),
-        "clock": whole(member(bank, place, "clock")) or None,
+        "size": size(member(bank, place, "size"), f"{place}.size"),
+        "clock": count(member(bank, place, "clock"), f"{place}.clock") or None,
         "description": text(bank, place, "description"),
         "vendor": text(bank, place, "vendor"),
         "model": text(bank, place, "model"),
@@ -181,13 +210,20 @@ def _pmus(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {
             "name": name,
             "description": text(features, place, "name"),
-            "type": _TYPES.get(text(features, place, "type") or ""),
-            "counters": whole(features.get("counters")),
+            "type": _pmu_type(text(features, place, "type"), place),
+            "counters": count(features.get("counters"), f"{place}.counters"),
             "fixed_counters": None,
-            "max_encoding": whole(features.get("max_encoding")) or None,
-            "event_count": whole(features.get("no_events")),
+            "max_encoding": count(features.get("max_encoding"), f"{place}.max_encoding")
+            or None,
+            "event_count": count(features.get("no_events"), f"{place}.no_events"),
             "events": [],
         }
+
+
+def _pmu_type(word: str | None, place: str) -> str | None:
+    if word and word not in _TYPES:
+        report_gap(f"{place}.type", word, f"one of {', '.join(_TYPES)}")
+    return _TYPES.get(word or "")
 
 
 def _events(pmu: Any) -> list[list[str]]:

@@ -8,7 +8,16 @@ from typing import Any
 
 from ingest.errors import DocumentError
 from ingest.hwloc.read import contradiction
-from ingest.original.values import cpus, entries, index, malformed, member, size, whole
+from ingest.original.values import (
+    count,
+    cpus,
+    entries,
+    index,
+    malformed,
+    member,
+    size,
+    whole,
+)
 
 _TYPES = {"": "unified", "D": "data", "I": "instruction"}
 _CACHE = re.compile("L([1-5])([DI]?)")
@@ -67,10 +76,10 @@ def _caches(file: dict[str, Any]) -> Any:
             yield {
                 "level": int(match[1]),
                 "type": _TYPES[match[2]],
-                "size": size(cache.get("size")),
-                "line": whole(cache.get("cache_line_size")),
-                "ways": whole(cache.get("associativity")),
-                "sets": whole(cache.get("no_sets")),
+                "size": size(cache.get("size"), f"{place}.size"),
+                "line": count(cache.get("cache_line_size"), f"{place}.cache_line_size"),
+                "ways": count(cache.get("associativity"), f"{place}.associativity"),
+                "sets": count(cache.get("no_sets"), f"{place}.no_sets"),
                 "inclusive": None,
                 "threads": cpus(held, f"{place}.cache_groups"),
             }
@@ -86,7 +95,7 @@ def _domain(name: str, node: Any) -> dict[str, Any]:
     return {
         "os_index": index(name, f"{_HERE}.numa"),
         "threads": held,
-        "memory": size(node.get("total_memory")),
+        "memory": size(node.get("total_memory"), f"{place}.total_memory"),
     }
 
 
@@ -95,7 +104,7 @@ def _distances(file: dict[str, Any]) -> list[dict[str, int]]:
     found = []
     for start, node in domains.items():
         values = member(node, f"{_HERE}.numa[{start}]", "distances") or []
-        numbers = [whole(v) for v in values] if isinstance(values, list) else []
+        numbers = [whole(v) for v in values] if isinstance(values, list) else [None]
         if numbers and (len(numbers) != len(domains) or None in numbers):
             raise malformed(f"{_HERE}.numa[{start}].distances", "a number a domain")
         found += [

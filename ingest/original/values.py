@@ -8,12 +8,15 @@ import re
 from typing import Any
 
 from ingest.errors import DocumentError
+from ingest.gaps import report_gap
 from ingest.hwloc.xml import MAX_CPUS
 
 _QUANTITY = re.compile(r"([0-9]{1,12})(\.[0-9]{1,6})? ?([A-Za-z/]{1,8})")
 # likwid and numactl write kB and mean KiB.
 _BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _BITS = {"bit/s": 1, "Kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+# How its tools wrote what they did not know.
+_OPEN = (None, "", 0, "0", "no-link", "virtual")
 _CURE = "give a file of the original SuperTwin as its probing wrote it"
 
 
@@ -66,20 +69,37 @@ def whole(value: Any) -> int | None:
     return value if good and 0 <= value < 1 << 63 else None
 
 
-def size(value: Any) -> int | None:
+def count(value: Any, place: str) -> int | None:
+    """The same; a value that is neither a number nor left open is reported."""
+    return _reported(whole(value), value, place, "a whole number")
+
+
+def bytes_in(value: Any) -> int | None:
     """Bytes, from ``32 kB`` or a number; None for all that is no size."""
     return _quantity(value, _BYTES)
 
 
-def speed(value: Any) -> int | None:
-    """Bits per second, from ``1Gbit/s``; None for all that is no speed."""
-    return _quantity(value, _BITS)
+def size(value: Any, place: str) -> int | None:
+    """The same; a value that is neither a size nor left open is reported."""
+    return _reported(bytes_in(value), value, place, "a size such as 32 kB")
 
 
-def hertz(value: Any) -> int | None:
-    """From a number of MHz; None for all that is none."""
+def speed(value: Any, place: str) -> int | None:
+    """Bits per second, from ``1Gbit/s``; reported like a size."""
+    return _reported(_quantity(value, _BITS), value, place, "a speed such as 1Gbit/s")
+
+
+def hertz(value: Any, place: str) -> int | None:
+    """From a number of MHz; reported like a size."""
     good = isinstance(value, int | float) and not isinstance(value, bool)
-    return round(value * 1_000_000) if good and 0 < value < 1_000_000 else None
+    found = round(value * 1_000_000) if good and 0 < value < 1_000_000 else None
+    return _reported(found, value, place, "a number of MHz")
+
+
+def _reported(found: int | None, value: Any, place: str, expected: str) -> int | None:
+    if found is None and value not in _OPEN:
+        report_gap(place, value, expected)
+    return found
 
 
 def cpus(value: Any, place: str) -> list[int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import SourceError
+from ingest.gaps import report_gap
 from ingest.sources.files import read_number, read_text, read_value
 from ingest.sources.machine import Machine
 
@@ -50,6 +51,7 @@ def parse_ipv6(text: str) -> dict[str, list[str]]:
             address = IPv6Address(bytes.fromhex(words[0]))
             scope, name = words[3], words[5]
         except (ValueError, IndexError):
+            report_gap("a line of /proc/net/if_inet6", line, "an IPv6 address")
             continue
         if scope == _EVERYWHERE:
             found[name].append(address.compressed)

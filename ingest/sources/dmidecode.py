@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
+from ingest.gaps import report_gap
 from ingest.sources.dmi import real
 from ingest.sources.machine import HERE, Machine
 from ontology.numbers import read_whole
@@ -121,5 +122,7 @@ def _amount(text: str | None, units: dict[str, int]) -> int | None:
     """``16 GB`` in its base unit; None for what has another unit, or no number."""
     found = _QUANTITY.fullmatch((text or "").strip())
     if found is None or found[2] not in units:
+        if _known(text) and str(text).lower() not in _EMPTY:
+            report_gap("a field of a memory slot", text, f"in {' or '.join(units)}")
         return None
     return read_whole(found[1]) * units[found[2]] or None

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
+from ingest.gaps import report_gap
 from ontology.numbers import read_whole
 
 _CHOSEN = re.compile(r"\[([A-Za-z0-9_-]+)\]")
@@ -73,6 +74,7 @@ def read_number(path: Path) -> int | None:
     try:
         return None if value is None else read_whole(value)
     except ValueError:
+        report_gap(str(path), value, "a whole number")
         return None
 
 

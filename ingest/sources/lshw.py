@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from ingest.errors import MalformedSourceError
+from ingest.gaps import report_gap
 from ingest.sources.dmi import real
 from ingest.sources.machine import HERE, Machine
 
@@ -162,8 +163,8 @@ def _memory(nodes: list[Node]) -> int | None:
     """The size of the whole memory; None where lshw names none."""
     for node in nodes:
         whole = node.get("class") == "memory" and node.get("id") == "memory"
-        if whole and isinstance(node.get("size"), int):
-            return int(node["size"])
+        if whole and (size := _whole(node, "size")):
+            return size
     return None
 
 
@@ -179,18 +180,26 @@ def _text(node: Node, key: str, missing: str | None = None) -> Any:
 
 def _whole(node: Node, key: str) -> int | None:
     value = node.get(key)
-    return value if type(value) is int and value > 0 else None
+    if type(value) is int and value > 0:
+        return value
+    if value not in (None, 0, ""):
+        report_gap(f"{key} of {_text(node, 'id')}", value, "a whole number from 1")
+    return None
 
 
 def _address(text: str | None) -> str | None:
     try:
-        return str(IPv4Address(text or ""))
+        return str(IPv4Address(text)) if text else None
     except ValueError:
+        report_gap("ip of a network interface", text, "an IPv4 address")
         return None
 
 
 def _mac(text: str | None) -> str | None:
-    return text if text and _MAC.fullmatch(text) else None
+    if text and not _MAC.fullmatch(text):
+        report_gap("serial of a network interface", text, "a hardware address")
+        return None
+    return text
 
 
 def _setting(node: Node, key: str) -> str | None:

@@ -6,6 +6,7 @@ had it, and is unknown where it is missing or says ``N/A``.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -14,6 +15,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.gaps import report_gap
 from ingest.sources.dmi import real
 from ingest.sources.files import read_value
 from ingest.sources.machine import HERE, Machine
@@ -158,29 +160,34 @@ def _text(node: Element, *paths: str) -> str | None:
 
 
 def _whole(node: Element, *paths: str) -> int | None:
+    text = _text(node, *paths)
     try:
-        return max(read_whole(_text(node, *paths) or ""), 0)
+        return None if text is None else max(read_whole(text), 0)
     except ValueError:
+        report_gap(paths[0], text, "a whole number")
         return None
 
 
 def _width(node: Element, *paths: str) -> int | None:
     """``16x`` is 16."""
+    text = _text(node, *paths)
     try:
-        return read_whole((_text(node, *paths) or "").removesuffix("x")) or None
+        return read_whole((text or "0").removesuffix("x")) or None
     except ValueError:
+        report_gap(paths[0], text, "a number of lanes such as 16x")
         return None
 
 
 def _quantity(node: Element, units: dict[str, Any], *paths: str) -> float | None:
     """A number in one of the units; None for what has another unit, or none."""
     for path in paths:
-        found = _QUANTITY.fullmatch(_text(node, path) or "")
+        text = _text(node, path)
+        found = _QUANTITY.fullmatch(text or "")
         if found and found[2] in units:
-            try:
+            with suppress(ValueError):
                 return read_decimal(found[1]) * float(units[found[2]])
-            except ValueError:
-                continue
+        if text is not None:
+            report_gap(path, text, f"in {' or '.join(units)}")
     return None
 
 

@@ -13,11 +13,10 @@ from ingest.sources.machine import HERE, Machine
 from pmapi import (
     NO_INDOM,
     NO_METRIC,
+    BindingMissingError,
     Context,
-    LibraryMissingError,
-    PmDesc,
+    Descriptor,
     PmError,
-    units_text,
 )
 
 LOCAL = "local:"
@@ -109,7 +108,7 @@ def read_pcp(
 def _connect(address: str) -> Context:
     try:
         return Context(address)
-    except LibraryMissingError as error:
+    except BindingMissingError as error:
         raise SourceMissingError(str(error)) from None
     except PmError as error:
         raise SourceRefusedError(
@@ -190,7 +189,7 @@ def _ask_metrics(
     known = {name: pmid for name, pmid in pmids if pmid != NO_METRIC}
     described = context.descriptors(list(known.values()))
     answers = dict(zip(known, described, strict=True))
-    found = {name: desc for name, desc in answers.items() if isinstance(desc, PmDesc)}
+    found = {n: desc for n, desc in answers.items() if isinstance(desc, Descriptor)}
     asked = [desc.pmid for desc in found.values()]
     help_lines = _each(contexts, Context.help_line, asked)
     metrics = [
@@ -232,14 +231,14 @@ def _refusal(context: Context, name: str) -> str:
     return "its identifier is missing"
 
 
-def _described(name: str, desc: PmDesc, help_line: str | None) -> Metric:
+def _described(name: str, desc: Descriptor, help_line: str | None) -> Metric:
     return Metric(
         name=name,
         pmid=desc.pmid,
         type=desc.type,
         indom=desc.indom,
         semantics=desc.semantics,
-        units=units_text(desc.units),
+        units=desc.units,
         help=help_line,
     )
 

@@ -1,6 +1,6 @@
 """What PCP calls one process among its instances."""
 
-from pmapi import Context, LibraryMissingError, PmError
+from pmapi import BindingMissingError, Context, PmError
 
 
 def instance_name(address: str, domain: str, pid: int) -> str | None:
@@ -9,5 +9,5 @@ def instance_name(address: str, domain: str, pid: int) -> str | None:
     try:
         with Context(address) as context:
             return context.instance_name(int(pmda) << 22 | int(serial), pid)
-    except (LibraryMissingError, PmError, ValueError):
+    except (BindingMissingError, PmError, ValueError):
         return None

@@ -15,6 +15,7 @@ from ingest.errors import (
     SourceMissingError,
     SourceRefusedError,
 )
+from ingest.gaps import report_gap
 from ingest.sources.dmi import real
 from ingest.sources.machine import HERE, Machine
 
@@ -148,7 +149,11 @@ def _text(node: Node, *path: str) -> str | None:
 
 def _whole(node: Node, *path: str) -> int | None:
     value = _get(node, *path)
-    return value if type(value) is int and 0 <= value < 2**63 else None
+    if type(value) is int and 0 <= value < 2**63:
+        return value
+    if value is not None:
+        report_gap(".".join(path), value, "a whole number from 0")
+    return None
 
 
 def _truth(node: Node, *path: str) -> bool | None:

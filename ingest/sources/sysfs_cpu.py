@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.gaps import report_gap
 from ingest.sources.files import parse_cpulist, read_number, read_value
 from ingest.sources.machine import HERE, Machine
 from ontology.numbers import read_whole
@@ -135,6 +136,8 @@ def _cache(folder: Path) -> dict[str, Any] | None:
 def parse_size(text: str | None) -> int | None:
     """``32K`` in bytes; None where it is not stated."""
     found = _SIZE.fullmatch(text or "")
+    if text and not found:
+        report_gap("size of a cache in /sys", text, "a size such as 32K")
     return int(found[1]) * _UNITS[found[2]] or None if found else None
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from ingest.description import describe
 from ingest.past.changes import changes
 from ingest.past.delta import difference
-from ingest.past.states import State, natural
+from ingest.past.states import State
+from queries.natural_order import natural
 from queries.results import Rows
 from tests.ingest.documents import IRIS
 from tests.ingest.test_history import BANKS, HOST, probed

@@ -75,12 +75,22 @@ def calculated(path: Path, kind: str) -> list[list[int]]:
     """The CPUs of every object of a kind, from hwloc-calc."""
     given = ["--disallowed", "-i", str(path)]
     # hwloc-calc itself leaves memory without CPUs out when it counts.
-    listed = _run(["lstopo-no-graphics", *given, "--only", kind]).splitlines()
+    listed = _listed(["lstopo-no-graphics", *given, "--only", kind])
     asked = "".join(f"{kind}:{number}\n" for number in range(len(listed)))
     answer = _run(["hwloc-calc", *given, "--po", "-I", "PU"], asked)
     # Some versions first say that they wait for the questions.
     lines = [line for line in answer.splitlines() if line[:1].isdigit()]
     return sorted(sorted(map(int, line.split(","))) for line in lines)
+
+
+def _listed(command: list[str]) -> list[str]:
+    """The lines that lstopo prints; hwloc 2.12 fails where there are none."""
+    try:
+        return _run(command).splitlines()
+    except subprocess.CalledProcessError as error:
+        if "is unavailable" in error.stderr:
+            return []
+        raise
 
 
 def _run(command: list[str], asked: str = "") -> str:

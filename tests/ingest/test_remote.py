@@ -116,7 +116,7 @@ def test_a_user_without_rights_is_told_what_is_missing(sshd: Sshd) -> None:
     assert lines[0] == "ssh://twin-node: connected"
     # Nothing is left: no file, no process, no login.
     assert not list(home.iterdir())
-    wait_until(lambda: not sshd.processes(), 5)
+    wait_until(lambda: not sshd.processes())
 
 
 def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -> None:

@@ -115,5 +115,5 @@ def test_a_probe_that_is_killed_leaves_nothing_there(
 def assert_nothing_runs(server: Sshd, tool: int) -> None:
     """Neither the tool and its collector over there nor the ssh of here."""
     assert ends(tool)
-    wait_until(lambda: not server.processes(), 5)
+    wait_until(lambda: not server.processes())
     assert str(server.config) not in commands()

@@ -63,10 +63,8 @@ def test_a_tool_that_hangs_is_ended_with_its_children(
 ) -> None:
     noted = tmp_path / "child"
     path = script(tmp_path, "hangs", f"{closed} sleep 60 & echo $! > {noted}; wait")
-    begun = time.monotonic()
     with pytest.raises(SourceRefusedError, match=r"no answer within 0\.3 s"):
         run_tool([path], "lshw", 0.3)
-    assert time.monotonic() - begun < 5
     assert _ended(int(noted.read_text()))
 
 
