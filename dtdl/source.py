@@ -19,6 +19,9 @@ def queries(iris: Iris, host: str) -> list[str]:
         f"SELECT ?s ?p ?o {{ GRAPH <{twin}> {{ ?s ?p ?o }} }}",
         f"SELECT ?s ?p ?o {{ GRAPH <{plans}> {{ ?s ?p ?o }} }}",
         f"""SELECT ?s ?p ?o {{
+          {{ SELECT DISTINCT ?g {{ {_added_plan(node, plans)} }} }}
+          GRAPH ?g {{ ?s ?p ?o }} }}""",
+        f"""SELECT ?s ?p ?o {{
           {{ SELECT DISTINCT ?s {{ {_metrics(node, twin, plans)} }} }}
           GRAPH <{metrics}> {{ ?s ?p ?o }} }}""",
         f"""SELECT ?s ?p ?o {{
@@ -43,11 +46,20 @@ def queries(iris: Iris, host: str) -> list[str]:
 def _metrics(node: str, twin: str, plans: str, metric: str = "?s") -> str:
     return f"""{{ GRAPH <{twin}> {{ <{node}> <{ST.exposes}> {metric} }} }}
       UNION {{ GRAPH <{plans}> {{ ?plan <{ST.samples}>|<{ST.ofMetric}> {metric} }} }}
+      UNION {{ {_added_plan(node, plans)}
+        GRAPH ?g {{ ?plan <{ST.samples}> {metric} }} }}
       UNION {{ ?run <{ST.ofHost}> <{node}> ; {_OBSERVES} {metric}
         {_is_part("?run", node)} }}
       UNION {{ ?run <{ST.ofHost}> <{node}> .
         ?result <{ST.ofBenchmark}> ?run ; {_OBSERVES} {metric}
         {_is_part("?run", node)} }}"""
+
+
+def _added_plan(node: str, plans: str) -> str:
+    """Plans that were added to a host stand in graphs of their own."""
+    return f"""?plan a <{ST.SamplingPlan}> ; <{ST.ofHost}> <{node}> .
+      GRAPH ?g {{ ?plan <{ST.planName}> ?name }}
+      FILTER (STRSTARTS(STR(?g), "{plans}/"))"""
 
 
 def _is_part(run: str, node: str) -> str:

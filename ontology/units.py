@@ -29,6 +29,16 @@ _UNITS = {
     "/ microsec": "MegaHZ",
     "/ nanosec": "GigaHZ",
 }
+# What a counter of a unit grows by per second; milliseconds per second are per mille.
+RATES = {
+    UNIT["NUM"]: UNIT["NUM-PER-SEC"],
+    UNIT["BYTE"]: UNIT["BYTE-PER-SEC"],
+    UNIT["J"]: UNIT["W"],
+    UNIT["SEC"]: UNIT["UNITLESS"],
+    UNIT["MilliSEC"]: UNIT["PPTH"],
+    UNIT["MicroSEC"]: UNIT["PPM"],
+    UNIT["NanoSEC"]: UNIT["PPB"],
+}
 _SPACES = re.compile(r"\s+")
 
 

@@ -78,7 +78,7 @@ _TARGETS = {SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf}
 _SAID = {RDF.type, SH.path, SH.message, SH.severity, *_TARGETS}
 _KINDS: dict[Node, tuple[type, ...]] = {SH.IRI: (URIRef,), SH.Literal: (Literal,)}
 _PYTHON: dict[Node, type] = {
-    XSD.string: str,
+    **dict.fromkeys((XSD.string, XSD.anyURI), str),
     XSD.integer: int,
     XSD.decimal: Decimal,
     XSD.boolean: bool,

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from pyshacl import validate as pyshacl_validate
 from rdflib import RDF, SH, BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 
@@ -95,6 +94,9 @@ def _flawless() -> Report:
 
 def examine(data: Graph) -> Report:
     """Validate by pySHACL, whatever the data."""
+    # Only what is wrong needs it, and it takes half a second to import.
+    from pyshacl import validate as pyshacl_validate
+
     _, graph, _ = pyshacl_validate(
         data, shacl_graph=shapes_graph(), inference="none", allow_warnings=True
     )

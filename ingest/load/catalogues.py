@@ -5,11 +5,11 @@ Catalogues only grow, so a count of what they hold tells whether they did.
 
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rdflib import Graph, URIRef
 
 from ingest.describe.metrics import Descriptor
-from ingest.description import Description
 from ingest.pmu.store import stored_models
 from ingest.triples import Triples
 from ontology.iris import Iris
@@ -17,6 +17,9 @@ from ontology.terms import ST
 from queries.endpoint import Endpoint
 from shapes.certify import Held
 from shapes.validate import Elsewhere
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 _Counts = tuple[int, ...]
 
@@ -34,7 +37,7 @@ class Catalogues:
     nodes: frozenset[URIRef]
     counts: _Counts
 
-    def lacks(self, description: Description, iris: Iris) -> dict[URIRef, Triples]:
+    def lacks(self, description: "Description", iris: Iris) -> dict[URIRef, Triples]:
         """What a description adds, by graph: what another host said stays."""
         graphs = {iris.metrics_graph: description.metrics, **description.pmus}
         found = {
@@ -55,18 +58,18 @@ def read_catalogues(
     return Catalogues(_metrics(twin, iris), models, _nodes(twin, iris, models), counts)
 
 
-def elsewhere(description: Description, twin: Endpoint, iris: Iris) -> Elsewhere:
+def elsewhere(description: "Description", twin: Endpoint, iris: Iris) -> Elsewhere:
     """The metrics that a description refers to and the store's catalogue holds."""
     read = partial(_held, description, twin, iris)
     return Elsewhere(held_nodes(description), read)
 
 
-def held_nodes(description: Description) -> Held:
+def held_nodes(description: "Description") -> Held:
     """What a description refers to and does not describe, by class."""
     return {ST.Metric: description.held} if description.held else {}
 
 
-def _held(description: Description, twin: Endpoint, iris: Iris) -> Graph:
+def _held(description: "Description", twin: Endpoint, iris: Iris) -> Graph:
     every = twin.get_graph(iris.metrics_graph)
     metrics = Graph()
     for triple in every:

@@ -7,11 +7,11 @@ SPARQL Update where something has to make room.
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
 from ingest.describe.plan import MONITOR
-from ingest.description import Description
 from ingest.errors import NotConformingError
 from ingest.load.catalogues import Catalogues, elsewhere, read_catalogues
 from ingest.load.register import (
@@ -32,6 +32,9 @@ from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from queries.endpoint import Endpoint
 from shapes.validate import validate
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Store:
 
 
 def publish(
-    description: Description,
+    description: "Description",
     store: Store,
     iris: Iris,
     confirm: bool = False,
@@ -93,7 +96,7 @@ def publish(
 
 
 def _standing(
-    description: Description, twin: Endpoint, iris: Iris, known: Known
+    description: "Description", twin: Endpoint, iris: Iris, known: Known
 ) -> Standing | None:
     """What stands, where it is one twin: not what two wrote at the same moment."""
     if not known.whole or not known.digest:
@@ -101,7 +104,7 @@ def _standing(
     return read_standing(twin, iris, description.host, known.digest)
 
 
-def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
+def checked(description: "Description", twin: Endpoint, iris: Iris) -> list[str]:
     """What the shapes warn of; raises NotConformingError."""
     triples = chain.from_iterable(description.graphs)
     report = validate(triples, elsewhere(description, twin, iris))
@@ -110,14 +113,14 @@ def checked(description: Description, twin: Endpoint, iris: Iris) -> list[str]:
     return list(report.lines)
 
 
-def _known_elsewhere(description: Description, twin: Endpoint) -> list[str]:
+def _known_elsewhere(description: "Description", twin: Endpoint) -> list[str]:
     seen = signs_of(description)
     known = read_signs(twin, seen) if seen else {}
     return same_elsewhere(description.host, seen, known)
 
 
 def _added(
-    description: Description, store: Store, iris: Iris, adds: dict[URIRef, Triples]
+    description: "Description", store: Store, iris: Iris, adds: dict[URIRef, Triples]
 ) -> bool:
     """Write a host that nobody knows yet; False where somebody does."""
     hosts = {description.host}
@@ -127,7 +130,7 @@ def _added(
     return not mingled(store.twin, iris, hosts)
 
 
-def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
+def _plan_stands(description: "Description", iris: Iris, twin: Endpoint) -> bool:
     """Whether the monitor plan is whole: others may have written to its graph."""
     graph = iris.plans_graph(description.host)
     rows = twin.select(
@@ -135,11 +138,12 @@ def _plan_stands(description: Description, iris: Iris, twin: Endpoint) -> bool:
         SELECT (COUNT(*) AS ?plans) WHERE {{ GRAPH <{graph}>
           {{ ?plan a st:SamplingPlan ; st:planName {Literal(MONITOR).n3()} }} }}"""
     ).values()
-    planned = sum(o == ST.SamplingPlan for _, _, o in description.plans)
+    is_monitor = (ST.planName, Literal(MONITOR))
+    planned = sum((p, o) == is_monitor for _, p, o in description.plans)
     return bool(rows[0][0] == planned)
 
 
-def _same_seen_again(description: Description, iris: Iris) -> str:
+def _same_seen_again(description: "Description", iris: Iris) -> str:
     """The one update for a machine that did not change: who saw it last, and when."""
     graph, node = iris.twin_graph(description.host), description.node
     return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>

@@ -6,16 +6,20 @@ saw is remembered when the next one comes without.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
-from ingest.description import Description
 from ingest.errors import OtherMachineError
 from ingest.sign import Verdict, by_kind, judge, unseen
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.endpoint import Endpoint
+from queries.natural_order import natural
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,12 @@ def read_known(twin: Endpoint, node: URIRef) -> Known:
     return Known(signs, digests[0] if digests else None, len(digests) < 2)
 
 
-def signs_of(description: Description) -> list[str]:
+def signs_of(description: "Description") -> list[str]:
     """The signs in a description, the strongest first."""
     return [str(o) for _, p, o in description.twin if p == ST.sign]
 
 
-def check_signs(description: Description, known: Known) -> None:
+def check_signs(description: "Description", known: Known) -> None:
     """Raise OtherMachineError for another machine than the one that is known.
 
     One with a sign is not replaced by what has none: a file of its topology would take
@@ -119,7 +123,7 @@ def same_elsewhere(host: str, seen: Sequence[str], known: Signs) -> list[str]:
     """
     return [
         warning
-        for other in sorted(known.keys() - {host})
+        for other in sorted(known.keys() - {host}, key=natural)
         if not set(seen).isdisjoint(known[other])
         if (warning := _twice(host, other, known[other], seen))
     ]
@@ -137,7 +141,7 @@ def _twice(host: str, other: str, known: Sequence[str], seen: Sequence[str]) -> 
 
 
 def remembered(
-    iris: Iris, description: Description, known: Known, confirm: bool
+    iris: Iris, description: "Description", known: Known, confirm: bool
 ) -> str:
     """One SPARQL Update: signs that this probe could not see; none once confirmed."""
     signs = [] if confirm else unseen(known.signs, signs_of(description))

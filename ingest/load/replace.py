@@ -6,16 +6,19 @@ written, on the condition that the twin is still the one that it was taken from.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
 from ingest.describe.plan import MONITOR
-from ingest.description import Description
 from ingest.load.untouched import graphs_of
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, PROV
 from queries.endpoint import N_TRIPLES, Endpoint
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 _IS_MONITOR = f"""{{ ?s st:planName {Literal(MONITOR).n3()} }}
   UNION {{ ?s st:sampledBy/st:planName {Literal(MONITOR).n3()} }}"""
@@ -47,7 +50,7 @@ def read_standing(twin: Endpoint, iris: Iris, host: str, digest: str) -> Standin
 
 
 def replace(
-    description: Description,
+    description: "Description",
     twin: Endpoint,
     iris: Iris,
     adds: dict[URIRef, Triples],
@@ -68,7 +71,9 @@ def replace(
     twin.update(said + _whole(description, iris, adds))
 
 
-def _difference(description: Description, iris: Iris, standing: Standing) -> str | None:
+def _difference(
+    description: "Description", iris: Iris, standing: Standing
+) -> str | None:
     """The update that writes what differs; None where it is too much, or unsafe."""
     host, removed, added, size = description.host, "", "", 0
     old = (standing.twin, standing.plans)
@@ -97,7 +102,7 @@ def _block(graph: URIRef, lines: Lines) -> str:
     return f"GRAPH <{graph}> {{\n{body}\n}}\n" if lines else ""
 
 
-def _stands(description: Description, twin: Endpoint, iris: Iris) -> bool:
+def _stands(description: "Description", twin: Endpoint, iris: Iris) -> bool:
     """Whether the host is what this probe said, neither more nor less.
 
     It is not where another wrote it meanwhile, or what was read of it was cut short.
@@ -119,7 +124,7 @@ def _stands(description: Description, twin: Endpoint, iris: Iris) -> bool:
     return rows == [[own, plans]]
 
 
-def _whole(description: Description, iris: Iris, adds: dict[URIRef, Triples]) -> str:
+def _whole(description: "Description", iris: Iris, adds: dict[URIRef, Triples]) -> str:
     """The update that drops the host and its monitor plan, and writes both anew.
 
     Other plans of the host stay.

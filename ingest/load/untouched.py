@@ -6,16 +6,19 @@ can only be added, so this is the way of hosts of which nothing stands.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdflib import URIRef
 
-from ingest.description import Description
 from ingest.past.seen import seen_in
 from ingest.past.update import first_state
 from ingest.triples import Triples, quads
 from ontology.iris import Iris
 from ontology.terms import PROV
 from queries.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Packed:
     size: int
 
 
-def graphs_of(description: Description, iris: Iris) -> dict[URIRef, Triples]:
+def graphs_of(description: "Description", iris: Iris) -> dict[URIRef, Triples]:
     """The host's own graphs as they are to stand."""
     host = description.host
     return {
@@ -41,7 +44,7 @@ def graphs_of(description: Description, iris: Iris) -> dict[URIRef, Triples]:
 
 
 def pack(
-    description: Description, iris: Iris, catalogues: dict[URIRef, Triples]
+    description: "Description", iris: Iris, catalogues: dict[URIRef, Triples]
 ) -> Packed:
     """A description as it is sent, with what it adds to the catalogues."""
     graphs = graphs_of(description, iris) | catalogues

@@ -12,9 +12,10 @@ from typing import Any
 
 from rdflib import RDF, RDFS, URIRef
 
-from ingest.past.states import State, natural
+from ingest.past.states import State
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, PROV, ST
+from queries.natural_order import natural
 from queries.results import Rows
 
 APPEARED, VANISHED, CHANGED = "appeared", "vanished", "changed"

@@ -9,10 +9,10 @@ in between leaves is found by the digests, and dropped by the next probe.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rdflib import XSD, Literal, URIRef
 
-from ingest.description import Description
 from ingest.past.delta import Delta, difference
 from ingest.past.seen import seen_in, seen_of
 from ingest.past.update import Entry, insertion, new_state, seen_again
@@ -20,6 +20,9 @@ from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from queries.endpoint import N_TRIPLES, Endpoint
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 _OPENING = Delta(frozenset(), frozenset())
 
@@ -43,7 +46,7 @@ def archive(
     twin: Endpoint,
     history: Endpoint,
     iris: Iris,
-    description: Description,
+    description: "Description",
     old_digest: str | None,
     old: bytes | None = None,
 ) -> None:
@@ -154,7 +157,7 @@ def _delta(
     twin: Endpoint,
     history: Endpoint,
     iris: Iris,
-    description: Description,
+    description: "Description",
     chain: _Chain,
     old: bytes | None,
 ) -> Delta:

@@ -2,14 +2,17 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdflib import RDFS, XSD, Graph, Literal, URIRef
 
-from ingest.description import Description
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from queries.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from ingest.description import Description
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Seen:
         return facts
 
 
-def seen_in(description: Description) -> Seen:
+def seen_in(description: "Description") -> Seen:
     """The probe of a description, which always has one."""
     graph = description.probe.graph()
     return _seen(description.node, _probe(description.node, graph), graph)

@@ -1,6 +1,5 @@
 """The states that a host was in, and which of them a person means."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,8 +8,6 @@ from ingest.errors import NoSuchStateError
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from queries.results import Rows
-
-_PARTS = re.compile(r"\d+|\D+")
 
 
 @dataclass(frozen=True)
@@ -120,11 +117,3 @@ def moment(text: str) -> datetime:
     """A time; raises ValueError."""
     found = datetime.fromisoformat(text)
     return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def natural(text: str) -> list[tuple[int, str]]:
-    """The order that people expect: core-2 before core-10."""
-    return [
-        (int(part), "") if part.isdecimal() and part.isascii() else (-1, part)
-        for part in _PARTS.findall(text)
-    ]

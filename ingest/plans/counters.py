@@ -25,8 +25,14 @@ COUNTERS = f"{_AGENT}."
 
 @dataclass(frozen=True)
 class Counts:
-    """What the metric of an event is sampled for: roles, the event if it was named."""
+    """What the metric of an event is sampled for: roles, the event if it was named.
 
+    ``pmu`` and ``name`` are the event's own; ``is_kernel`` where the kernel names both.
+    """
+
+    pmu: str
+    name: str
+    is_kernel: bool = False
     roles: tuple[str, ...] = ()
     event: str = ""
 

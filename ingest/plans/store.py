@@ -11,9 +11,10 @@ from difflib import get_close_matches
 
 from rdflib import Literal, URIRef
 
-from ingest.describe.plan import MONITOR, describe_sampling
+from ingest.describe.plan import MONITOR, CountedEvent, describe_sampling
 from ingest.errors import PlanRequestError
 from ingest.plans.counters import COUNTERS, Counts, counted_among
+from ingest.plans.events import counted_events
 from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest, check_plan_name, check_request
 from ingest.shape_check import first_fault
@@ -53,8 +54,10 @@ def add_plan(
     """
     counts = counters or {}
     metrics = _checked(request, twin, iris, counts)
-    triples = _described(request, metrics, iris, counts)
-    known = _known(metrics, _node(request.host, iris))
+    names = [metric.name for metric in metrics]
+    events = counted_events(names, counts, request.host, twin, iris)
+    triples = _described(request, metrics, iris, counts, events)
+    known = _known(metrics, _node(request.host, iris), events.values())
     if fault := first_fault(triples, twin, known=known):
         raise PlanRequestError(
             f"plan {request.name} cannot be written as it is: {fault}"
@@ -73,12 +76,17 @@ def _check_no_counters(request: PlanRequest, twin: Endpoint, iris: Iris) -> None
         )
 
 
-def _known(metrics: Sequence[Sampled], host: URIRef) -> Mapping[URIRef, URIRef | None]:
+def _known(
+    metrics: Sequence[Sampled], host: URIRef, events: Iterable[CountedEvent]
+) -> Mapping[URIRef, URIRef | None]:
     """The classes of what a plan names, as its questions have told them."""
     components = {one for metric in metrics for one in metric.known.values()}
     found: dict[URIRef, URIRef | None] = dict.fromkeys(components)
     return (
-        found | {metric.iri: ST.Metric for metric in metrics} | {host: ST.ComputeNode}
+        found
+        | {event.iri: ST.PmuEvent for event in events if event.iri}
+        | {metric.iri: ST.Metric for metric in metrics}
+        | {host: ST.ComputeNode}
     )
 
 
@@ -155,6 +163,7 @@ def _described(
     metrics: Sequence[Sampled],
     iris: Iris,
     counters: Mapping[str, Counts],
+    events: Mapping[str, CountedEvent],
 ) -> Triples:
     triples = Triples()
     given = json.dumps(dict(sorted(request.parameters.items())), ensure_ascii=False)
@@ -168,6 +177,7 @@ def _described(
             metric.name,
             metric.iri,
             metric.known,
+            events.get(metric.name),
         )
         triples.link(
             plan,

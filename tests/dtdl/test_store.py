@@ -6,7 +6,10 @@ from pathlib import Path
 from rdflib import RDF, Graph, Literal
 from rdflib.compare import isomorphic
 
+from ingest.describe.plan import CountedEvent, describe_sampling
+from ingest.triples import Triples, insertion
 from ontology.terms import ST
+from queries.endpoint import Endpoint
 from tests.dtdl.conftest import Document, Installation
 from tests.dtdl.twins import BASE, IRIS, ODD_HOST, Twin
 
@@ -59,6 +62,34 @@ def test_each_part_stands_in_its_graph(installation: Installation, odd: Twin) ->
     assert kinds["observation/o1"] == {"ObservationInterface"}
     assert kinds["benchmark/b1"] == {"BenchmarkInterface", "BenchmarkResult"}
     assert {"ComputeNode", "Probe", "Disk", "Process"} <= kinds[f"twin/{ODD_HOST}"]
+
+
+def test_added_plans_are_part_of_an_export(
+    installation: Installation, odd: Twin
+) -> None:
+    """Above all those of PMU events, which are hardware telemetry."""
+    installation.load(odd.document(2))
+    plan, cpu = Triples(), IRIS.component(ODD_HOST, "thread", "0")
+    event = CountedEvent("INST_RETIRED:ANY", IRIS.pmu_event("skx", "INST_RETIRED:ANY"))
+    name = "perfevent.hwcounters.INST_RETIRED_ANY.dutycycle"
+    metric = IRIS.metric("perfevent.hwcounters.INST_RETIRED_ANY.value")
+    describe_sampling(
+        plan, IRIS, ODD_HOST, "flops", 0.1, name, metric, {"cpu0": cpu}, event
+    )
+    with Endpoint(f"{installation.url}/twin") as twin:
+        twin.update(insertion({IRIS.plan_graph(ODD_HOST, "flops"): plan}))
+    before = union(installation.graphs())
+    out = installation.folder / "out.json"
+    done = installation.run("export", "dtdl", "--host", ODD_HOST, "--out", str(out))
+    assert done.exit_code == 0, done.output
+    exported = json.loads(out.read_bytes())
+    (found,) = (
+        one for one in of_kind(exported, "HWTelemetry") if one["samplerName"] == name
+    )
+    assert found["PMUName"] == "INST_RETIRED:ANY"
+    done = installation.load(out.read_bytes())
+    assert "unchanged, nothing loaded" in done.output
+    assert isomorphic(union(installation.graphs()), before)
 
 
 def test_the_same_again_changes_nothing(installation: Installation, odd: Twin) -> None:

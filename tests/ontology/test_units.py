@@ -1,12 +1,15 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pcp.pmapi import pmUnits
 from rdflib import RDF
 
 from ontology.load import ontology_graph
 from ontology.terms import QUDT, UNIT
-from ontology.units import qudt_unit
-from pmapi import units_text
+from ontology.units import RATES, qudt_unit
+from queries.catalogue import saved_query
 
 
 @pytest.mark.parametrize(
@@ -66,23 +69,26 @@ def test_every_unit_that_is_given_is_described(pcp: str) -> None:
     assert (qudt_unit(pcp), RDF.type, QUDT.Unit) in ontology_graph()
 
 
-def packed(*parts: int) -> int:
-    """struct pmUnits: dimensions of space, time and count, then their scales."""
-    return sum((part & 15) << (28 - 4 * at) for at, part in enumerate(parts))
-
-
 def test_spellings_are_those_that_pcp_prints() -> None:
     """Asked of PCP itself: dimensions and scales of space, time and count."""
     printed = {
-        units_text(packed(1, 0, 0, 1, 0, 0)): "KibiBYTE",
-        units_text(packed(1, 0, 0, 6, 0, 0)): "ExbiBYTE",
-        units_text(packed(0, 1, 0, 0, 2, 0)): "MilliSEC",
-        units_text(packed(0, 1, 0, 0, 5, 0)): "HR",
-        units_text(packed(0, 0, 1, 0, 0, 0)): "NUM",
-        units_text(packed(0, -1, 1, 0, 3, 0)): "NUM-PER-SEC",
-        units_text(packed(1, -1, 0, 0, 3, 0)): "BYTE-PER-SEC",
-        units_text(packed(0, -1, 0, 0, 1, 0)): "MegaHZ",
+        str(pmUnits(1, 0, 0, 1, 0, 0)): "KibiBYTE",
+        str(pmUnits(1, 0, 0, 6, 0, 0)): "ExbiBYTE",
+        str(pmUnits(0, 1, 0, 0, 2, 0)): "MilliSEC",
+        str(pmUnits(0, 1, 0, 0, 5, 0)): "HR",
+        str(pmUnits(0, 0, 1, 0, 0, 0)): "NUM",
+        str(pmUnits(0, -1, 1, 0, 3, 0)): "NUM-PER-SEC",
+        str(pmUnits(1, -1, 0, 0, 3, 0)): "BYTE-PER-SEC",
+        str(pmUnits(0, -1, 0, 0, 1, 0)): "MegaHZ",
     }
     assert {text: UNIT[name] for text, name in printed.items()} == {
         text: qudt_unit(text) for text in printed
     }
+
+
+def test_units_of_rates_are_those_of_the_query_and_known() -> None:
+    text = saved_query("observations/statistics").text
+    pairs = re.findall(r"\(unit:([\w-]+) unit:([\w-]+)\)", text)
+    assert {UNIT[counted]: UNIT[rate] for counted, rate in pairs} == RATES
+    for rate in RATES.values():
+        assert (rate, RDF.type, QUDT.Unit) in ontology_graph()

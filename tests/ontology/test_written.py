@@ -10,7 +10,8 @@ from ontology.terms import ST
 
 ROOT = FOLDER.parent
 # Graphs are made here; what only asks for terms is elsewhere.
-WRITERS = ("ingest", "observations", "api/processes", "supertwin")
+# The rest of supertwin/ reads terms: that would hide one that nothing writes.
+WRITERS = ("ingest", "observations", "api/processes", "supertwin/baselines.py")
 _IN_PYTHON = re.compile(r"\bST\.([A-Za-z]\w*)|\bST\[\"(\w+)\"\]")
 _IN_DATA = re.compile(r"(?<![\w:])st:([A-Za-z]\w*)")
 
@@ -18,10 +19,14 @@ _IN_DATA = re.compile(r"(?<![\w:])st:([A-Za-z]\w*)")
 def named(folders: tuple[str, ...]) -> set[str]:
     """The terms that the sources in these folders name."""
     found: set[str] = set()
-    for path in (path for folder in folders for path in (ROOT / folder).rglob("*")):
+    for path in (path for folder in folders for path in _files(ROOT / folder)):
         if path.suffix in {".py", ".ttl"}:
             found |= names(path)
     return found
+
+
+def _files(place: Path) -> list[Path]:
+    return [place] if place.is_file() else [*place.rglob("*")]
 
 
 def names(path: Path) -> set[str]:
