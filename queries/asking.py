@@ -17,7 +17,7 @@ def saved_rows(
 
     Raises EndpointError, ParameterError and UnknownQueryError.
     """
-    return endpoint.select(saved_query(name).bind(values or {})).records()
+    return endpoint.table(saved_query(name).bind(values or {})).records()
 
 
 def saved_rows_for_each(
@@ -26,4 +26,4 @@ def saved_rows_for_each(
     """The same for several sets of parameters, at least one, by one query; a row that
     answers two of them comes twice.
     """
-    return endpoint.select(saved_query(name).bind_each(values)).records()
+    return endpoint.table(saved_query(name).bind_each(values)).records()

@@ -84,23 +84,46 @@ def load_catalogue(folder: Path | None = None) -> dict[str, SavedQuery]:
 
 def saved_query(name: str, folder: Path | None = None) -> SavedQuery:
     """One saved query by name; raises UnknownQueryError, which lists the known ones."""
-    catalogue = load_catalogue(folder)
-    if name not in catalogue:
-        known = ", ".join(catalogue)
+    names = query_names(folder)
+    if name not in names:
+        known = ", ".join(names)
         raise UnknownQueryError(f"no saved query {name[:80]!r}; there are: {known}")
-    return catalogue[name]
+    return _own_query(name) if folder is None else _load_one(folder / f"{name}.rq")
+
+
+def query_names(folder: Path | None = None) -> list[str]:
+    """The names of all saved queries below a folder (default: ours), sorted.
+
+    Raises CatalogueError for an empty folder.
+    """
+    return _own_names() if folder is None else [*map(_name, _paths(folder))]
+
+
+@cache
+def _own_names() -> list[str]:
+    return query_names(DEFAULT_FOLDER)
+
+
+@cache
+def _own_query(name: str) -> SavedQuery:
+    """One query alone: reading all of them takes a fifth of a second."""
+    return _load_one(DEFAULT_FOLDER / f"{name}.rq")
 
 
 @cache
 def _default_catalogue() -> dict[str, SavedQuery]:
-    return _load(DEFAULT_FOLDER)
+    return {name: _own_query(name) for name in _own_names()}
 
 
 def _load(folder: Path) -> dict[str, SavedQuery]:
+    return {_name(path): _load_one(path) for path in _paths(folder)}
+
+
+def _paths(folder: Path) -> list[Path]:
     paths = sorted(folder.glob("*/*.rq"))
     if not paths:
         raise CatalogueError(f"{folder} holds no saved query <group>/<name>.rq")
-    return {_name(path): _load_one(path) for path in paths}
+    return paths
 
 
 def _name(path: Path) -> str:

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterable
 from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
-from rdflib import Graph, URIRef
 
 from queries.errors import (
     AccountRefusedError,
@@ -21,7 +20,10 @@ from queries.errors import (
     TooLargeError,
     UpdateRefusedError,
 )
-from queries.results import Rows, read_rows, read_truth
+from queries.results import Rows, Table, read_rows, read_table, read_truth
+
+if TYPE_CHECKING:
+    from rdflib import Graph
 
 JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
@@ -56,18 +58,22 @@ class Endpoint:
             headers={"Accept-Encoding": "identity"},
             auth=account,
             trust_env=False,
-            verify=_trusted(),
+            verify=_trusted() if url.startswith("https:") else False,
         )
 
     def select(self, sparql: str) -> Rows:
         """The rows of a SELECT, as rdflib terms."""
         return read_rows(self._typed_answer(sparql, JSON_RESULTS))
 
+    def table(self, sparql: str) -> Table:
+        """The rows of a SELECT, as Python values: quicker than as terms."""
+        return read_table(self._typed_answer(sparql, JSON_RESULTS))
+
     def ask(self, sparql: str) -> bool:
         """The answer to an ASK."""
         return read_truth(self._typed_answer(sparql, JSON_RESULTS))
 
-    def construct(self, sparql: str) -> Graph:
+    def construct(self, sparql: str) -> "Graph":
         """The graph of a CONSTRUCT or DESCRIBE."""
         return _graph(self._typed_answer(sparql, N_TRIPLES))
 
@@ -91,19 +97,19 @@ class Endpoint:
             raise QuerySyntaxError(f"no SPARQL Update: {_reason(response)}")
         self._check_written(response)
 
-    def get_graph(self, iri: str) -> Graph:
+    def get_graph(self, iri: str) -> "Graph":
         """A named graph; an empty one where the store has none of that name."""
         response = self._read_again(
             "GET", "/data", params={"graph": iri}, headers={"Accept": N_TRIPLES}
         )
         missing = response.status_code == httpx.codes.NOT_FOUND
         if missing and "No such graph" in response.text:
-            return Graph(identifier=URIRef(iri))
+            return _graph(b"", iri)
         if not response.is_success:
             raise self._query_error(response)
         return _graph(response.content, iri)
 
-    def put_graph(self, iri: str, data: Graph) -> None:
+    def put_graph(self, iri: str, data: "Graph") -> None:
         """Replace a named graph by these triples."""
         response = self._send(
             "PUT",
@@ -277,7 +283,9 @@ def _utf8(text: str) -> bytes:
         raise QuerySyntaxError(f"the text is no Unicode: {error.reason}") from error
 
 
-def _graph(body: bytes, iri: str | None = None) -> Graph:
+def _graph(body: bytes, iri: str | None = None) -> "Graph":
+    from rdflib import Graph, URIRef
+
     graph = Graph(identifier=URIRef(iri)) if iri else Graph()
     return graph.parse(data=body, format="nt")
 

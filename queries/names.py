@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from queries.errors import AmbiguousHostError, UnknownHostError
+from queries.natural_order import natural
 
 LOCAL = "local"
 _SSH_PORT = 22
@@ -92,7 +93,7 @@ def choose(rows: Iterable[Mapping[str, Any]], text: str) -> Found:
 def _one(hits: Sequence[Mapping[str, Any]], name: str) -> Found:
     best = min(_ORDER.index(row["by"]) for row in hits)
     row, *others = [row for row in hits if _ORDER.index(row["by"]) == best]
-    hosts = sorted({str(row["host"]), *(str(other["host"]) for other in others)})
+    hosts = sorted({str(row["host"]) for row in [row, *others]}, key=natural)
     if len(hosts) > 1:
         shown = ", ".join(hosts[:5]) + (" …" if len(hosts) > 5 else "")
         raise AmbiguousHostError(f"{name} is of {len(hosts)} hosts ({shown}): name one")

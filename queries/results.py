@@ -1,15 +1,51 @@
-"""SPARQL JSON results as rows of rdflib terms."""
+"""SPARQL JSON results as rows of rdflib terms, or of Python values.
 
-from collections.abc import Mapping
+rdflib is imported where a term is needed: that takes longer than a query.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
-from rdflib import BNode, Literal, URIRef
 
 from queries.errors import CutShortError, EndpointError, QuerySyntaxError
 
-Term = URIRef | BNode | Literal
+if TYPE_CHECKING:
+    from rdflib import BNode, Literal, URIRef
+
+    Term: TypeAlias = URIRef | BNode | Literal
+else:
+    Term = Any
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+# Values whose Python form is beyond doubt; rdflib reads all others.
+_PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    f"{_XSD}string": (re.compile(r"[\s\S]*"), str),
+    f"{_XSD}integer": (re.compile(r"[+-]?[0-9]{1,400}"), int),
+    f"{_XSD}double": (re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?"), float),
+    f"{_XSD}boolean": (re.compile("true|false"), "true".__eq__),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """The answer to a SELECT as Python values: text, numbers, booleans, times.
+
+    What is unbound is None.
+    """
+
+    columns: list[str]
+    rows: list[list[Any]]
+
+    def values(self) -> list[list[Any]]:
+        """The rows."""
+        return self.rows
+
+    def records(self) -> list[dict[str, Any]]:
+        """The same, each row by its columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -34,9 +70,7 @@ def read_rows(body: bytes) -> Rows:
     Raises CutShortError for a broken body: a query that times out after its first rows
     answers 200 and ends in the middle.
     """
-    document = _load(body)
-    if "results" not in document:
-        raise QuerySyntaxError("the query is no SELECT: it answers true or false")
+    document = _rows_document(body)
     columns = document["head"]["vars"]
     known: dict[tuple[str, ...], Term] = {}
     rows = [
@@ -44,6 +78,34 @@ def read_rows(body: bytes) -> Rows:
         for binding in document["results"]["bindings"]
     ]
     return Rows(columns, rows)
+
+
+def read_table(body: bytes) -> Table:
+    """The rows of a SELECT as Python values; raises what `read_rows` raises."""
+    document = _rows_document(body)
+    columns = document["head"]["vars"]
+    rows = [
+        [_python(binding[name]) if name in binding else None for name in columns]
+        for binding in document["results"]["bindings"]
+    ]
+    return Table(columns, rows)
+
+
+def _python(binding: Mapping[str, str]) -> Any:
+    if binding["type"] in ("uri", "bnode"):
+        return binding["value"]
+    datatype = binding.get("datatype", f"{_XSD}string")
+    pattern, read = _PLAIN.get(datatype, (None, str))
+    if pattern and pattern.fullmatch(binding["value"]):
+        return read(binding["value"])
+    return _value(_new_term(binding))
+
+
+def _rows_document(body: bytes) -> dict[str, Any]:
+    document = _load(body)
+    if "results" not in document:
+        raise QuerySyntaxError("the query is no SELECT: it answers true or false")
+    return document
 
 
 def read_truth(body: bytes) -> bool:
@@ -75,6 +137,8 @@ def _term(binding: Mapping[str, str], known: dict[tuple[str, ...], Term]) -> Ter
 
 
 def _new_term(binding: Mapping[str, str]) -> Term:
+    from rdflib import BNode, Literal, URIRef
+
     value = binding["value"]
     match binding["type"]:
         case "uri":
@@ -94,6 +158,8 @@ def _new_term(binding: Mapping[str, str]) -> Term:
 
 
 def _value(term: Term | None) -> Any:
+    from rdflib import Literal
+
     if isinstance(term, Literal):
         value = term.toPython()
         return str(term) if isinstance(value, Literal) else value

@@ -204,7 +204,7 @@ def test_the_default_catalogue_is_loaded_once():
     assert load_catalogue() is load_catalogue()
 
 
-@pytest.mark.parametrize("query", CATALOGUE.values(), ids=str)
+@pytest.mark.parametrize("query", CATALOGUE.values(), ids=CATALOGUE)
 def test_every_query_is_whole_and_valid_sparql(query):
     prepared = prepareQuery(query.text)
     assert [str(name) for name in prepared.algebra.PV] == query.returns
@@ -212,12 +212,19 @@ def test_every_query_is_whole_and_valid_sparql(query):
     assert all(param.description for param in query.params.values())
 
 
-@pytest.mark.parametrize("query", CATALOGUE.values(), ids=str)
-def test_every_prefix_is_the_ontology_s_own_and_used(query):
-    declared = re.findall(r"^PREFIX (\w+): <(\S+)>$", query.text, re.MULTILINE)
-    for prefix, iri in declared:
-        assert PREFIXES[prefix] == iri
-        assert re.search(rf"[^\w]{prefix}:\w", query.text), f"{prefix}: is not used"
+def test_every_prefix_is_the_ontology_s_own_and_used():
+    declared = [
+        (query, prefix, iri)
+        for query in CATALOGUE.values()
+        for prefix, iri in re.findall(
+            r"^PREFIX (\w+): <(\S+)>$", query.text, re.MULTILINE
+        )
+    ]
+    assert not [
+        (query.name, prefix, iri)
+        for query, prefix, iri in declared
+        if PREFIXES[prefix] != iri or not re.search(rf"[^\w]{prefix}:\w", query.text)
+    ]
 
 
 def test_a_query_names_the_dataset_that_it_asks():

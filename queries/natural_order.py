@@ -1,0 +1,48 @@
+"""Natural order of names: ``node2`` before ``node10``."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from queries.catalogue import SavedQuery
+
+_PARTS = re.compile(r"\d+|\D+")
+_VARIABLE = re.compile(r"\?(\w+)")
+
+Row = TypeVar("Row")
+
+
+def natural(text: str) -> list[tuple[bool, int, str]]:
+    """A sort key that puts ``thread 9`` before ``thread 10``."""
+    return [_part_key(part) for part in _PARTS.findall(text)]
+
+
+def _part_key(part: str) -> tuple[bool, int, str]:
+    """Numbers come before text; of two, the longer one is the larger one."""
+    if not part[0].isdecimal():
+        return True, 0, part
+    digits = part.lstrip("0")
+    return False, len(digits), digits
+
+
+def hosts_in_order(
+    query: "SavedQuery", rows: Sequence[Row], value: Callable[[Row, str], Any]
+) -> list[Row]:
+    """The rows of a query with ``ORDER BY … ?host``, with the hosts in natural order.
+
+    Every other part of the query's order stays. ``value`` gives a column of a row.
+    """
+    order = _VARIABLE.findall(query.text.rpartition("ORDER BY")[2])
+    if "host" not in order:
+        return list(rows)
+    leading = order[: order.index("host")]
+    if not {"host", *leading} <= {*query.returns}:
+        return list(rows)
+    groups = groupby(rows, key=lambda row: [value(row, name) for name in leading])
+    return [row for _, group in groups for row in _by_host(group, value)]
+
+
+def _by_host(rows: Any, value: Callable[[Row, str], Any]) -> list[Row]:
+    return sorted(rows, key=lambda row: natural(str(value(row, "host") or "")))
