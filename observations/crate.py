@@ -8,7 +8,6 @@ of the run as an action, its program, and the files beside it.
 import json
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,7 +30,6 @@ _TYPES = {
     ".jsonl": "application/jsonl",
     ".txt": "text/plain",
 }
-_MOST_BYTES = 1 << 30
 # What the run is made of, and not what it made.
 _SCRIPTS = {"run.py"}
 _HOST, _ARGUMENTS = "#host", "#arguments"
@@ -70,23 +68,11 @@ def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
 
     Raises CrateError for what is there already.
     """
-    if folder.exists():
-        raise CrateError(f"{folder} is there already: name another")
-    if not folder.absolute().parent.is_dir():
-        raise CrateError(f"{folder}: give a place in a folder that exists")
+    check_new(folder)
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent) as partial:
         inside = Path(partial) / "crate"
-        inside.mkdir()
-        for name, content in files.items():
-            _check_name(name)
-            (inside / name).write_bytes(content)
-        document = json.dumps(metadata(told, files), indent=1, ensure_ascii=False)
-        (inside / METADATA).write_text(document + "\n", "utf-8")
-        if folder.suffix == ".zip":
-            made = shutil.make_archive(str(Path(partial) / "zipped"), "zip", inside)
-            Path(made).replace(folder)
-        else:
-            inside.replace(folder)
+        fill(inside, told, files)
+        put(inside, folder)
 
 
 def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -109,17 +95,6 @@ def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
     }
 
 
-def read_crate(path: Path) -> dict[str, bytes]:
-    """The files of a crate, folder or zip, by their names; raises CrateError."""
-    try:
-        files = _unzipped(path) if path.is_file() else _read(path)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise CrateError(f"{path} cannot be read: {error}") from None
-    if METADATA not in files:
-        raise CrateError(f"{path} is no RO-Crate: it has no {METADATA}")
-    return files
-
-
 def base_of(files: Mapping[str, bytes]) -> str:
     """What the IRIs of a crate's run begin with; raises CrateError."""
     try:
@@ -130,29 +105,37 @@ def base_of(files: Mapping[str, bytes]) -> str:
     return found
 
 
-def _check_name(name: str) -> None:
+def check_new(folder: Path) -> None:
+    """Raise CrateError for a place where nothing new can be written."""
+    if folder.exists():
+        raise CrateError(f"{folder} is there already: name another")
+    if not folder.absolute().parent.is_dir():
+        raise CrateError(f"{folder}: give a place in a folder that exists")
+
+
+def fill(inside: Path, told: Told, files: Mapping[str, bytes]) -> None:
+    """Write a crate into a folder, which is made."""
+    inside.mkdir()
+    for name, content in files.items():
+        check_name(name)
+        (inside / name).write_bytes(content)
+    document = json.dumps(metadata(told, files), indent=1, ensure_ascii=False)
+    (inside / METADATA).write_text(document + "\n", "utf-8")
+
+
+def put(inside: Path, folder: Path) -> None:
+    """Move what is complete to its place."""
+    if folder.suffix == ".zip":
+        name = str(inside.with_name("zipped"))
+        Path(shutil.make_archive(name, "zip", inside)).replace(folder)
+    else:
+        inside.replace(folder)
+
+
+def check_name(name: str) -> None:
     """An absolute name, or one with .., would lead out of the crate."""
     if name in ("", "..") or Path(name).name != name:
         raise CrateError(f"{name[:80]!r} cannot name a file of a crate")
-
-
-def _read(folder: Path) -> dict[str, bytes]:
-    files = [path for path in folder.iterdir() if path.is_file()]
-    _check_size(sum(path.stat().st_size for path in files))
-    return {path.name: path.read_bytes() for path in files}
-
-
-def _unzipped(path: Path) -> dict[str, bytes]:
-    """Names are only looked at, never written to."""
-    with zipfile.ZipFile(path) as archive:
-        members = [one for one in archive.infolist() if not one.is_dir()]
-        _check_size(sum(one.file_size for one in members))
-        return {one.filename: archive.read(one) for one in members}
-
-
-def _check_size(size: int) -> None:
-    if size > _MOST_BYTES:
-        raise CrateError(f"it holds {size} bytes: at most {_MOST_BYTES} are read")
 
 
 def _descriptor() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from rdflib import PROV, Literal, URIRef
 
 from ingest.triples import Triples, Value
+from observations.dashboard import dashboard_address
 from observations.origin import describe_origin
 from observations.record import Derived, Observation, Run, Summary, time_literal
 from ontology.iris import Iris
@@ -45,6 +46,9 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
             **_asked(observation, iris),
             **_ran(observation.run),
             **_observed(observation.metrics),
+            ST.dashboard: dashboard_address(
+                iris, observation.asked.host, observation.run.span
+            ),
         },
         label=observation.asked.command[:200],
     )
@@ -114,12 +118,16 @@ def _ran(run: Run) -> Properties:
 def _used(usage: Mapping[str, Any] | None) -> Properties:
     if usage is None:
         return {}
-    kib = usage["max_rss_kib"]
     return {
         **{term: _decimal(usage[key], 6) for term, key in _SECONDS.items()},
         **{term: int(usage[key]) for term, key in _USED.items()},
-        ST.peakResidentSize: None if kib is None else int(kib) * 1024,
+        ST.peakResidentSize: _bytes(usage["max_rss_kib"]),
+        ST.peakResidentSizeBound: _bytes(usage.get("max_rss_bound_kib")),
     }
+
+
+def _bytes(kib: int | None) -> int | None:
+    return None if kib is None else kib * 1024
 
 
 def _printed(output: Mapping[str, Any] | None) -> int | None:
@@ -165,6 +173,7 @@ def _summarise(
             ST.ofMetric: URIRef(summary.metric_iri),
             ST.instname: summary.instance,
             ST.sampleCount: figures.samples,
+            ST.sourceResolution: _decimal(summary.resolution),
             **{term: _decimal(getattr(figures, k)) for term, k in _FIGURES.items()},
         },
     )

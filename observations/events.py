@@ -107,6 +107,7 @@ class _Used(_Said):
     voluntary_switches: NonNegativeInt
     involuntary_switches: NonNegativeInt
     max_rss_kib: NonNegativeInt | None
+    max_rss_bound_kib: NonNegativeInt | None = None
 
 
 class _Kept(_Said):

@@ -53,10 +53,11 @@ class Running(Protocol):
         """The last line that went wrong, once it has ended; empty where none did."""
 
 
-def events(running: Running) -> Iterator[Event]:
+def events(running: Running, uid: int | None = None) -> Iterator[Event]:
     """What a runner says, until it has said how the command ended.
 
-    Raises LaunchError where it ends without, as when its host goes away; nothing of the
+    ``uid`` is the user that it runs as, where that is another than ours. Raises
+    LaunchError where it ends without, as when its host goes away; nothing of the
     command runs on here then.
     """
     rest = b""
@@ -71,7 +72,7 @@ def events(running: Running) -> Iterator[Event]:
             if event["event"] in ("ended", "refused"):
                 return
     if started:
-        end_orphans(started, last)
+        end_orphans(started, last, uid)
     complaint = running.complaint()
     why = f": {complaint}" if complaint else ""
     raise LaunchError(f"the run broke off before its command had ended{why}")

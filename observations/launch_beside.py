@@ -6,19 +6,25 @@ while it lives, what it is told in a named pipe of which it holds both ends.
 
 import fcntl
 import os
+import pwd
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from observations.errors import LaunchError
 from observations.launch import HELD, PIECE, Running, last_line
 
 # The runner's word of the same name.
 CANCEL = b"cancel\n"
 _SAID, _TOLD, _COMPLAINT = "said.jsonl", "told", "complaint.txt"
 _LOOK_SECONDS = 0.02
+_PATH, _UMASK = "/usr/local/bin:/usr/bin:/bin", 0o022
+# Reads a program that another user may not open by its path.
+_READ = "exec(compile(open({}, 'rb').read(), 'run.py', 'exec'))"
 
 
 class _Beside:
@@ -78,13 +84,14 @@ def is_begun(folder: Path) -> bool:
 
 @contextmanager
 def beside(
-    folder: Path, name: str, environment: Mapping[str, str]
+    folder: Path, name: str, environment: Mapping[str, str], user: str = ""
 ) -> Iterator[Running]:
     """Follow the program of this name in a folder, which is started where it was not.
 
-    At the end of a block that fails its command is ended.
+    With ``user`` that user runs it, in an environment of its own. At the end of a
+    block that fails its command is ended.
     """
-    process = None if is_begun(folder) else _start(folder, name, environment)
+    process = None if is_begun(folder) else _start(folder, name, environment, user)
     running = _Beside(folder)
     try:
         yield running
@@ -100,24 +107,60 @@ def beside(
 
 
 def _start(
-    folder: Path, name: str, environment: Mapping[str, str]
+    folder: Path, name: str, environment: Mapping[str, str], user: str
 ) -> subprocess.Popen[bytes]:
     (folder / _TOLD).unlink(missing_ok=True)  # of one that was killed here
     os.mkfifo(folder / _TOLD, 0o600)
     with (
+        (folder / name).open("rb") as program,
         (folder / _COMPLAINT).open("wb") as complaint,
         (folder / _SAID).open("wb") as said,
     ):
         fcntl.flock(said, fcntl.LOCK_EX)
         told = os.open(folder / _TOLD, os.O_RDWR)
+        files: Mapping[str, Any] = {"stdin": told, "stdout": said, "stderr": complaint}
         try:
+            if user:
+                return _start_as(user, program.fileno(), files)
             return subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-S", str(folder / name), HELD],
-                stdin=told,
-                stdout=said,
-                stderr=complaint,
+                [sys.executable, "-I", "-S", program.name, HELD],
                 env=environment,
                 start_new_session=True,
+                **files,
             )
         finally:
             os.close(told)
+
+
+def _start_as(
+    user: str, program: int, files: Mapping[str, Any]
+) -> subprocess.Popen[bytes]:
+    """Start a program as another user; raises LaunchError."""
+    known = pwd.getpwnam(user)
+    home = known.pw_dir if Path(known.pw_dir).is_dir() else "/"
+    # A virtual environment may be in a folder that is closed to that user.
+    python = os.path.realpath(sys.executable)
+    try:
+        return subprocess.Popen(  # noqa: S603
+            [python, "-I", "-S", "-c", _READ.format(program), HELD],
+            user=known.pw_uid,
+            group=known.pw_gid,
+            extra_groups=os.getgrouplist(user, known.pw_gid),
+            umask=_UMASK,
+            cwd=home,
+            env=_environment_of(known),
+            pass_fds=[program],
+            start_new_session=True,
+            **files,
+        )
+    except OSError as error:
+        raise LaunchError(
+            f"{user} cannot run {python}: {error.strerror}: install Python where "
+            "every user may run it"
+        ) from None
+
+
+def _environment_of(user: pwd.struct_passwd) -> Mapping[str, str]:
+    """What a login of theirs begins with: ours may hold secrets."""
+    names = {"USER": user.pw_name, "LOGNAME": user.pw_name}
+    return {**names, "HOME": user.pw_dir, "SHELL": user.pw_shell, "PATH": _PATH}

@@ -32,7 +32,10 @@ class Process(NamedTuple):
 class Orphans:
     """What belongs to a command, from its start and from what was told of it last."""
 
-    def __init__(self, started: Mapping[str, Any], last: Mapping[str, Any]) -> None:
+    def __init__(
+        self, started: Mapping[str, Any], last: Mapping[str, Any], uid: int | None
+    ) -> None:
+        self._uid = uid
         self._leader, first = started["pid"], started["start_ticks"]
         seconds = (last.get("ns", started["exec_ns"]) - started["start_ns"]) / 1e9
         ticks = (seconds + _SAME_SECONDS) * os.sysconf("SC_CLK_TCK")
@@ -52,7 +55,7 @@ class Orphans:
             time.sleep(_PAUSE_SECONDS)
 
     def _living(self) -> list[int]:
-        there = _processes()
+        there = _processes(self._uid)
         found = {pid for pid, process in there.items() if self._is_known(pid, process)}
         before = -1
         while before < len(found):
@@ -73,16 +76,24 @@ class Orphans:
         )
 
 
-def end_orphans(started: Mapping[str, Any], last: Mapping[str, Any]) -> None:
-    """End what is left of a command on this machine; ``last``: who was told last."""
+def end_orphans(
+    started: Mapping[str, Any], last: Mapping[str, Any], uid: int | None = None
+) -> None:
+    """End what is left of a command on this machine; ``last``: who was told last.
+
+    With ``uid`` no process of another user is ended: that user's processes can make
+    their runner say anything.
+    """
     if started["boot"] == _BOOT.read_text().strip():
-        Orphans(started, last).end()
+        Orphans(started, last, uid).end()
 
 
-def _processes() -> dict[int, Process]:
+def _processes(uid: int | None) -> dict[int, Process]:
     found = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
         with suppress(OSError):
+            if uid not in (None, os.stat(f"/proc/{name}").st_uid):  # noqa: PTH116
+                continue
             fields = (
                 Path(f"/proc/{name}/stat").read_bytes().rpartition(b") ")[2].split()
             )

@@ -66,12 +66,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures of one series; ``metric`` by PCP's name, and its IRI."""
+    """Figures of one series; ``metric`` by PCP's name, and its IRI.
+
+    ``resolution``: seconds between two updates by its source, if longer than a period.
+    """
 
     metric: str
     metric_iri: str
     instance: str | None
     figures: Statistics
+    resolution: float | None = None
 
 
 @dataclass(frozen=True)

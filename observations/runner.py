@@ -129,6 +129,8 @@ class Run:
         _prctl(_SET_CHILD_SUBREAPER, 1)
         _leave(request.get("cpus") or ())
         self._process = self._started()
+        # Taken now: the output that this process keeps later is not the command's.
+        self._own_kib = _own_peak_kib()
         self._usage: resource.struct_rusage | None = None
         most = int(request.get("keep_bytes", 1 << 20))
         show_all = bool(request.get("show_all"))
@@ -161,7 +163,7 @@ class Run:
             timed_out=timed_out and not self._cancelled,
             cancelled=self._cancelled,
             left_behind=left,
-            rusage=_rusage(self._usage),
+            rusage=_rusage(self._usage, self._own_kib),
             output={name: kept.document() for name, kept in self._streams.items()},
         )
 
@@ -179,12 +181,12 @@ class Run:
         source = _input()
         start_ns = time.time_ns()
         try:
+            self._enter()
             process = subprocess.Popen(
                 request["argv"],
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=request.get("cwd"),
                 env=self._environment(),
                 start_new_session=True,
                 preexec_fn=self._become,
@@ -201,6 +203,19 @@ class Run:
         if source is not None and source >= 0:  # who writes there is to see it leave
             os.close(source)
         return process
+
+    def _enter(self) -> None:
+        """Go to the command's folder; links have been followed once we are in it."""
+        cwd = self._request.get("cwd")
+        if cwd is None:
+            return
+        os.chdir(cwd)
+        within = self._request.get("within") or ["/"]
+        if not any(_is_below(os.getcwd(), os.path.realpath(one)) for one in within):  # noqa: PTH109
+            raise Refused(
+                f"the folder {cwd!r} is {os.getcwd()!r}, which is not allowed: give a "  # noqa: PTH109
+                f"folder in {' or '.join(within)}"
+            )
 
     def _become(self) -> None:
         """In the new process, before it is the command."""
@@ -338,10 +353,10 @@ class Run:
 
 
 def run(request: dict[str, Any], about: About | None = None) -> int:
-    """Run what is asked for: ``argv``; if given ``cwd``, ``env`` (added), ``cpus``,
-    ``timeout`` and ``grace`` (seconds), ``keep_bytes`` of a stream, which are all that
-    is shown of it without ``show_all``; with ``look``, what is over stays until a line
-    comes, two seconds at most.
+    """Run what is asked for: ``argv``; if given ``cwd``, which must be in one of
+    ``within``, ``env`` (added), ``cpus``, ``timeout`` and ``grace`` (seconds),
+    ``keep_bytes`` of a stream, which are all that is shown of it without ``show_all``;
+    with ``look``, what is over stays until a line comes, two seconds at most.
 
     ``about`` is asked what it ran in. 0: it ran, whatever became of it; 2: it could
     not be started.
@@ -390,6 +405,10 @@ def _why_no_place(request: dict[str, Any]) -> str:
     if absent := cpus - _online():
         return f"CPUs {_list(absent)} are not online: choose others"
     return f"CPUs {_list(cpus)} are not all allowed here: choose others"
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder
 
 
 def _take(cpus: set[int]) -> bool:
@@ -475,13 +494,24 @@ def _reap_any() -> bool:
     return False
 
 
-def _rusage(usage: resource.struct_rusage | None) -> dict[str, float | None]:
+def _rusage(usage: Any, own_kib: int) -> dict[str, float | None]:
     """What the command used, with all that it waited for itself."""
     found = {name: getattr(usage, key) for key, name in _RUSAGE.items()}
-    # Linux counts what the process was before it became the command.
-    if found["max_rss_kib"] <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
-        found["max_rss_kib"] = None
+    # Linux counts the fork of this process before it becomes the command: a peak not
+    # above our own is only an upper bound of the command's.
+    is_bound = found["max_rss_kib"] <= own_kib
+    found["max_rss_bound_kib"] = found["max_rss_kib"] if is_bound else None
+    found["max_rss_kib"] = None if is_bound else found["max_rss_kib"]
     return found
+
+
+def _own_peak_kib() -> int:
+    """The peak memory of this process, without that of the process that started it."""
+    words = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()
+    # Not every sandbox has the line.
+    return (
+        int(words[0]) if words else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    )
 
 
 def _prctl(option: int, value: int) -> None:

@@ -28,6 +28,7 @@ def read_points(
     names: Sequence[str],
     start_ms: int,
     end_ms: int,
+    timeout: httpx.Timeout = _TIMEOUT,
 ) -> dict[SeriesKey, Points]:
     """Every point of some series of a host within [start, end], in order of time.
 
@@ -42,9 +43,9 @@ def read_points(
     }
     try:
         # New points are shown every two seconds only, or when it is asked for.
-        client.get(f"{url}/internal/force_flush", timeout=_TIMEOUT)
+        client.get(f"{url}/internal/force_flush", timeout=timeout)
         with client.stream(
-            "POST", f"{url}/api/v1/export", data=form, timeout=_TIMEOUT
+            "POST", f"{url}/api/v1/export", data=form, timeout=timeout
         ) as answer:
             if not answer.is_success:
                 raise SeriesError(

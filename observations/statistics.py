@@ -4,9 +4,11 @@ A counter is looked at through its rates between neighbouring ticks. Its total i
 it grew by between two readings just before and just after the run; where there are
 none, from the last tick before it to the first one after it: whatever the run did is in
 there, and beside it what others did in the fractions of a period before and after.
-Anything else is looked at by its values within the run.
+Where its source updates it less often than it was sampled, its rates are over the time
+between two updates at least. Anything else is looked at by its values within the run.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,16 +69,24 @@ class Growth:
     seconds: float
 
 
-def of_counter(points: Points, span: Span, growth: Growth | None = None) -> Statistics:
-    """Rates and total of a counter; one that starts anew counts from zero again."""
-    found = _of_ticks(points, span)
+def of_counter(
+    points: Points,
+    span: Span,
+    growth: Growth | None = None,
+    resolution: float | None = None,
+) -> Statistics:
+    """Rates and total of a counter; one that is reset counts from zero again.
+
+    ``resolution``: seconds between two updates by its source, if longer than a period.
+    """
+    found = _of_ticks(points, span, resolution)
     if growth is None:
         return found
     mean = growth.total / growth.seconds if growth.seconds > 0 else None
     return replace(found, mean=mean, total=growth.total, covered=growth.seconds)
 
 
-def _of_ticks(points: Points, span: Span) -> Statistics:
+def _of_ticks(points: Points, span: Span, resolution: float | None) -> Statistics:
     around = _around(points, span)
     samples = _within(points, span).values.size
     if around.values.size < 2:
@@ -87,10 +97,47 @@ def _of_ticks(points: Points, span: Span) -> Statistics:
     covered = float(seconds.sum())
     total = float(grown.sum())
     inside = (around.stamps[:-1] >= span.start_ms) & (around.stamps[1:] <= span.end_ms)
-    spread = _spread((grown / seconds)[inside])
+    rates = (grown / seconds)[inside]
+    if resolution is not None and rates.size:
+        rates = _update_rates(grown[inside], _ends(around.stamps, inside), resolution)
+    spread = _spread(rates)
     return Statistics(
         samples, **{**spread, "mean": total / covered}, total=total, covered=covered
     )
+
+
+def _ends(stamps: Stamps, inside: npt.NDArray[np.bool_]) -> Stamps:
+    """Where the steps inside begin, and where the last one ends."""
+    first, last = np.flatnonzero(inside)[[0, -1]]
+    return stamps[first : last + 2]
+
+
+def _update_rates(grown: Values, stamps: Stamps, resolution: float) -> Values:
+    """Of each step the rate between the two updates around it.
+
+    ``grown`` of shape (n,) is what a counter grew by between ``stamps`` of shape
+    (n + 1,). Empty where it is too short to tell.
+    """
+    # Ticks are not the moments of updates: one may be seen half a period early.
+    apart = 1000 * resolution - float(np.median(np.diff(stamps))) / 2
+    places = _updates(np.flatnonzero(grown) + 1, stamps, apart)
+    times, sums = stamps[places], np.concatenate([[0.0], np.cumsum(grown)])[places]
+    return np.repeat(1000 * np.diff(sums) / np.diff(times), np.diff(places))
+
+
+def _updates(updates: npt.NDArray[np.intp], stamps: Stamps, apart: float) -> list[int]:
+    """Places of updates with ``apart`` ms between them, and the ends if as far away."""
+    times = stamps[updates].tolist()
+    found, place = [], 0
+    while place < len(times):
+        found.append(int(updates[place]))
+        place = bisect_left(times, times[place] + apart, place + 1)
+    last = stamps.size - 1
+    if not found or stamps[found[0]] - stamps[0] >= apart:
+        found.insert(0, 0)
+    if stamps[last] - stamps[found[-1]] >= apart:
+        found.append(last)
+    return found
 
 
 def of_gauge(points: Points, span: Span) -> Statistics:

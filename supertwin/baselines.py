@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from rdflib import URIRef
 
 from ingest.triples import Triples, insertion
-from observations.compare import UNKNOWN, WORSE, Estimate, Verdict, estimate, judge
+from observations.compare import (
+    DEFAULT_TOLERANCE,
+    Estimate,
+    Verdict,
+    Word,
+    estimate,
+    judge,
+)
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.asking import Row, saved_rows
@@ -31,13 +38,13 @@ class Checked:
 
     @property
     def has_regressed(self) -> bool:
-        """Whether they are certainly worse."""
-        return self.verdict.word == WORSE
+        """Whether they are certainly worse, by more than the tolerance."""
+        return self.verdict.word is Word.WORSE
 
     @property
-    def is_certain(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether there were enough runs to tell."""
-        return self.verdict.word != UNKNOWN
+        return self.verdict.word is not Word.UNDECIDED
 
 
 def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> Group:
@@ -70,7 +77,7 @@ def check_baseline(
     id_: str,
     measure: str = DURATION,
     less_is_better: bool = True,
-    tolerance: float = 0.0,
+    tolerance: float = DEFAULT_TOLERANCE,
 ) -> Checked:
     """Judge runs by a baseline; ``measure`` is duration, or a metric, over all of
     its instances. Raises MendableError.
@@ -82,6 +89,11 @@ def check_baseline(
     # What fails at once is quick, and not better.
     if other := _difference(before, after, "outcome"):
         raise MendableError(f"{id_}: {other}: they cannot be judged")
+    if before.is_context(measure):
+        raise MendableError(
+            f"{measure} is state of the machine, not a result of the runs: it gets no "
+            "verdict. Name a counter or a metric of processes (proc.*)"
+        )
     was, now = _values(before, measure), _values(after, measure)
     verdict = judge(was, now, less_is_better=less_is_better, tolerance=tolerance)
     doubts = tuple(_doubts(before, after))

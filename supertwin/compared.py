@@ -15,6 +15,7 @@ def document(found: Comparison) -> dict[str, Any]:
             for group in found.groups
         ],
         "test": TEST,
+        "tolerance": found.tolerance,
         "measures": [asdict(measure) for measure in found.measures],
         "differences": dict(found.differences),
     }

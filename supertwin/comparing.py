@@ -1,12 +1,19 @@
 """Runs side by side: how long they took, what was measured, and what else differs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rdflib import URIRef
 
-from observations.compare import Estimate, Verdict, estimate, judge
+from observations.compare import (
+    DEFAULT_TOLERANCE,
+    Estimate,
+    Verdict,
+    estimate,
+    judge,
+)
 from observations.derived import less_is_better
 from observations.record import COMPLETED, FAILED
 from ontology.iris import IdError, Iris
@@ -15,12 +22,18 @@ from queries.endpoint import Endpoint
 from supertwin.errors import MendableError
 
 Series = tuple[str, str | None]
+Judge = Callable[[Sequence[float], Sequence[float]], Verdict]
 
 DURATION = "duration"
 _SECOND = "s"
 _RUNS = "observations/runs"
 # Their instances are numbers that no two runs have in common.
 _OF_PROCESSES = "proc."
+_TOTAL, _MEAN = "total", "mean"
+
+
+class UnknownRunError(MendableError):
+    """No run and no group of this id is recorded."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,12 @@ class Group:
     def ended(self) -> list[Row]:
         """Those that ended by themselves: what was broken off proves nothing."""
         return [run for run in self.runs if run["outcome"] in (COMPLETED, FAILED)]
+
+    def is_context(self, metric: str) -> bool:
+        """Whether a metric is state of the machine, such as a load average."""
+        found = [rows for (name, _), rows in self.figures.items() if name == metric]
+        rows = [row for one in found for row in one]
+        return bool(rows) and _is_context(metric, rows)
 
     @property
     def durations(self) -> list[float]:
@@ -57,13 +76,15 @@ class Group:
 class Measure:
     """One figure of all groups; the first is what the others are judged by.
 
-    ``what`` is duration, total or mean.
+    ``what`` is duration, total or mean. State of the machine ``is_context``: it has no
+    verdicts.
     """
 
     metric: str
     instance: str | None
     what: str
     unit: str | None
+    is_context: bool
     estimates: Sequence[Estimate | None]
     verdicts: Sequence[Verdict | None]
 
@@ -73,6 +94,7 @@ class Comparison:
     """Groups, what was measured in at least two, and where they differ otherwise."""
 
     groups: Sequence[Group]
+    tolerance: float
     measures: Sequence[Measure]
     differences: Mapping[str, Sequence[Sequence[str]]]
 
@@ -92,13 +114,13 @@ def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
 
 def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
     """The run, or those of a group, as `observations/runs` has them; raises
-    MendableError.
+    UnknownRunError, and MendableError for what is no id.
     """
     node = run_node(iris, id_)
     runs = saved_rows(twin, _RUNS, {"ofGroup": id_.rpartition("/")[2]})
     runs = runs or saved_rows(twin, _RUNS, {"id": node})
     if not runs:
-        raise MendableError(
+        raise UnknownRunError(
             f"no run and no group {id_!r} is recorded: "
             "`supertwin query observations/runs` lists them"
         )
@@ -119,26 +141,45 @@ def _group(twin: Endpoint, name: str, runs: Sequence[Row]) -> Group:
     )
 
 
-def compare(groups: Sequence[Group]) -> Comparison:
-    """Set groups side by side, the first being the reference; of figures other than
-    the duration nobody says whether more is better.
+def compare(
+    groups: Sequence[Group], tolerance: float = DEFAULT_TOLERANCE
+) -> Comparison:
+    """Compare groups with the first one.
+
+    ``tolerance`` is the change that does not matter, as part of the first group's mean.
     """
     durations = [group.durations for group in groups]
-    measures = [_measure(DURATION, None, DURATION, _SECOND, durations, True)]
+    fast = _judge(True, tolerance)
+    measures = [_measure((DURATION, None), DURATION, _SECOND, durations, fast)]
     for series in sorted({s for g in groups for s in g.figures}, key=str):
-        measures += _measures(series, groups)
-    return Comparison(groups, measures, _differences(groups))
+        measures += _measures(series, groups, tolerance)
+    # What the runs did comes first, the state of the machine last.
+    measures.sort(key=lambda measure: measure.is_context)
+    return Comparison(groups, tolerance, measures, _differences(groups))
 
 
-def _measures(series: Series, groups: Sequence[Group]) -> Iterator[Measure]:
+def _measures(
+    series: Series, groups: Sequence[Group], tolerance: float
+) -> Iterator[Measure]:
     """A series as the total of a counter, else as its mean, if two groups have it."""
     rows = [group.figures.get(series, ()) for group in groups]
     every = [row for found in rows for row in found]
-    what = "total" if any(row["total"] is not None for row in every) else "mean"
+    what = _what(every)
     values = [_per_run((row["run"], row[what]) for row in found) for found in rows]
     if sum(map(bool, values)) > 1:
-        less = less_is_better(series[0])
-        yield _measure(*series, what, every[0]["unit"], values, less)
+        is_context = _is_context(series[0], every)
+        judge_by = None if is_context else _judge(less_is_better(series[0]), tolerance)
+        yield _measure(series, what, every[0]["unit"], values, judge_by)
+
+
+def _what(rows: Iterable[Row]) -> str:
+    return _TOTAL if any(row["total"] is not None for row in rows) else _MEAN
+
+
+def _is_context(metric: str, rows: Iterable[Row]) -> bool:
+    """Whether a series is a gauge of the machine: no run made its value alone."""
+    is_of_run = metric.startswith(_OF_PROCESSES) or any("figure" in row for row in rows)
+    return not is_of_run and _what(rows) == _MEAN
 
 
 def _per_run(values: Iterable[tuple[str, Any]]) -> list[float]:
@@ -150,26 +191,24 @@ def _per_run(values: Iterable[tuple[str, Any]]) -> list[float]:
     return list(found.values())
 
 
+def _judge(less_is_better: bool | None, tolerance: float) -> Judge:
+    return partial(judge, less_is_better=less_is_better, tolerance=tolerance)
+
+
 def _measure(
-    metric: str,
-    instance: str | None,
+    series: Series,
     what: str,
     unit: str | None,
     values: Sequence[Sequence[float]],
-    less_is_better: bool | None,
+    judge_by: Judge | None,
 ) -> Measure:
+    """One figure of all groups; without a judge it is context."""
     first, *others = values
-    return Measure(
-        metric,
-        instance,
-        what,
-        unit,
-        [estimate(one) if one else None for one in values],
-        [
-            judge(first, one, less_is_better=less_is_better) if first and one else None
-            for one in others
-        ],
-    )
+    verdicts = [
+        judge_by(first, one) if judge_by and first and one else None for one in others
+    ]
+    estimates = [estimate(one) if one else None for one in values]
+    return Measure(*series, what, unit, judge_by is None, estimates, verdicts)
 
 
 def _figures(twin: Endpoint, runs: Sequence[str]) -> Mapping[Series, Sequence[Row]]:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import click
 
+from dashboards.figures import figures
 from observations.compare import TEST
 from ontology.iris import Iris
 from supertwin.baselines import (
@@ -15,12 +16,13 @@ from supertwin.baselines import (
     remove_baseline,
     set_baseline,
 )
-from supertwin.cli.verdict import verdict_text
+from supertwin.cli.verdict import tolerance_option, verdict_text
+from supertwin.cli.wording import counted
 from supertwin.comparing import DURATION
 from supertwin.loading import dataset
 from supertwin.settings import Settings
 
-_REGRESSION, _UNCERTAIN = 3, 2
+_WORSE, _UNDECIDED = 3, 4
 
 
 @click.group("baseline")
@@ -36,8 +38,7 @@ def set_command(name: str, id_: str) -> None:
     settings = Settings()
     with dataset(settings, "twin") as twin:
         group = set_baseline(twin, Iris(settings.base), name, id_)
-    number = len(group.runs)
-    runs = "1 run" if number == 1 else f"{number} runs"
+    runs = counted(len(group.runs), "run")
     click.echo(f"{name}: {runs} of {group.runs[0]['command']}")
 
 
@@ -66,12 +67,7 @@ def remove_command(name: str) -> None:
 @click.option(
     "--more-is-better", is_flag=True, help="More is better, as of operations a second."
 )
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0, 100),
-    default=0.0,
-    help="Change in percent that counts as none.",
-)
+@tolerance_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 def check_command(
     name: str,
@@ -81,9 +77,10 @@ def check_command(
     tolerance: float,
     as_json: bool,
 ) -> None:
-    """Exit 3 where runs are certainly worse than a baseline, 2 where nobody knows.
+    """Compare runs with a baseline: exit 0, 3 if they are worse, 4 if undecided.
 
-    What else differs from the baseline is told on standard error.
+    Exit 0 means better, or equivalent within the tolerance. What else differs from the
+    baseline is printed on standard error.
     """
     settings = Settings()
     with dataset(settings, "twin") as twin:
@@ -100,21 +97,24 @@ def check_command(
     click.echo(text)
     for doubt in found.doubts:
         click.echo(f"supertwin: {doubt}", err=True)
-    if not found.is_certain:
-        click.echo(f"supertwin: {_too_few(found)}: repeat it (`--repeat 10`)", err=True)
-        sys.exit(_UNCERTAIN)
-    sys.exit(_REGRESSION if found.has_regressed else 0)
+    if not found.is_decided:
+        click.echo(f"supertwin: undecided: {_needed(found)}", err=True)
+        sys.exit(_UNDECIDED)
+    sys.exit(_WORSE if found.has_regressed else 0)
 
 
-def _too_few(found: Checked) -> str:
-    if found.was.number > 1:
-        return "one run proves nothing"
-    return "a baseline of one run proves nothing"
+def _needed(found: Checked) -> str:
+    """What would decide it, and how to get there."""
+    if found.verdict.runs:
+        return f"{found.verdict.needed} (`observe --repeat {found.verdict.runs}`)"
+    if found.was.number < 2:
+        return "the baseline is one run: set it to a group (`observe --repeat 10`)"
+    return f"{found.verdict.needed} (`observe --repeat 10`)"
 
 
 def _line(found: Checked) -> str:
     was, now = found.was, found.now
     return (
-        f"{found.measure}: {was.mean:.6g} in {was.number} runs, now {now.mean:.6g} in "
-        f"{now.number}: {verdict_text(found.verdict)}"
+        f"{found.measure}: {figures(was.mean, 6)} in {counted(was.number, 'run')}, "
+        f"now {figures(now.mean, 6)} in {now.number}: {verdict_text(found.verdict)}"
     )

@@ -6,15 +6,22 @@ from os.path import commonprefix
 
 import click
 
+from dashboards.errors import UnitError
+from dashboards.figures import quantity
+from dashboards.spec import Unit
+from dashboards.units import drawn_unit, local_name
 from observations.compare import TEST, Estimate
 from ontology.iris import Iris
-from supertwin.cli.verdict import verdict_text
+from supertwin.cli.verdict import tolerance_option, verdict_text
+from supertwin.cli.wording import counted
 from supertwin.compared import document, plain
 from supertwin.comparing import Comparison, Group, Measure, compare, find_group
 from supertwin.loading import dataset
 from supertwin.overlaying import as_csv, as_documents, overlay
 from supertwin.settings import Settings
 
+# A duration has no metric whose unit the catalogue would know.
+_SHORT = {"s": "SEC"}
 _MOST_SHOWN, _SHOWN_BEFORE = 60, 20
 
 
@@ -27,14 +34,16 @@ _MOST_SHOWN, _SHOWN_BEFORE = 60, 20
     metavar="METRIC",
     help="Print its samples by seconds since the start of each run, as CSV.",
 )
+@tolerance_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 def compare_command(
-    ids: tuple[str, ...], metrics: tuple[str, ...], as_json: bool
+    ids: tuple[str, ...], metrics: tuple[str, ...], tolerance: float, as_json: bool
 ) -> None:
-    """Set runs, or groups of repetitions, beside the first one.
+    """Compare runs, or groups of repetitions, with the first one.
 
-    Faster is better. Of one repetition nothing can be said but the difference, and of
-    what did not end by itself nothing at all.
+    Verdicts are better, worse, more, less, equivalent (within the tolerance) and
+    undecided, with the number of runs that would decide it. Faster is better. Runs that
+    did not end by themselves are left out.
     """
     if len(ids) < 2:
         raise click.UsageError("one run cannot be compared: give two or more")
@@ -44,12 +53,13 @@ def compare_command(
         groups = [find_group(twin, iris, id_) for id_ in ids]
         series = overlay(settings, twin, groups, metrics) if metrics else []
     if as_json:
-        told = document(compare(groups)) | {"series": as_documents(series)}
+        told = document(compare(groups, tolerance / 100))
+        told |= {"series": as_documents(series)}
         click.echo(json.dumps(told, indent=None if series else 1, default=plain))
     elif metrics:
         click.echo(as_csv(series), nl=False)
     else:
-        for line in lines(compare(groups)):
+        for line in lines(compare(groups, tolerance / 100)):
             click.echo(line)
 
 
@@ -62,8 +72,15 @@ def lines(found: Comparison) -> Iterator[str]:
         yield f"{place}: {one['command']} on {one['host']}{pinned}, {runs}"
     yield ""
     for measure in found.measures:
-        yield from _measure(measure)
+        if not measure.is_context:
+            yield from _measure(measure)
     yield f"verdicts: {TEST}"
+    context = [measure for measure in found.measures if measure.is_context]
+    if context:
+        yield ""
+        yield "state of the machine meanwhile, without verdict:"
+    for measure in context:
+        yield from _measure(measure)
     if found.differences:
         yield ""
         yield "what else differs:"
@@ -75,12 +92,12 @@ def lines(found: Comparison) -> Iterator[str]:
 def _runs(group: Group) -> str:
     """How many, and how many of them are left out."""
     number, others = len(group.runs), len(group.runs) - len(group.ended)
-    told = "1 run" if number == 1 else f"{number} runs"
+    told = counted(number, "run")
     return f"{told}, {others} broken off and left out" if others else told
 
 
 def _measure(measure: Measure) -> Iterator[str]:
-    unit = f" {measure.unit.rpartition('/')[2]}" if measure.unit else ""
+    unit, scale = _drawn(measure.unit)
     instance = f"[{measure.instance}]" if measure.instance is not None else ""
     what = "" if measure.what == measure.metric else f", {measure.what}"
     yield f"{measure.metric}{instance}{what}"
@@ -89,14 +106,29 @@ def _measure(measure: Measure) -> Iterator[str]:
         zip(measure.estimates, verdicts, strict=True), 1
     ):
         judged = f"  {verdict_text(verdict)}" if verdict else ""
-        yield f"  {place}: {_estimate(value, unit)}{judged}"
+        yield f"  {place}: {_estimate(value, unit, scale)}{judged}"
 
 
-def _estimate(value: Estimate | None, unit: str) -> str:
+def _drawn(iri: str | None) -> tuple[Unit, float]:
+    """What values are shown in, and what they are multiplied by.
+
+    A unit that nobody knows how to draw is shown by its name.
+    """
+    name = local_name(iri) if iri else None
+    try:
+        unit, scale = drawn_unit(_SHORT.get(name or "", name))
+    except UnitError:
+        shown = (name or "").rpartition("/")[2]
+        return Unit(shown, shown, "none", "none"), 1.0
+    return unit, float(scale)
+
+
+def _estimate(value: Estimate | None, unit: Unit, scale: float) -> str:
     if value is None:
         return "not measured"
-    within = "" if value.high is None else f" ± {value.high - value.mean:.4g}"
-    return f"{value.mean:.6g}{within}{unit}"
+    half = None if value.high is None else value.high - value.mean
+    within = "" if half is None else f" ± {quantity(half * scale, unit)}"
+    return f"{quantity(value.mean * scale, unit)}{within}"
 
 
 def _apart(found: Sequence[Sequence[str]]) -> list[str]:

@@ -1,12 +1,16 @@
 """What the graph of a run says of what was asked for."""
 
+import sys
+
 import pytest
+from rdflib import XSD, Literal, URIRef
 
 from observations.describe import describe_observation
-from observations.record import Asked, Observation, Run
+from observations.record import Asked, Observation, Run, run_of
 from observations.statistics import Span
 from ontology.iris import Iris
 from ontology.terms import ST
+from tests.observations.test_launch import launched
 
 IRIS = Iris("http://n.example")
 STARTED = {"pid": 7, "start_ticks": 8, "boot": "b"}
@@ -36,6 +40,43 @@ def test_what_was_asked_for_is_told_but_no_secret() -> None:
     assert str(graph.value(node, ST.requestedEvent)) == "msr::tsc"
     assert float(graph.value(node, ST.timeLimit) or 0) == 1.5
     assert graph.value(node, ST.requestedRuns) is None
+
+
+def test_a_run_names_the_dashboard_of_its_host_while_it_ran() -> None:
+    run = Run(STARTED, Span(1_793_523_600_500.0, 1_793_523_602_100.0))
+    told = Observation("o", Asked("n+1", ("solve",)), run, {}, [])
+    (address,) = describe_observation(told, IRIS).graph().objects(None, ST.dashboard)
+    assert isinstance(address, Literal) and address.datatype == XSD.anyURI
+    assert str(address) == (
+        "http://n.example/dashboards/monitor?host=n%2B1"
+        "&from=2026-11-01T09%3A00%3A00Z&to=2026-11-01T09%3A00%3A03Z"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "term", "least_mib", "most_mib"),
+    [
+        (["true"], ST.peakResidentSizeBound, 0, 64),
+        (["sleep", "0.001"], ST.peakResidentSizeBound, 0, 64),
+        (
+            [sys.executable, "-c", "bytearray(b'1') * (200 << 20)"],
+            ST.peakResidentSize,
+            200,
+            264,
+        ),
+    ],
+    ids=["true", "sleep", "200 MiB"],
+)
+def test_every_run_has_its_peak_memory_or_an_upper_bound(
+    command: list[str], term: URIRef, least_mib: int, most_mib: int
+) -> None:
+    run = run_of(launched(argv=command))
+    told = Observation("o", Asked("n1", tuple(command)), run, {}, [])
+    graph = describe_observation(told, IRIS).graph()
+    terms = (ST.peakResidentSize, ST.peakResidentSizeBound)
+    found = {one: graph.value(IRIS.observation("o"), one) for one in terms}
+    assert [one for one in terms if found[one] is not None] == [term]
+    assert least_mib < int(str(found[term])) / 2**20 < most_mib
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,30 @@ def following(folder: Path) -> AbstractContextManager[Running]:
     return beside(folder, "run.py", ENVIRONMENT)
 
 
+def test_another_user_runs_a_program_with_nothing_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN_SECRET", "s3cret")
+    key = tmp_path / "key"
+    key.write_text("s3cret")
+    script = f"id -un; id -Gn; pwd; env; cat {key}; kill -0 {os.getpid()}"
+    (tmp_path / "run.py").write_bytes(program({"argv": ["sh", "-c", script]}))
+    with beside(tmp_path, "run.py", {}, "nobody") as running:
+        first, *_, last = events(running)
+    assert first["user"] == "nobody"
+    said = {
+        name: base64.b64decode(stream["head"]).decode()
+        for name, stream in last["output"].items()
+    }
+    assert said["stdout"].splitlines()[:3] == ["nobody", "nogroup", "/"]
+    assert "s3cret" not in said["stdout"]
+    assert "HOME=/nonexistent" in said["stdout"]
+    assert (
+        said["stderr"].count("ermission denied") + said["stderr"].count("permitted")
+        == 2
+    )
+
+
 def begun_and_left(folder: Path, **request: Any) -> list[Event]:
     """What a run says at first, whose follower is then killed."""
     (folder / "run.py").write_bytes(program(request))
@@ -254,10 +278,10 @@ def test_one_that_was_killed_meanwhile_leaves_nothing(tmp_path: Path) -> None:
     script = "setsid sleep 987 & echo $!; wait"
     (started,) = begun_and_left(tmp_path, argv=["sh", "-c", script])
     said = tmp_path / "said.jsonl"
-    wait_until(lambda: b"alive" in said.read_bytes(), 5)
+    wait_until(lambda: b"alive" in said.read_bytes())
     os.kill(int(Path(f"/proc/{started['pid']}/stat").read_text().split()[3]), 9)
     with pytest.raises(LaunchError), following(tmp_path) as running:
         for event in events(running):
             if event["event"] == "output":
                 child = int(base64.b64decode(event["data"]))
-    wait_until(lambda: not Path(f"/proc/{child}").exists(), 5)
+    wait_until(lambda: not Path(f"/proc/{child}").exists())

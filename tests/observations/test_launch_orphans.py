@@ -88,3 +88,17 @@ def test_what_has_the_number_of_one_that_was_told_is_left_alone() -> None:
     finally:
         other.kill()
         other.wait()
+
+
+def test_nothing_of_another_user_is_ended() -> None:
+    """A command can make its runner name any process as its own."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
+        fields = Path(f"/proc/{other.pid}/stat").read_bytes().rpartition(b") ")[2]
+        start = int(fields.split()[19])
+        began = {"pid": other.pid, "start_ticks": start, "boot": boot}
+        started = {**began, "start_ns": 0, "exec_ns": 0}
+        end_orphans(started, {}, os.geteuid() + 1)
+        assert other.poll() is None
+        end_orphans(started, {}, os.geteuid())
+        assert other.wait(10) == -signal.SIGKILL

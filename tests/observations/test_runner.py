@@ -26,10 +26,8 @@ def program(request: Mapping[str, Any]) -> bytes:
 
 def run(*argv: str, **request: Any) -> list[Event]:
     """All that the runner says of a command."""
-    # What a process was before it became another counts as its own: a shell is small.
-    small = ["sh", "-c", '"$@"; exit $?', "sh"]
     done = subprocess.run(
-        [*small, sys.executable, "-I", "-"],
+        [sys.executable, "-I", "-"],
         input=program({"argv": list(argv), **request}),
         capture_output=True,
         check=False,
@@ -125,6 +123,18 @@ def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
         assert words in event["reason"]
 
 
+def test_folder_must_be_in_one_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "own")
+    (tmp_path / "own" / "out").symlink_to("/etc")
+    within = [str(tmp_path / "alias")]
+    assert run("true", cwd=str(tmp_path / "own"), within=within)[-1]["exit"] == 0
+    for outside in ("own/out", "own/.."):
+        (event,) = run("true", cwd=str(tmp_path / outside), within=within)
+        assert event["event"] == "refused"
+        assert "which is not allowed" in event["reason"]
+
+
 def test_a_command_runs_on_its_cpus_and_the_runner_on_others() -> None:
     cpus = sorted(os.sched_getaffinity(0))
     script = "taskset -cp $$; taskset -cp $PPID"
@@ -171,10 +181,22 @@ def test_what_a_command_uses_is_counted() -> None:
     used = sh(script)["rusage"]
     assert used["user_seconds"] > 0.02
     assert used["minor_faults"] > 10
-    assert used["max_rss_kib"] is None  # less than the runner itself has
-    fill = "import sys; b = bytearray(100 << 20)"
-    (*_, ended) = run(sys.executable, "-c", fill)
-    assert ended["rusage"]["max_rss_kib"] > 100 << 10
+
+
+@pytest.mark.parametrize("command", [["true"], ["sleep", "0.001"]])
+def test_the_peak_memory_of_a_small_command_has_an_upper_bound(
+    command: list[str],
+) -> None:
+    used = run(*command)[-1]["rusage"]
+    assert used["max_rss_kib"] is None
+    assert 0 < used["max_rss_bound_kib"] < 32 << 10  # that of the runner at most
+
+
+def test_the_peak_memory_of_what_starts_the_runner_hides_no_other() -> None:
+    ballast = bytearray(b"1") * (300 << 20)
+    used = run(sys.executable, "-c", "bytearray(b'1') * (200 << 20)")[-1]["rusage"]
+    assert len(ballast) >> 10 > used["max_rss_kib"] > 200 << 10
+    assert used["max_rss_bound_kib"] is None
 
 
 def test_cancelled_means_ended_and_said(started: Any) -> None:
@@ -191,7 +213,7 @@ def test_when_nobody_listens_the_command_ends(started: Any) -> None:
     process = started("sleep", "987")
     pid = json.loads(process.stdout.readline())["pid"]
     process.stdout.close()
-    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
 @pytest.mark.parametrize("request_", [{}, {"look": True}])
@@ -203,7 +225,7 @@ def test_a_killed_observer_leaves_nothing_running(started: Any, request_: Any) -
     child = int(base64.b64decode(said["data"]))
     for end in (process.stdin, process.stdout):
         end.close()
-    wait_until(lambda: gone(pid) and gone(child), 10)
+    wait_until(lambda: gone(pid) and gone(child))
 
 
 def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
@@ -232,7 +254,7 @@ def test_a_killed_runner_takes_its_command_along(started: Any) -> None:
     process = started("sleep", "987")
     pid = json.loads(process.stdout.readline())["pid"]
     process.kill()
-    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
 def test_all_is_shown_where_it_is_asked_for() -> None:

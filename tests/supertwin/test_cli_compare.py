@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from observations.compare import estimate
 from supertwin.cli.compare import lines
-from supertwin.comparing import Comparison, Group
+from supertwin.comparing import Comparison, Group, Measure, compare
 
 _RUN = {"command": "true", "host": "n1", "policy": "", "outcome": "completed"}
 _FLAGS = "-O3 " * 40
@@ -28,5 +29,51 @@ _FLAGS = "-O3 " * 40
 )
 def test_what_differs_is_seen(values: Sequence[Sequence[str]], told: list[str]) -> None:
     groups = [Group("one", [_RUN], {}, {}), Group("other", [_RUN], {}, {})]
-    found = list(lines(Comparison(groups, [], {"http://here/ns#flags": values})))
+    found = list(lines(Comparison(groups, 0.05, [], {"http://here/ns#flags": values})))
     assert found[-3:] == ["  flags", *(f"    {n}: {t}" for n, t in enumerate(told, 1))]
+
+
+def test_each_verdict_has_its_tolerance_and_context_has_none() -> None:
+    def group(seconds: Sequence[float]) -> Group:
+        load = [
+            {"run": f"r{n}", "total": None, "mean": 0.5, "unit": None} for n in range(3)
+        ]
+        runs = [{**_RUN, "run": f"r{n}", "seconds": s} for n, s in enumerate(seconds)]
+        return Group("g", runs, {("kernel.all.load", "1 minute"): load}, {})
+
+    groups = [group(g) for g in ((1.8, 2.0, 2.2), (2.2, 2.7, 3.35), (4.0, 4.1, 3.9))]
+    told = list(lines(compare(groups, 0.03)))
+    start = told.index("duration")
+    assert told[start + 1] == "  1: 2 s ± 0.4968 s"
+    assert told[start + 2].endswith(
+        "s  undecided: +37.5 % (-24.5 to +111.9 %), p = 0.142; tolerance ±3 %; "
+        "8 runs in each group would decide it"
+    )
+    assert "s  worse: +100.0 % (" in told[start + 3]
+    assert told[start + 3].endswith("; tolerance ±3 %")
+    state = told.index("state of the machine meanwhile, without verdict:")
+    assert told[state + 1 :] == [
+        "kernel.all.load[1 minute], mean",
+        *(f"  {place}: 0.5 ± 0" for place in (1, 2, 3)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "told"),
+    [
+        ("NUM", [1024601.0], "1.025 M"),
+        ("KibiBYTE", [409_600_000.0, 409_600_000.0], "390.6 GiB ± 0 B"),
+        ("MilliSEC", [1500.0], "1.5 s"),
+        ("FLOPS", [0.5], "0.5 FLOPS"),
+        (None, [17.0], "17"),
+    ],
+)
+def test_values_have_units_that_people_read(
+    unit: str | None, values: list[float], told: str
+) -> None:
+    groups = [Group("one", [_RUN], {}, {}), Group("other", [_RUN], {}, {})]
+    iri = unit and f"http://qudt.org/vocab/unit/{unit}"
+    found = estimate(values)
+    measure = Measure("m", None, "mean", iri, False, [found, found], [None])
+    shown = list(lines(Comparison(groups, 0.03, [measure], {})))
+    assert f"  1: {told}" in shown and f"  2: {told}" in shown
