@@ -97,7 +97,9 @@ class _Choice:
         for device in policy.near:
             near = frozenset(self.known.near[device])
             before, left = left, left & near
-            self._check_left(left, f"near:{'='.join(device)}", "CPU", before)
+            self._check_left(
+                left, f"near:{'='.join(filter(None, device))}", "CPU", before
+            )
             self.notes.append(reason.near(tree, *device, near))
         if policy.cores:
             before, left = left, left & frozenset(self.known.cores[policy.cores])

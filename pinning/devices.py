@@ -1,29 +1,60 @@
 """Which CPUs a policy means by a device or a kind of core: rows of saved queries."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pinning.errors import PlaceError
-from pinning.policy import Cores
+from pinning.policy import Cores, Policy
 
 Row = Mapping[str, Any]
 
 _FAST, _SLOW = "IntelCore", "IntelAtom"
+# A GPU by its number, as its vendor's tools and libraries call it.
+_NUMBERED = re.compile(r"(?:gpu|cuda|nvml|rsmi)?([0-9]{1,4})")
+
+
+def with_devices(policy: Policy, rows: Sequence[Row]) -> Policy:
+    """The policy with the kinds and names of ``topology/near-devices`` for its devices.
+
+    GPUs are numbered by PCI address. A device that the host lacks stays as it is.
+    """
+    near = tuple(_known_as(rows, kind, name) for kind, name in policy.near)
+    return replace(policy, near=near)
+
+
+def _known_as(rows: Sequence[Row], kind: str, name: str) -> tuple[str, str]:
+    kinds = {str(row["kind"]) for row in rows if name in (row["name"], row["address"])}
+    if kind and kinds:
+        return kind, name
+    if kinds:
+        return (min(kinds) if len(kinds) == 1 else ""), name
+    numbered = _NUMBERED.fullmatch(name)
+    gpus = sorted({str(row["address"]) for row in rows if _is_gpu(row)})
+    if kind in ("", "gpu") and numbered and int(numbered[1]) < len(gpus):
+        return "gpu", gpus[int(numbered[1])]
+    return kind, name
+
+
+def _is_gpu(row: Row) -> bool:
+    return bool(row["kind"] == "gpu" and row["address"])
 
 
 def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozenset[int]:
     """The CPUs nearest to a device, of the rows of ``topology/near-devices``.
 
     By its name, its PCI address, or a name that a driver has for it, such as
-    ``mlx5_0``. Raises PlaceError for one that the host lacks, that is used as something
-    else, or that is near to nothing.
+    ``mlx5_0``; an empty ``device`` is any kind. Raises PlaceError for one that the host
+    lacks, that is used as something else, or that is near to nothing.
     """
     known = [row for row in rows if row["cpus"]]
     named = [row for row in known if name in (row["name"], row["address"])]
-    cpus = _all(row for row in named if row["kind"] == device)
+    cpus = _all(row for row in named if device in ("", row["kind"]))
     if not cpus:
         said = _another(named) or _unknown(known, device)
-        raise PlaceError(f"near:{device}={name}: {host} has no such {device} {said}")
+        word = f"near:{device}={name}" if device else f"near:{name}"
+        raise PlaceError(f"{word}: {host} has no such {device or 'device'} {said}")
     return cpus
 
 
@@ -33,7 +64,8 @@ def _another(named: Iterable[Row]) -> str:
 
 
 def _unknown(known: Iterable[Row], device: str) -> str:
-    names = sorted({str(row["name"]) for row in known if row["kind"] == device})
+    of_kind = (row for row in known if device in ("", row["kind"]))
+    names = sorted({str(row["name"]) for row in of_kind})
     have = f"those that are: {', '.join(names)}" if names else "none is"
     return f"that is nearer to some CPUs than to others; {have}"
 

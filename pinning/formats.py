@@ -80,9 +80,10 @@ def _kmp(_tree: Tree, cpus: Sequence[int]) -> str:
 
 
 def whole_node(tree: Tree) -> str:
-    """srun's option for all CPUs of a node, without which it binds to no others.
+    """srun's option for all CPUs of a node: it binds only to CPUs that it allocated.
 
-    Not ``--exclusive``: within an allocation it means the fewest CPUs that do.
+    Not ``--exclusive``: within an allocation that means as few CPUs as possible.
+    Slurm 23.11 refuses and 24.11 ignores the option outside of an allocation.
     """
     return f"--mincpus={len(tree.allowed)}"
 

@@ -113,7 +113,9 @@ def _positive(what: str, value: int, most: int) -> None:
 def _split(wanted: Wanted) -> list[int]:
     """How many ranks each node takes: as equal as can be, the first take the rest."""
     if wanted.ranks < wanted.nodes:
-        raise LimitError(f"{wanted.ranks} ranks, {wanted.nodes} nodes asked")
+        raise LimitError(
+            f"{wanted.ranks} rank{_s(wanted.ranks)} cannot fill {wanted.nodes} nodes"
+        )
     least, more = divmod(wanted.ranks, wanted.nodes)
     return [least + (node < more) for node in range(wanted.nodes)]
 
@@ -140,7 +142,8 @@ def _no_room(tree: Tree, wanted: Wanted, room: int, count: int) -> str:
     of = f" of {wanted.threads} cores each" if wanted.threads > 1 else ""
     cores = len(_cores(tree, tree.allowed))
     return (
-        f"{room} ranks{of} fit on a node like {tree.host} ({cores} cores, mapped by "
+        f"{room} rank{_s(room)}{of} fit on a node like {tree.host} "
+        f"({cores} core{_s(cores)}, mapped by "
         f"{wanted.map}), {count} asked"
     )
 
@@ -189,7 +192,8 @@ def _reason(tree: Tree, wanted: Wanted, each: Sequence[int]) -> str:
     many = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{each[0]}"
     on = f"{nodes} nodes like {tree.host}" if nodes > 1 else tree.host
     return (
-        f"{wanted.ranks} ranks of {count} thread{_s(count)} on {on}: {many} on each. "
+        f"{wanted.ranks} rank{_s(wanted.ranks)} of {count} thread{_s(count)} on {on}: "
+        f"{many} on each. "
         f"{_how(wanted.map)}, numbered by {wanted.rank}. A rank has {count} "
         f"core{_s(count)} of its own. {_bound_to(wanted)}."
     )

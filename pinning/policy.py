@@ -29,7 +29,7 @@ WORDS = {
     "distinct:KIND": "no two share a core, l1, l2, l3, die, numa or socket",
     "share:KIND[:of=CPU]": "all share one, the one of that CPU or the first with room",
     "per:KIND=K": "K threads in each",
-    "near:gpu|nic|disk=NAME": "in the NUMA domain nearest to a device",
+    "near:[gpu|nic|disk=]NAME": "in the NUMA domain nearest to a device",
     "cores:p|e": "only performance or only efficiency cores",
     "exclude:LIST": "not these CPUs, such as 0-3,8",
     "likwid:EXPRESSION": "an expression of likwid-pin, such as S0:0-3@S1:0-3",
@@ -53,6 +53,7 @@ class Policy:
     distinct: tuple[str, ...] = ()
     share: tuple[Share, ...] = ()
     per: tuple[str, int] | None = None
+    # Kind and name of each device; the kind is empty where only a name was given.
     near: tuple[tuple[str, str], ...] = ()
     cores: Cores | None = None
     exclude: frozenset[int] = frozenset()
@@ -150,9 +151,12 @@ def _per(policy: Policy, value: str, word: str) -> Policy:
 
 
 def _near(policy: Policy, value: str, word: str) -> Policy:
-    device, _, name = value.partition("=")
-    if device not in DEVICES or not name:
-        raise PolicyError(f"{word}: write near:gpu=NAME, near:nic=NAME or near:disk=…")
+    device, equals, name = value.rpartition("=")
+    is_kind = device in DEVICES if equals else name not in DEVICES
+    if not name or not is_kind:
+        raise PolicyError(
+            f"{word}: write near:gpu=NAME, near:nic=NAME, near:disk=NAME or near:NAME"
+        )
     return replace(policy, near=_once(policy.near, [(device, name)], word))
 
 

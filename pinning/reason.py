@@ -47,7 +47,7 @@ def name(tree: Tree, domain: Domain) -> str:
 
 def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
     """What is near to a device."""
-    return f"Nearest to {device} {called} are CPUs {write_cpus(cpus)}."
+    return f"Nearest to {f'{device} {called}'.strip()} are CPUs {write_cpus(cpus)}."
 
 
 def constraint(policy: Policy) -> str:

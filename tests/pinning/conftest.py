@@ -8,7 +8,7 @@ import pytest
 from pinning.tree import Tree
 from queries.endpoint import Endpoint
 from tests.ingest.documents import synthetic
-from tests.pinning_table import load, stored_tree
+from tests.pinning.table import load, stored_tree
 from tests.servers import Fuseki
 
 # 2 sockets × 2 NUMA domains × 2 L3 × 2 cores × 2 threads, siblings 16 apart.

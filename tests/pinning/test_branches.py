@@ -9,7 +9,7 @@ from pinning.branches import branches, leaves, spread
 from pinning.choose import choose
 from pinning.policy import read_policy
 from pinning.tree import Domain, Tree
-from tests.pinning_hwloc import distrib
+from tests.pinning.hwloc import distrib
 
 SHAPES = (
     "pack:2 numa:2 l3:2 l2:2 l1d:1 core:1 pu:2(indexes=2*16:1*2)",

@@ -11,7 +11,7 @@ from pinning.tree import Tree
 from queries.endpoint import Endpoint
 from tests.command_line import supertwin
 from tests.pinning.conftest import BIG
-from tests.pinning_table import load
+from tests.pinning.table import load
 from tests.servers import Fuseki
 
 

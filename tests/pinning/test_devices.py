@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pinning.choose import Known, choose
-from pinning.devices import core_cpus, near_cpus
+from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.errors import PlaceError
 from pinning.policy import read_policy
 from pinning.tree import Tree, read_tree
@@ -74,6 +74,42 @@ def test_a_device_that_is_not_there(
         near_cpus("n1", devices, device, name)
     with pytest.raises(PlaceError, match="none is"):
         near_cpus("n1", [], device, name)
+
+
+TWO_GPUS = [
+    {"name": address, "kind": "gpu", "address": address, "numa": numa, "cpus": cpus}
+    for address, numa, cpus in (("0000:81:00.0", 1, "2,3"), ("0000:1b:00.0", 0, "0,1"))
+]
+# The driver's name for the second GPU.
+CUDA = {**TWO_GPUS[0], "name": "cuda0"}
+
+
+@pytest.mark.parametrize(
+    ("word", "rows", "expected"),
+    [
+        ("near:gpu=0", TWO_GPUS, ("gpu", "0000:1b:00.0")),
+        ("near:gpu=1", TWO_GPUS, ("gpu", "0000:81:00.0")),
+        ("near:gpu=cuda1", TWO_GPUS, ("gpu", "0000:81:00.0")),
+        ("near:cuda0", TWO_GPUS, ("gpu", "0000:1b:00.0")),
+        ("near:gpu=cuda0", [*TWO_GPUS, CUDA], ("gpu", "cuda0")),
+        ("near:cuda0", [*TWO_GPUS, CUDA], ("gpu", "cuda0")),
+        ("near:0000:81:00.0", TWO_GPUS, ("gpu", "0000:81:00.0")),
+        ("near:gpu=2", TWO_GPUS, ("gpu", "2")),
+        ("near:nic=0", TWO_GPUS, ("nic", "0")),
+    ],
+)
+def test_gpus_have_numbers(
+    word: str, rows: list[dict[str, Any]], expected: tuple[str, str]
+) -> None:
+    assert with_devices(read_policy(word), rows).near == (expected,)
+
+
+def test_unknown_gpu_number_names_the_gpus() -> None:
+    said = "near:gpu=2: h has no such gpu .*; those that are: 0000:1b:00.0, 0000:81"
+    with pytest.raises(PlaceError, match=said):
+        near_cpus("h", TWO_GPUS, "gpu", "2")
+    with pytest.raises(PlaceError, match="near:eth9: h has no such device"):
+        near_cpus("h", TWO_GPUS, "", "eth9")
 
 
 def test_kinds_of_cores(hybrid: Tree) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pinning.errors import LimitError, PolicyError
 from pinning.formats import FORMATS, rankfile, write
 from pinning.tree import Domain, Tree
+from tests.pinning.table import SHAPES
 from tests.pinning.tools import (
     GNU,
     LLVM,
@@ -18,11 +19,9 @@ from tests.pinning.tools import (
     here,
     mpirun,
     needs_likwid_pin,
-    needs_open_mpi,
     run,
     team,
 )
-from tests.pinning_table import SHAPES
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,6 @@ def test_a_rankfile_says_how_it_is_read(ranks_here: str) -> None:
     assert how.endswith(f" -np {len(here())} COMMAND")
 
 
-@needs_open_mpi
 def test_open_mpi_binds_each_rank_to_its_cpu(ranks_here: str, tmp_path: Path) -> None:
     (tmp_path / "ranks").write_text(ranks_here + "\n")
     how = ranks_here.splitlines()[0]

@@ -10,7 +10,7 @@ from pinning.errors import LimitError, PolicyError
 from pinning.hybrid import Layout, Wanted, lay_out, write_ranks
 from pinning.tree import Tree
 from tests.pinning.conftest import BIG, EPYC
-from tests.pinning.tools import mpirun, needs_open_mpi
+from tests.pinning.tools import mpirun
 
 # Nodes, ranks and threads of each row; each is placed in both ways.
 ROWS = [
@@ -101,7 +101,6 @@ def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[in
     raise AssertionError((options, said))
 
 
-@needs_open_mpi
 @pytest.mark.parametrize("shape", [BIG, EPYC, "pack:2 numa:1 l3:3 core:5 pu:1"])
 def test_the_map_is_open_mpis(
     made_up: Callable[[str], tuple[Tree, Path]], tmp_path: Path, shape: str
@@ -136,7 +135,7 @@ def test_the_map_is_open_mpis(
         (Wanted(5, 5, map="socket"), "2 ranks of 5 cores each fit"),
         (Wanted(2, 3, map="numa"), None),
         (Wanted(5, 3, map="numa"), "4 ranks of 3 cores each fit .*, 5 asked"),
-        (Wanted(1, 1, 2), "1 ranks, 2 nodes asked"),
+        (Wanted(1, 1, 2), "1 rank cannot fill 2 nodes"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -10,8 +10,8 @@ from pinning.errors import LimitError, PlaceError, PolicyError
 from pinning.likwid import likwid_cpus
 from pinning.tree import Tree
 from queries.endpoint import Endpoint
+from tests.pinning.table import SHAPES, load, stored_tree
 from tests.pinning.tools import here, needs_likwid_pin
-from tests.pinning_table import SHAPES, load, stored_tree
 
 
 @pytest.mark.parametrize(

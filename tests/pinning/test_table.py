@@ -11,9 +11,9 @@ from pinning.tree import Tree
 from queries.endpoint import Endpoint
 from tests.agreement import MACHINES
 from tests.pinning.conftest import BIG
-from tests.pinning_hwloc import Machine, read_machine
-from tests.pinning_rules import could, expected, likwid, violations
-from tests.pinning_table import (
+from tests.pinning.hwloc import Machine, read_machine
+from tests.pinning.rules import could, expected, likwid, violations
+from tests.pinning.table import (
     EVERYTHING,
     POLICIES,
     SHAPES,

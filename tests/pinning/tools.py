@@ -32,10 +32,6 @@ def _without_likwid() -> str:
 
 
 needs_likwid_pin = pytest.mark.skipif(bool(_without_likwid()), reason=_without_likwid())
-needs_open_mpi = pytest.mark.skipif(
-    not shutil.which("mpirun"),
-    reason="no mpirun: install.sh brings Open MPI, which is large, with --bench only",
-)
 
 
 def alone() -> list[str]:

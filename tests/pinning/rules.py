@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 
 from pinning.policy import Policy, Share
-from tests.pinning_hwloc import Cpus, Machine, distrib
+from tests.pinning.hwloc import Cpus, Machine, distrib
 
 # Loads in whole percent, by CPU.
 Loads = Mapping[int, int]

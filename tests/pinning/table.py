@@ -1,6 +1,6 @@
 """Do placements keep what their policies promise, on every machine there is to read of?
 
-``python -m tests.pinning_table [FOLDER]`` loads hwloc's XML of machines into a graph
+``python -m tests.pinning.table [FOLDER]`` loads hwloc's XML of machines into a graph
 store of its own, places 1, 2, 4, 8 and all threads by every policy, and holds each
 answer and each refusal against what hwloc's own tools say of the machine. It prints a
 table, in each cell what was placed and what was refused, and exits 1 where anything is
@@ -29,10 +29,10 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from tests.agreement import MACHINES, ROOT, host_name
 from tests.ingest.documents import synthetic
-from tests.pinning_hwloc import Machine, read_machine, readable
-from tests.pinning_limits import alike, limit
-from tests.pinning_policies import POLICIES, policies, promised
-from tests.pinning_rules import could, expected, likwid, violations
+from tests.pinning.hwloc import Machine, read_machine, readable
+from tests.pinning.limits import alike, limit
+from tests.pinning.policies import POLICIES, policies, promised
+from tests.pinning.rules import could, expected, likwid, violations
 from tests.servers import Fuseki
 
 IRIS = Iris("http://localhost:8000")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pinning.policy import Policy, Share
-from tests.pinning_hwloc import KINDS, Machine
+from tests.pinning.hwloc import KINDS, Machine
 
 _BIG = ("l2", "l3", "die", "numa", "socket")
 _EACH = [f"{kind}={count}" for kind in _BIG for count in (2, 4)]

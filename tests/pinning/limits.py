@@ -1,8 +1,8 @@
 """What a refusal must say: the limit, counted from what hwloc's tools say."""
 
 from pinning.policy import Policy
-from tests.pinning_hwloc import Cpus, Machine
-from tests.pinning_rules import candidates, narrowed, room, roomy
+from tests.pinning.hwloc import Cpus, Machine
+from tests.pinning.rules import candidates, narrowed, room, roomy
 
 NOUNS = {
     "core": "core",
