@@ -1,5 +1,6 @@
 """``python -m api``: serve the API until it is told to stop."""
 
+import resource
 import socket
 import sys
 from contextlib import suppress
@@ -9,6 +10,8 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from api.app import create_app
+from api.collapsed_log import log_to_stderr
+from api.http_protocol import BoundedProtocol
 from supertwin.errors import MendableError
 from supertwin.report import error_lines
 from supertwin.settings import Settings
@@ -28,7 +31,15 @@ def main() -> int:
     except (ValidationError, MendableError) as error:
         print("\n".join(error_lines(error)), file=sys.stderr)
         return MendableError.exit_code
+    log_to_stderr()
+    _allow_more_files()
     return _serve(app, settings)
+
+
+def _allow_more_files() -> None:
+    """Raise the limit on open files, which is 1024 almost everywhere."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class _Server(uvicorn.Server):
@@ -45,9 +56,10 @@ def _serve(app: FastAPI, settings: Settings) -> int:
         host=settings.bind,
         port=settings.api_port,
         loop="uvloop",
-        http="httptools",
+        http=BoundedProtocol,
         ws="none",
         access_log=False,
+        log_config=None,
         log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=5,

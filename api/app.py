@@ -8,9 +8,20 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Security
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import exports, health, problems, saved_queries, sparql, telemetry, twin, why
+from api import (
+    administration,
+    exports,
+    health,
+    problems,
+    saved_queries,
+    sparql,
+    telemetry,
+    twin,
+    why,
+)
 from api.access import login
 from api.access.cors import Cors
+from api.access.cross_site import CrossSite
 from api.access.headers import Headers
 from api.access.hosts import Hosts
 from api.access.prefix import Prefix
@@ -24,6 +35,7 @@ from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.history import routes as history
+from api.in_flight import InFlight
 from api.observations.parts import PARTS as OBSERVATIONS
 from api.pin import routes as pin
 from api.plans import changes as plan_changes
@@ -49,6 +61,7 @@ Errors are RFC 9457 problem documents (`application/problem+json`)."""
 
 _PARTS = (
     assets,
+    administration,
     index,
     login,
     sparql,
@@ -117,9 +130,11 @@ def create_app(settings: Settings) -> FastAPI:
     # The last one added is the first to see a request.
     app.add_middleware(HeadAsGet)
     app.add_middleware(Reading, gate=services.gate)
+    app.add_middleware(CrossSite, origins=settings.origins)
     app.add_middleware(Cors, origins=settings.origins)
     app.add_middleware(Hosts, settings=settings)
     app.add_middleware(Headers)
+    app.add_middleware(InFlight)
     app.add_middleware(Prefix, path=urlsplit(settings.base).path)
     return app
 

@@ -5,7 +5,9 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
 
+from api.connection import ClientGoneError
 from api.problems import ApiError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -13,12 +15,23 @@ Model = TypeVar("Model", bound=BaseModel)
 
 async def read_body(request: Request, most: int, what: str) -> bytes:
     """The body; ``what`` names it where it is refused (413) for its length."""
+    if too_long(request, most):
+        raise too_large(most, what)
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise too_large(most, what)
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                raise too_large(most, what)
+    except ClientDisconnect:
+        raise ClientGoneError from None
     return bytes(body)
+
+
+def too_long(request: Request, most: int) -> bool:
+    """Whether a request announces a longer body."""
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and int(length[:20]) > most
 
 
 async def read_model(
@@ -36,4 +49,8 @@ async def read_model(
 def too_large(most: int, what: str) -> ApiError:
     """The refusal of what is too long."""
     detail = f"a {what} may have {most} bytes; send a shorter one"
-    return ApiError(413, f"{what}-too-large", f"The {what} is too large", detail)
+    # What is left of the body is not read.
+    headers = {"Connection": "close"}
+    return ApiError(
+        413, f"{what}-too-large", f"The {what} is too large", detail, headers=headers
+    )

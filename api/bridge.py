@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.iris import encode_id
+from sampler_bridge.account.losses import losing_line
 
 # The bridge writes the file every second, whether or not a tick was due.
 FRESH_S = 10.0
@@ -52,6 +53,14 @@ class Bridge:
         reason = self._queue.get("reason")
         host = self.status.get("host")
         return f"points of {host} do not reach the store: {reason}" if reason else ""
+
+    @property
+    def losing_reason(self) -> str:
+        """How many of its points were lost a moment ago and why, empty when none."""
+        losing = self.status.get("losing")
+        if not isinstance(losing, dict) or not losing.get("points"):
+            return ""
+        return losing_line(str(self.status.get("host")), losing)
 
     @property
     def pcp_reason(self) -> str:

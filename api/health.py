@@ -88,7 +88,7 @@ async def _timed(work: Awaitable[object]) -> ServiceHealth:
 def _bridge(bridge: Bridge) -> ServiceHealth:
     if not bridge.up:
         return ServiceHealth(ok=False, age_s=bridge.age, reason=bridge.reason)
-    reason = bridge.not_sampled or bridge.log_reason
+    reason = bridge.not_sampled or bridge.log_reason or bridge.losing_reason
     return ServiceHealth(ok=not reason, age_s=bridge.age, reason=reason or None)
 
 

@@ -19,6 +19,7 @@ from starlette.routing import Match
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "https://w3id.org/supertwin/problem/"
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH = "/~:@!$&'()*+,;="
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -135,6 +136,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 def answer(request: Request, error: ApiError, *, drawn: bool = False) -> Response:
     """The problem document of an error; ``drawn`` for whoever prefers a page."""
+    request.app.state.services.refusals.note(request, error.status, error.kind)
     return _document(
         request,
         error.status,
@@ -162,7 +164,7 @@ async def _http_exception(request: Request, error: Exception) -> Response:
 
 def _allowed(request: Request) -> list[str]:
     """The methods that this path takes: the router names those of one route only."""
-    taken = [m for m in ("GET", "POST", "DELETE") if _takes(request, m)]
+    taken = [m for m in _METHODS if _takes(request, m)]
     return ["HEAD", *taken] if "GET" in taken else taken
 
 

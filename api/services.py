@@ -8,6 +8,7 @@ import httpx
 from fastapi import Depends, Request
 
 from api import fuseki
+from api.access.audit import RefusalLog
 from api.access.gate import Gate
 from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import Reader
@@ -17,7 +18,7 @@ from api.observations.observing import Observing
 from api.store import SeriesStore
 from api.transport import Connections
 from ontology.iris import Iris
-from supertwin.access.accounts import fuseki_account, store_account
+from supertwin.access.accounts import fuseki_account, store_read_account
 from supertwin.settings import Settings
 
 OWN_TIMEOUT = 10.0
@@ -35,6 +36,7 @@ class Services:
 
     settings: Settings
     gate: Gate
+    refusals: RefusalLog
     iris: Iris
     sparql: GraphStore
     graph: GraphStore
@@ -47,7 +49,8 @@ class Services:
     observing: Observing
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection, and write down what was refused until now."""
+        self.refusals.flush()
         graphs = (self.sparql, self.graph, self.history)
         for client in (*(graph.client for graph in graphs), self.store.client):
             await client.aclose()
@@ -68,6 +71,7 @@ def make_services(settings: Settings) -> Services:
     return Services(
         settings=settings,
         gate=Gate(settings),
+        refusals=RefusalLog(settings.home),
         iris=iris,
         sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
         graph=graph,
@@ -86,7 +90,7 @@ def make_services(settings: Settings) -> Services:
 def _store_client(settings: Settings) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         timeout=httpx.Timeout(5),
-        auth=store_account(settings),
+        auth=store_read_account(settings),
         transport=Connections(_STORE_CONNECTIONS, keep_s=5),
         trust_env=False,
     )

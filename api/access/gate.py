@@ -1,7 +1,7 @@
 """Who sends a request, and whether they may do what it takes: the one place."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import compare_digest
 
 from fastapi import Request
@@ -15,6 +15,7 @@ from supertwin.access.accounts import reader_account, write_secret
 from supertwin.access.local_api import LocalApi, local_api_file
 from supertwin.access.token_file import TokenFileError
 from supertwin.access.tokens import Role, Token, parse_token
+from supertwin.private_folder import make_private
 from supertwin.settings import Settings
 
 _UNKNOWN = "the token is not one of this installation, or was revoked"
@@ -29,6 +30,14 @@ class Caller:
     role: Role
     token: Token | None = None
     session: str = ""
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it is the owner of the state folder, who can do all without us."""
+        return self.token is None and self.role is Role.ADMIN
+
+
+_OWNER = Caller("the owner of the state", Role.ADMIN)
 
 
 class Gate:
@@ -46,7 +55,7 @@ class Gate:
         """Let in who can read the state folder; nobody where it cannot be written."""
         path, local = local_api_file(self._settings.home), LocalApi(self._settings.api)
         with suppress(OSError):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(path.parent)
             write_secret(path, local.text())
             self._local = local
 
@@ -65,6 +74,8 @@ class Gate:
         if role is not Role.READER and self._is_borrowed(request, sent):
             raise refusals.foreign()
         caller = await self._caller(sent, role)
+        # Set before the check: the audit trail names whose role is too small.
+        request.state.caller = caller
         if not caller.role.includes(role):
             raise refusals.too_small(caller.name, caller.role, role)
         return caller
@@ -75,10 +86,10 @@ class Gate:
 
     def still_admits(self, caller: Caller) -> bool:
         """Whether somebody who was let in before would be now."""
-        if caller.token is None:
-            return True
         if caller.session and not self.sessions.find(caller.session):
             return False
+        if caller.token is None:
+            return True
         try:
             return self._holds(caller.token) == ""
         except TokenFileError:
@@ -98,7 +109,7 @@ class Gate:
 
     async def _of_token(self, text: str, role: Role) -> Caller:
         if self._local and compare_digest(text.encode(), self._local.key.encode()):
-            return Caller("the owner of the state", Role.ADMIN)
+            return _OWNER
         presented = parse_token(text)
         if presented is None:
             raise refusals.nobody(self._settings, role, _NO_TOKEN)
@@ -112,6 +123,8 @@ class Gate:
 
     def _of_session(self, secret: str, role: Role) -> Caller:
         session = self.sessions.find(secret)
+        if session and not session.token:
+            return replace(_OWNER, session=secret)
         token = self._known.find(session.token) if session else None
         if session is None or token is None or token.hash != session.hash:
             wrong = "the session is over, log in again"

@@ -4,13 +4,16 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.body import too_large, too_long
 from api.problems import ApiError, answer
 
 MAX_BYTES = 64 * 1024
+# No route takes a longer body.
+MAX_BODY_BYTES = 16 * 1024 * 1024
 
 
 class Headers:
-    """Refuses requests whose headers are too large; browsers guess no media type."""
+    """Refuses requests that are too large; browsers guess no media type."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -27,6 +30,10 @@ class Headers:
 
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_BYTES:
             await answer(Request(scope), _too_large())(scope, receive, send_plain)
+            return
+        if too_long(Request(scope), MAX_BODY_BYTES):
+            refusal = answer(Request(scope), too_large(MAX_BODY_BYTES, "body"))
+            await refusal(scope, receive, send_plain)
             return
         await self._app(scope, receive, send_plain)
 

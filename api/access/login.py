@@ -7,7 +7,8 @@ from fastapi.responses import RedirectResponse
 from starlette._utils import get_route_path
 
 from api import formats
-from api.access import refusals
+from api.access import audit, refusals
+from api.access.clients import peer_of
 from api.access.credentials import is_foreign
 from api.access.sessions import LASTS_S
 from api.body import read_body
@@ -41,8 +42,10 @@ async def login(request: Request, services: Use) -> Response:
     try:
         caller = await gate.admit_token(sent.get("token", "").strip())
     except ApiError as error:
+        services.refusals.note(request, error.status, error.kind)
         return _page(request, services, goal, error)
-    assert caller.token  # noqa: S101 (a text is never the account)
+    thing = f"{caller.role} from {peer_of(request)}"
+    audit.record(request, "login", thing, who=caller.name)
     answer = _to(request, goal)
     answer.set_cookie(
         gate.cookie,

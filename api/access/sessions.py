@@ -17,7 +17,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class Session:
-    """The token that a session was begun with, as it was then."""
+    """The token that a session was begun with, as it was then; empty: the owner's."""
 
     token: str
     hash: str
@@ -30,13 +30,14 @@ class Sessions:
     def __init__(self) -> None:
         self._sessions: dict[bytes, Session] = {}
 
-    def begin(self, token: Token) -> str:
-        """Begin one; the answer is what its cookie holds."""
+    def begin(self, token: Token | None) -> str:
+        """Begin one, the owner's without a token; return what its cookie holds."""
         while len(self._sessions) >= _MOST:
             del self._sessions[next(iter(self._sessions))]
         secret = secrets.token_urlsafe(32)
         until = time.monotonic() + LASTS_S
-        self._sessions[_key(secret)] = Session(token.id, token.hash, until)
+        id_, proof = (token.id, token.hash) if token else ("", "")
+        self._sessions[_key(secret)] = Session(id_, proof, until)
         return secret
 
     def find(self, secret: str) -> Session | None:

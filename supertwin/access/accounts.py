@@ -9,13 +9,16 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from typing import Literal
 
 from pydantic import SecretStr
 
 from supertwin.errors import MendableError
+from supertwin.private_folder import make_private
 from supertwin.settings import Settings
 
 Account = tuple[str, str]
+Service = Literal["fuseki", "store"]
 
 # Of a file with its line ends: HTTP's headers take no more.
 _LONGEST = 4096
@@ -26,16 +29,17 @@ def fuseki_account(settings: Settings) -> Account | None:
 
     MendableError when the file that should hold the password cannot be read.
     """
-    password = _given(settings, "fuseki")
-    if not password and not settings.fuseki_url:
-        password = _read_own(own_password_file(settings))
-    return (settings.fuseki_user, password) if password else None
+    return _account(settings, "fuseki", settings.fuseki_url)
 
 
-def store_account(settings: Settings) -> Account | None:
-    """Return user and password for a VictoriaMetrics elsewhere; None without one."""
-    password = _given(settings, "store")
-    return (settings.store_user, password) if password else None
+def store_read_account(settings: Settings) -> Account | None:
+    """Return user and password for the store that series are read from."""
+    return _account(settings, "store", settings.store_read_url)
+
+
+def store_write_account(settings: Settings) -> Account | None:
+    """Return user and password for the store that series are written to."""
+    return _account(settings, "store", settings.store_write_url)
 
 
 def reader_account(settings: Settings) -> Account | None:
@@ -44,19 +48,34 @@ def reader_account(settings: Settings) -> Account | None:
     return (settings.reader_user, password) if password else None
 
 
-def own_password_file(settings: Settings) -> Path:
-    """Return the file that holds the password of the local Fuseki."""
-    return settings.home / "fuseki" / "password"
+def own_password_file(settings: Settings, service: Service) -> Path:
+    """Return the file that holds the password of a local server."""
+    return settings.home / service / "password"
 
 
-def make_fuseki_account(settings: Settings) -> Account:
-    """Return the account of the local Fuseki, with a new password where it has none."""
-    found = fuseki_account(settings)
+def make_account(settings: Settings, service: Service) -> Account:
+    """Return the account of a local server, with a new password where it has none."""
+    found = _account(settings, service)
     if found:
         return found
+    file = own_password_file(settings, service)
+    make_private(file.parent)
     password = secrets.token_urlsafe(24)
-    write_secret(own_password_file(settings), password + "\n")
-    return settings.fuseki_user, password
+    write_secret(file, password + "\n")
+    user: str = getattr(settings, f"{service}_user")
+    return user, password
+
+
+def snapshot_key(settings: Settings) -> str:
+    """Return the key of the local VictoriaMetrics for its snapshots.
+
+    It outlives restarts of the store and of the supervisor, for `supertwin backup`.
+    """
+    file = settings.home / "store" / "snapshot-key"
+    if not file.exists():
+        make_private(file.parent)
+        write_secret(file, secrets.token_urlsafe(24) + "\n")
+    return _read_own(file)
 
 
 def jetty_line(account: Account) -> str:
@@ -81,6 +100,20 @@ def write_secret(path: Path, text: str) -> None:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _account(
+    settings: Settings, service: Service, elsewhere: str = ""
+) -> Account | None:
+    """Return the account in the settings; for a local server, else its own one.
+
+    A server elsewhere must not learn the password of a local one.
+    """
+    password = _given(settings, service)
+    if not password and not elsewhere:
+        password = _read_own(own_password_file(settings, service))
+    user: str = getattr(settings, f"{service}_user")
+    return (user, password) if password else None
 
 
 def _given(settings: Settings, service: str) -> str:

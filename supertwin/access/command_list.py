@@ -18,6 +18,7 @@ name and value, and folders with all that is below them::
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
@@ -40,7 +41,8 @@ class CommandList:
     """The commands of a list, each as words; an empty list allows none.
 
     ``env`` are the variables that may be added, as NAME or NAME=value, ``cwd`` the
-    folders that a command may be started in or below.
+    folders that a command may be started in or below. Links and ``..`` of a folder on
+    this machine are followed before it is compared.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -49,16 +51,24 @@ class CommandList:
     cwd: frozenset[str] = frozenset()
 
     def refusal(
-        self, argv: Sequence[str], env: Mapping[str, str] = _NONE, cwd: str = ""
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] = _NONE,
+        cwd: str = "",
+        is_here: bool = True,
     ) -> str:
         """Why a command may not be launched, '' when it may.
 
         ``argv`` is what would be executed, word for word: a program that the list names
         by its path is allowed by that path alone, and nothing is looked up. ``env`` is
-        what is added to its environment, ``cwd`` its folder, '' for the usual one.
+        what is added to its environment, ``cwd`` its folder, '' for the usual one;
+        ``is_here`` says that this is a folder of this machine. Its runner compares once
+        more, where it is.
         """
         of_env = filter(None, (self._of_variable(*one) for one in env.items()))
-        return self._of_command(argv) or next(of_env, "") or self._of_folder(cwd)
+        return (
+            self._of_command(argv) or next(of_env, "") or self._of_folder(cwd, is_here)
+        )
 
     def _of_variable(self, name: str, value: str) -> str:
         if {name, f"{name}={value}"} & self.env:
@@ -70,13 +80,17 @@ class CommandList:
             f"that are (`{_ENV} NAME`)"
         )
 
-    def _of_folder(self, cwd: str) -> str:
-        path = PurePosixPath(cwd)
-        if not cwd or (".." not in path.parts and self.cwd & set(_and_above(path))):
+    def _of_folder(self, cwd: str, is_here: bool) -> str:
+        if not cwd:
             return ""
+        path = realpath(cwd) if is_here and cwd.startswith("/") else cwd
+        folders = set(map(realpath, self.cwd)) if is_here else self.cwd
+        if _is_whole_path(path) and folders & set(_and_above(PurePosixPath(path))):
+            return ""
+        where = f", which is {path[:80]!r}," if path != cwd else ""
         return (
-            f"the folder {cwd[:80]!r} is not allowed: {self.name} lists those that are "
-            f"(`{_CWD} PATH`)"
+            f"the folder {cwd[:80]!r}{where} is not allowed: {self.name} lists those "
+            f"that are (`{_CWD} PATH`)"
         )
 
     def _of_command(self, argv: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from argon2.exceptions import VerifyMismatchError
 
 from supertwin.access.token_file import NAME, read_tokens, write_tokens
 from supertwin.errors import MendableError
+from supertwin.private_folder import make_private
 from supertwin.setting_forms import hours_of
 from supertwin.stack.lock import turn
 
@@ -186,7 +187,7 @@ def last_used(home: Path, token: Token) -> float | None:
 def _changing(home: Path) -> Iterator[list[Token]]:
     """The tokens as a list to change, by one process at a time; written at the end."""
     path = file_of(home)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     with turn(path.parent, lambda: None, "tokens"):
         tokens = all_tokens(home)
         yield tokens

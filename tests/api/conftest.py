@@ -1,5 +1,6 @@
 """Fuseki with a small twin, a store with a few points, and the API before them."""
 
+import getpass
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,7 @@ def api_url(
         store_read_url=store,
         query_timeout="2",
         query_max_bytes="200000",
+        run_as=getpass.getuser(),
     ) as server:
         yield server.url
 

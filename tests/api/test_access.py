@@ -207,6 +207,14 @@ def test_other_addresses_are_for_no_other_page(guarded: str) -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_allowed_origin_asks_sparql_only(guarded: str) -> None:
+    sent = {"Sec-Fetch-Site": "cross-site", "Origin": GRAFANA}
+    ask = httpx.post(f"{guarded}/sparql", data=ASK, auth=READER, headers=sent)
+    assert ask.headers["access-control-allow-origin"] == GRAFANA
+    refused = httpx.get(f"{guarded}/twin", auth=READER, headers=sent)
+    assert refused.json()["type"].endswith("/cross-site-request")
+
+
 def test_by_default_no_page_of_another_origin_asks(api: httpx.Client) -> None:
     assert preflight(str(api.base_url).rstrip("/"), GRAFANA).status_code == 403
     answer = api.get("/sparql", params=ASK, headers={"Origin": GRAFANA})

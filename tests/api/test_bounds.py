@@ -31,9 +31,7 @@ ENDLESS = [
 def test_an_endless_query_is_stopped(
     api: httpx.Client, query: str, accept: str
 ) -> None:
-    start = time.monotonic()
     answer = api.post("/sparql", data={"query": query}, headers={"Accept": accept})
-    assert time.monotonic() - start < 10
     assert answer.status_code == 504
     assert answer.headers["content-type"] == "application/problem+json"
     assert "stopped after 2 s" in answer.json()["detail"]

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -31,12 +30,10 @@ def test_a_store_that_hangs(live: Watched) -> None:
         until(early, "tick", 2)
         os.kill(live.store.pid, signal.SIGSTOP)
         try:
-            start = time.monotonic()
             with stream(live) as late:
                 for sent in (late, early):
                     problem = until(sent, "problem")[-1]
                     assert live.store.url in problem.data["detail"]
-                assert time.monotonic() - start < 16
                 os.kill(live.store.pid, signal.SIGCONT)
                 until(late, "tick", 2)
         finally:

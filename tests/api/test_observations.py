@@ -1,5 +1,8 @@
 """What is refused before a command would be run."""
 
+import base64
+import getpass
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,6 +157,78 @@ def test_a_run_outlives_its_host(opened: Closed, gone: str) -> None:
         assert "./solver" in page(path)
     points = opened.get(f"/observations/{gone}/series?metric=mem.util.free")
     assert "has no summary of 'mem.util.free'" in points.json()["detail"]
+
+
+def test_without_list_or_user_only_the_owner_launches(closed: Closed) -> None:
+    owner = read_local_api(closed.home)
+    assert owner is not None
+    for role in (Role.OPERATOR, Role.ADMIN):
+        token = closed.add("wants-to-launch", role)
+        answer = begin(closed, COMMAND, **bearer(token))
+        assert answer.status_code == 403
+        assert "SUPERTWIN_ALLOWED_COMMANDS" in answer.json()["detail"]
+        form = closed.client.get(
+            f"{closed.url}/observations/new",
+            headers={**bearer(token), "Accept": "text/html"},
+        )
+        assert "only the owner of the state folder launches them" in form.text
+        # What others run themselves, they may have sampled.
+        unknown = {**COMMAND, "attended": True, "cpus": "x"}
+        assert begin(closed, unknown, **bearer(token)).status_code == 400
+    bad = {**COMMAND, "cpus": "x"}
+    assert begin(closed, bad, **bearer(owner.key)).status_code == 400
+
+
+def test_owner_logs_in_with_the_key_of_the_state_folder(closed: Closed) -> None:
+    owner = read_local_api(closed.home)
+    assert owner is not None
+    with httpx.Client(base_url=closed.url, trust_env=False) as browser:
+        sent = {"token": owner.key, "next": "/queries"}
+        assert browser.post("/login", data=sent).status_code == 303
+        page = browser.get("/observations/new", headers={"Accept": "text/html"})
+        assert "only the owner" not in page.text
+        assert page.status_code == 200
+        origin = {"Origin": closed.url}
+        assert browser.post("/logout", headers=origin).status_code == 303
+        assert browser.get("/queries").status_code == 401
+
+
+@pytest.fixture(scope="module")
+def as_nobody(
+    tmp_path_factory: pytest.TempPathFactory, fuseki: str, store: str, base: str
+) -> Iterator[Closed]:
+    """An API whose tokens launch commands as another user."""
+    home = tmp_path_factory.mktemp("as-nobody")
+    with own_api(home, base, fuseki, store, run_as="nobody") as found:
+        yield found
+
+
+def printed(api: Closed, token: str, *argv: str) -> str:
+    """What a launched command prints, on both streams."""
+    one = begin(api, {"argv": argv}, **bearer(token))
+    assert one.status_code == 201, one.text
+    events = f"{api.url}/observations/{one.json()['id']}/events"
+    lines = api.client.get(events, headers=bearer(token)).text.splitlines()
+    told = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+    return "".join(
+        base64.b64decode(event["data"]).decode()
+        for event in told
+        if event["event"] == "output"
+    )
+
+
+def test_command_of_a_token_cannot_read_the_key_of_the_owner(as_nobody: Closed) -> None:
+    token = as_nobody.add("launcher", Role.OPERATOR)
+    key = str(as_nobody.home / "access" / "local.json")
+    assert "Permission denied" in printed(as_nobody, token, "cat", key)
+    assert printed(as_nobody, token, "id", "-un") == "nobody\n"
+    owner = read_local_api(as_nobody.home)
+    assert owner is not None
+    assert printed(as_nobody, owner.key, "id", "-un") == f"{getpass.getuser()}\n"
+    # Where another user does not exist, a login does what it does.
+    other = begin(as_nobody, {**COMMAND, "host": "n2"}, **bearer(token))
+    assert other.status_code == 403
+    assert "nobody runs commands on n1 only" in other.json()["detail"]
 
 
 @pytest.fixture(scope="module")

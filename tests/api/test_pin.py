@@ -105,7 +105,7 @@ def test_idle_first_reads_the_load_as_it_is_now(watched: Watched) -> None:
         return found
 
     # The core of CPU 0 is half busy, and CPU 1 less than CPU 0.
-    wait_until(lambda: chosen() == [2, 3, 1], 5, "the idle ones first")
+    wait_until(lambda: chosen() == [2, 3, 1], what="the idle ones first")
 
 
 def test_the_page_is_a_form_until_a_host_is_named(watched: Watched) -> None:

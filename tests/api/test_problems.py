@@ -86,11 +86,6 @@ def test_a_failure_shows_nothing_of_the_inside(app: FastAPI) -> None:
     assert "secret" not in text and "Traceback" not in text and ".py" not in text
 
 
-def test_405_names_every_method(app: FastAPI) -> None:
-    assert ask(app, "PUT", "/sparql").headers["allow"] == "HEAD, GET, POST"
-    assert ask(app, "PUT", "/twin/n1").headers["allow"] == "HEAD, GET"
-
-
 def test_the_shape_is_locked(app: FastAPI) -> None:
     assert ask(app, "GET", "/queries/cache/sharing?cpu=x").json() == {
         "type": "https://w3id.org/supertwin/problem/bad-parameter",

@@ -194,12 +194,12 @@ def test_a_name_follows_each_new_process(here: Here) -> None:
     for _ in range(2):
         with subprocess.Popen(["sleep", "600.75"]) as process:
             pids.append(process.pid)
-            wait_until(lambda: here.rows("process/named")[0][4] == pids[-1], 20)
+            wait_until(lambda: here.rows("process/named")[0][4] == pids[-1])
             iri, graph = described(here.get("my~20sleeper"))
             bound = URIRef(str(graph.value(iri, ST.boundTo)))
             assert str(graph.value(bound, ST.commandLine)) == "sleep 600.75"
             process.kill()
-        wait_until(lambda: here.rows("process/named")[0][4] is None, 20)
+        wait_until(lambda: here.rows("process/named")[0][4] is None)
     history = here.rows("process/bindings")
     assert [row[2] for row in history] == pids[::-1]
     assert all(row[3] < row[4] for row in history)  # type: ignore[operator]

@@ -114,7 +114,9 @@ def test_what_is_made_when_it_is_asked_for(watched: Watched, api: httpx.Client) 
 
 
 def test_the_catalogue_of_pmus(api: httpx.Client) -> None:
-    found = [check(api, path) for path in paths(api)]
+    # Runs of other tests may be in the graph: they name agents, which are not served.
+    served = (path for path in paths(api) if not path.startswith("/agent/"))
+    found = [check(api, path) for path in served]
     assert (None, RDF.type, ST.PmuEvent) in sum(found, Graph())
 
 

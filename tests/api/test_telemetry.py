@@ -10,6 +10,7 @@ from rdflib.namespace import XSD
 
 from api.app import create_app
 from ontology.terms import ST, UNIT
+from queries.endpoint import Endpoint
 from supertwin.settings import Settings
 
 CPU = "/twin/n1/telemetry/kernel.percpu.cpu.user"
@@ -78,6 +79,26 @@ def test_an_old_value_is_found(api: httpx.Client, base: str) -> None:
     assert str(found["lastValue"]) == "7"
     assert 3500 < float(found["age"]) < 4500
     assert str(found["ofComponent"]).endswith("/twin/n1/thread/1")
+
+
+def test_a_counter_that_no_plan_samples_is_hardware_telemetry(
+    api: httpx.Client, base: str, fuseki: str
+) -> None:
+    metric = "perfevent.hwcounters.msr.tsc.value"
+    node, own = f"{base}/twin/n7", f"{base}/graph/twin/n7"
+    with Endpoint(f"{fuseki}/twin") as twin:
+        twin.update(
+            f"""PREFIX st: <{ST}> INSERT DATA {{ GRAPH <{own}> {{
+            <{base}/metric/{metric}> a st:Metric ; st:samplerName "{metric}" .
+            <{node}> a st:ComputeNode ; st:hostname "n7" ; st:kernelEvent "msr::tsc" ;
+              st:exposes <{base}/metric/{metric}> }} }}"""
+        )
+        found = described(api, base, f"/twin/n7/telemetry/{metric}/~")
+        twin.update(f"DROP GRAPH <{own}>")
+    assert found["type"] == ST.HWTelemetry
+    assert str(found["pmuName"]) == "msr::tsc"
+    cpu = described(api, base, f"{CPU}/cpu1")
+    assert cpu["type"] == ST.SWTelemetry and "pmuName" not in cpu
 
 
 def test_a_metric_without_instances(api: httpx.Client, base: str) -> None:

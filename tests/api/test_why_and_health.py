@@ -176,6 +176,19 @@ def test_a_log_that_cannot_be_read(api: httpx.Client, bridge: Path) -> None:
     assert answer.json()["services"]["bridge"]["reason"] == said
 
 
+def test_health_is_503_while_points_are_lost(api: httpx.Client, bridge: Path) -> None:
+    losing = {"seconds": 10, "points": 1200, "reasons": {"late": 1199, "log full": 1}}
+    write_status(bridge.parent, STATUS | {"losing": losing})
+    answer = api.get("/health")
+    assert answer.status_code == 503
+    assert answer.json()["services"]["bridge"]["reason"] == (
+        "points of n1 are lost: 1,200 in the last 10 s (late 1,199, log full 1)"
+    )
+    none = {"seconds": 10, "points": 0, "reasons": {}}
+    write_status(bridge.parent, STATUS | {"losing": none})
+    assert api.get("/health").status_code == 200
+
+
 def test_the_own_host_is_not_sampled(api: httpx.Client, bridge: Path) -> None:
     write_status(bridge.parent, STATUS | {"host": "n2"}, {"n1": "its log: a bad block"})
     assert why(api, "kernel.all.load")["verdict"] == "host not sampled"

@@ -1,0 +1,67 @@
+"""What the API writes into the audit trail: changes, logins and refusals."""
+
+import asyncio
+from pathlib import Path
+from urllib.parse import quote
+
+from fastapi import Request
+
+from api.access.clients import address_of, client_of, peer_of
+from supertwin import audit
+
+_QUIET_S = 60.0
+_MOST_KINDS = 50
+_OTHERS = ("several clients", "several reasons")
+_LOGGED = (401, 403, 421, 429)
+
+
+def record(
+    request: Request, what: str, thing: str, outcome: str = "done", who: str = ""
+) -> None:
+    """Write down what a request has done; ``who`` where it had to log in for it."""
+    home: Path = request.app.state.services.settings.home
+    audit.record(home, who or _who(request), what, thing, outcome)
+
+
+class RefusalLog:
+    """Writes refusals down, those of one client and reason at most once a minute.
+
+    The first is written at once, and those of the minute after it as one line with
+    their count. Clients beyond 50 a minute share a line.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._repeated: dict[tuple[str, str], int] = {}
+
+    def note(self, request: Request, status: int, reason: str) -> None:
+        """Note an answer with this status; only refusals are written."""
+        if status not in _LOGGED:
+            return
+        key = (address_of(request), reason)
+        if key not in self._repeated and len(self._repeated) >= _MOST_KINDS:
+            key = _OTHERS
+        if key in self._repeated:
+            self._repeated[key] += 1
+            return
+        self._repeated[key] = 0
+        thing = f"{request.method} {quote(request.url.path)}"
+        audit.record(self._home, _who(request), "refused", thing, reason)
+        asyncio.get_running_loop().call_later(_QUIET_S, self._flush, key)
+
+    def flush(self) -> None:
+        """Write down what was not written yet, before the API ends."""
+        for key in [*self._repeated]:
+            self._flush(key)
+
+    def _flush(self, key: tuple[str, str]) -> None:
+        if count := self._repeated.pop(key, 0):
+            client, reason = key
+            thing = "more of the same"
+            audit.record(self._home, client, "refused", thing, reason, count)
+
+
+def _who(request: Request) -> str:
+    """A token by its name; the owner of the state folder as the user of the client."""
+    caller = getattr(request.state, "caller", None)
+    return peer_of(request) if caller and caller.is_owner else client_of(request)

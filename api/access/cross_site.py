@@ -1,0 +1,63 @@
+"""Which requests a page of another site may make a browser send.
+
+A page that somebody visits could otherwise make the browser ask for a costly query, or
+use a login, without reading the answer. Browsers say in ``Sec-Fetch-Site`` where a
+request comes from; other programs do not send it and are not concerned. Another port
+of the same host is ``same-site`` to a browser: it may belong to another user.
+"""
+
+from collections.abc import Sequence
+
+from starlette._utils import get_route_path
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.access.cors import PATH as SPARQL
+from api.problems import ApiError, answer
+
+_OTHERS = ("cross-site", "same-site")
+
+
+class CrossSite:
+    """Refuses what pages of other sites ask, but for links that somebody follows.
+
+    ``origins`` may ask ``/sparql``, as `Cors` allows them.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
+        self._app = app
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._may(Request(scope)):
+            await answer(Request(scope), _refusal())(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _may(self, request: Request) -> bool:
+        if request.headers.get("sec-fetch-site") not in _OTHERS:
+            return True
+        if get_route_path(request.scope) == SPARQL:
+            origin = request.headers.get("origin", "").lower()
+            return bool(origin) and bool({origin, "*"} & self._origins)
+        return _follows_link(request)
+
+
+def _follows_link(request: Request) -> bool:
+    """Whether the answer becomes the page that the browser shows, not a part of one."""
+    sent = request.headers
+    return (
+        request.method in ("GET", "HEAD")
+        and sent.get("sec-fetch-mode") == "navigate"
+        and sent.get("sec-fetch-dest") == "document"
+    )
+
+
+def _refusal() -> ApiError:
+    return ApiError(
+        403,
+        "cross-site-request",
+        "Asked by a page of another site",
+        "pages of other sites may link to this service, not ask it; origins that may "
+        f"ask {SPARQL} are in SUPERTWIN_CORS_ORIGINS",
+    )

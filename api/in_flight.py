@@ -1,0 +1,49 @@
+"""How many requests are answered at once: pages find room when programs take much."""
+
+from starlette._utils import get_route_path
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.problems import ApiError, answer
+
+MOST = 256
+_FOR_PAGES = 128
+_OWN_PATHS = ("/health", "/static/")
+
+
+class InFlight:
+    """Refuses a request when too many are being answered; our own pages' come last."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._count = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        if self._count >= MOST + (_FOR_PAGES if _is_page_s(request) else 0):
+            await answer(request, _too_many())(scope, receive, send)
+            return
+        self._count += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._count -= 1
+
+
+def _is_page_s(request: Request) -> bool:
+    """Whether a browser asks for a page of ours, or a page of ours for its parts."""
+    own = request.headers.get("sec-fetch-site") in ("same-origin", "none")
+    return own or get_route_path(request.scope).startswith(_OWN_PATHS)
+
+
+def _too_many() -> ApiError:
+    return ApiError(
+        503,
+        "too-many-requests-at-once",
+        "Too many requests at once",
+        f"{MOST} requests are being answered; ask again",
+        headers={"Retry-After": "5"},
+    )

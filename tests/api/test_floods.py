@@ -1,0 +1,171 @@
+"""Clients that send half a request, or too many: everybody else is served."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api import in_flight
+from api.http_protocol import MOST_CONNECTIONS
+from tests.api.servers import Api
+from tests.ports import LOOPBACK
+from tests.servers import ROOT, answers, wait_until
+
+FEW_FILES = 1024
+LOG_BYTES = 16 * 1024
+
+
+class FewFiles(Api):
+    """An API that is started with as few open files as almost every system allows."""
+
+    most = FEW_FILES
+
+    def start(self) -> None:
+        limit = f"--nofile={FEW_FILES}:{self.most}"
+        command = ["prlimit", limit, ROOT / ".venv/bin/python", "-m", "api"]
+        self.launch(command, cwd=ROOT, **self.env)
+        self.ready(lambda: answers(f"{self.url}/context.jsonld"), 60.0)
+
+    def log_bytes(self) -> int:
+        return (self.folder / "output").stat().st_size
+
+    def files(self) -> int:
+        return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
+
+
+@contextmanager
+def deaf() -> Iterator[str]:
+    """A store that takes connections and says nothing."""
+    with socket.socket() as listening:
+        listening.bind((LOOPBACK, 0))
+        listening.listen(1000)
+        yield f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FewFiles]:
+    folder = tmp_path_factory.mktemp("flooded")
+    with (
+        deaf() as store,
+        FewFiles(
+            folder / "api", home=str(folder), fuseki_url=store, store_read_url=store
+        ) as api,
+    ):
+        yield api
+
+
+def connected(stack: ExitStack, api: Api, sent: bytes) -> socket.socket:
+    """A connection over which this was sent."""
+    port = int(api.url.rpartition(":")[2])
+    one = stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=120))
+    one.sendall(sent)
+    return one
+
+
+def is_ended(one: socket.socket) -> bool:
+    """Read a connection to its end."""
+    try:
+        while one.recv(65536):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+def test_half_sent_requests_keep_nobody_out(flooded: FewFiles) -> None:
+    with ExitStack() as stack:
+        half = [connected(stack, flooded, b"G") for _ in range(1500)]
+        for _ in range(20):
+            assert httpx.get(f"{flooded.url}/context.jsonld").status_code == 200
+        assert flooded.files() < FEW_FILES
+        assert flooded.log_bytes() < LOG_BYTES
+        assert all(is_ended(one) for one in half)
+    assert flooded.ended() is None
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+        b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+        b"Content-Type: application/sparql-query\r\n\r\nASK",
+        b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+        b"Content-Type: application/sparql-query\r\n\r\n3\r\nASK\r\n",
+    ],
+    ids=["headers", "body", "chunks"],
+)
+def test_a_request_that_never_ends_is_ended(flooded: FewFiles, sent: bytes) -> None:
+    """Also where a byte comes from time to time."""
+    with ExitStack() as stack:
+        one = connected(stack, flooded, sent)
+        one.settimeout(1)
+        deadline, answer = time.monotonic() + 240, b""
+        while b"\r\n\r\n" not in answer:
+            assert time.monotonic() < deadline, "it is waited for still"
+            try:
+                answer += one.recv(4096)
+            except TimeoutError:
+                one.sendall(b"x" if sent.endswith(b"ASK") else b"")
+        assert answer.startswith(b"HTTP/1.1 408 ")
+    assert flooded.log_bytes() < LOG_BYTES
+
+
+@pytest.mark.parametrize("length", [2**24 + 1, 10**15, 10**40])
+@pytest.mark.parametrize("head", [b"POST /sparql", b"GET /queries", b"POST /plans"])
+def test_a_body_that_is_too_long_is_not_waited_for(
+    flooded: FewFiles, head: bytes, length: int
+) -> None:
+    lines = b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % length
+    with ExitStack() as stack:
+        one = connected(stack, flooded, head + lines)
+        answer = b""
+        while piece := one.recv(4096):
+            answer += piece
+        # A number of more than 64 bits is no length to the parser.
+        status = b"413" if length < 2**63 else b"400"
+        assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+def test_what_is_no_request_fills_no_log(flooded: FewFiles) -> None:
+    for _ in range(2000):
+        with ExitStack() as stack:
+            assert is_ended(connected(stack, flooded, b"\0\0\r\n\r\n"))
+    assert flooded.log_bytes() < LOG_BYTES
+    assert flooded.output().count("Invalid HTTP request") <= 10
+
+
+def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
+    asks = b"GET /sparql?query=ASK%7B%7D HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    own = {"Sec-Fetch-Site": "same-origin"}
+    with ExitStack() as stack:
+        held = [connected(stack, flooded, asks) for _ in range(in_flight.MOST)]
+
+        def refused() -> bool:
+            found = httpx.get(f"{flooded.url}/queries", timeout=60)
+            return found.status_code == 503 and "at once" in found.json()["title"]
+
+        wait_until(refused, 60, "a refusal")
+        for path in ("/queries", "/static/theme.css"):
+            page = httpx.get(flooded.url + path, headers=own, timeout=60)
+            assert page.status_code == 200, path
+        assert len(held) < MOST_CONNECTIONS
+    served = lambda: httpx.get(f"{flooded.url}/queries").status_code == 200  # noqa: E731
+    wait_until(served, 60, "room again")
+
+
+def test_the_limit_on_files_is_raised(tmp_path: Path) -> None:
+    api = FewFiles(tmp_path / "api", home=str(tmp_path))
+    api.most = 4 * FEW_FILES
+    with api:
+        assert _limits(api) == (api.most, api.most)
+
+
+def _limits(api: Api) -> tuple[int, int]:
+    text = Path(f"/proc/{api.pid}/limits").read_text()
+    line = next(line for line in text.splitlines() if "open files" in line)
+    soft, hard = line.split()[3:5]
+    return int(soft), int(hard)

@@ -1,0 +1,44 @@
+"""RDF/XML, what a body says of a part that was cut off, and unknown parameters."""
+
+import json
+
+import httpx
+import pytest
+from rdflib import Graph, URIRef
+from rdflib.compare import isomorphic
+
+from api.rdf import json_ld, rdf_xml
+from ontology.terms import ST
+
+NODE = URIRef("http://twin.example/twin/n1")
+CUT = ["only 500 incoming st:ofComponent links are shown -- of 2571"]
+
+
+@pytest.mark.parametrize("path", ["/twin/n1", "/ontology", "/twin"])
+def test_rdf_xml_says_what_turtle_says(api: httpx.Client, path: str) -> None:
+    xml = api.get(path, headers={"Accept": "application/rdf+xml"})
+    assert xml.headers["content-type"].startswith("application/rdf+xml")
+    turtle = api.get(path, headers={"Accept": "text/turtle"})
+    graphs = [
+        Graph().parse(data=xml.text, format="xml"),
+        Graph().parse(data=turtle.text, format="turtle"),
+    ]
+    assert len(graphs[0])
+    assert isomorphic(*graphs)
+
+
+def test_cut_is_said_in_the_body() -> None:
+    graph = Graph()
+    graph.add((NODE, ST.isPartOf, NODE))
+    assert "<!-- cut: only 500 incoming" in rdf_xml(graph, CUT)
+    assert isomorphic(Graph().parse(data=rdf_xml(graph, CUT), format="xml"), graph)
+    document = json.loads(json_ld(graph, "http://twin.example/c", NODE, CUT))
+    assert document["cut"] == CUT
+    assert "cut" not in json.loads(json_ld(graph, "http://twin.example/c", NODE))
+
+
+@pytest.mark.parametrize("path", ["/twin", "/plans", "/queries", "/dashboards"])
+def test_unknown_parameter_is_refused(api: httpx.Client, path: str) -> None:
+    answer = api.get(path, params={"limit": "2"})
+    assert answer.status_code == 400
+    assert "no parameter 'limit' here" in answer.json()["detail"]
