@@ -7,6 +7,7 @@ JSON = "application/json"
 JSON_LD = "application/ld+json"
 TURTLE = "text/turtle"
 N_TRIPLES = "application/n-triples"
+RDF_XML = "application/rdf+xml"
 HTML = "text/html"
 RESULTS_JSON = "application/sparql-results+json"
 QUERY = "application/sparql-query"
@@ -18,8 +19,8 @@ TABLES = (
     "text/tab-separated-values",
     "application/sparql-results+xml",
 )
-TRIPLES = (TURTLE, N_TRIPLES, JSON_LD, "application/rdf+xml")
-NODES = (JSON_LD, TURTLE, N_TRIPLES, HTML, JSON)
+TRIPLES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
+NODES = (JSON_LD, TURTLE, N_TRIPLES, RDF_XML, HTML, JSON)
 
 # What the ending of an address, or ?format=, asks for, whatever is accepted.
 ENDINGS = {
@@ -34,6 +35,7 @@ NODE_FORMATS = {
     "jsonld": JSON_LD,
     "turtle": TURTLE,
     "ntriples": N_TRIPLES,
+    "rdfxml": RDF_XML,
     "html": HTML,
 }
 

@@ -1,5 +1,6 @@
 """RDF terms and documents: rows of the graph store in, JSON-LD out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -39,8 +40,24 @@ def term(binding: Binding) -> Node:
     )
 
 
-def json_ld(graph: Graph, context_url: str, first: URIRef | None = None) -> bytes:
-    """The graph as compact JSON-LD; its context is only named, the node first."""
+def rdf_xml(graph: Graph, cut: Sequence[str] = ()) -> str:
+    """The graph as RDF/XML; what was cut off stands in comments."""
+    text = _with_prefixes(graph).serialize(format="xml")
+    notes = "".join(f"<!-- cut: {line.replace('--', '- -')} -->\n" for line in cut)
+    declaration, _, rest = text.partition("\n")
+    return f"{declaration}\n{notes}{rest}"
+
+
+def json_ld(
+    graph: Graph,
+    context_url: str,
+    first: URIRef | None = None,
+    cut: Sequence[str] = (),
+) -> bytes:
+    """The graph as compact JSON-LD; its context is only named, the node first.
+
+    What was cut off stands in ``cut``, which the context gives no meaning.
+    """
     document = orjson.loads(
         _with_prefixes(graph).serialize(
             format="json-ld",
@@ -49,7 +66,8 @@ def json_ld(graph: Graph, context_url: str, first: URIRef | None = None) -> byte
             sort_keys=False,
         )
     )
-    return orjson.dumps(_arranged(document, context_url, first))
+    made = _arranged(document, context_url, first)
+    return orjson.dumps(made | {"cut": [*cut]} if cut else made)
 
 
 def _arranged(document: Any, context_url: str, first: URIRef | None) -> dict[str, Any]:

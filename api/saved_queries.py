@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Request, Response
 from api import formats
 from api.lexer import Form
 from api.negotiation import negotiate
+from api.parameters import only
 from api.problems import ApiError, NotFoundError
 from api.query_rows import rows_json_ld
 from api.services import Services, Use
@@ -25,7 +26,12 @@ router = APIRouter(tags=["Saved queries"])
 _LIST = (formats.JSON, formats.HTML)
 
 
-@router.get("/queries", summary="The saved queries", response_class=Response)
+@router.get(
+    "/queries",
+    summary="The saved queries",
+    response_class=Response,
+    dependencies=[only()],
+)
 async def saved_queries(request: Request, services: Use) -> Response:
     """Name, title, parameters, columns and URL of every saved query."""
     media_type = negotiate(

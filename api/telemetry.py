@@ -13,6 +13,7 @@ from rdflib.namespace import RDF, RDFS, XSD
 from api import nodes, series
 from api.connection import while_connected
 from api.nodes import Node
+from api.observations.found import rows
 from api.problems import ApiError, NotFoundError
 from api.processes.instances import runs_as
 from api.series import Series
@@ -26,6 +27,8 @@ from api.twin import (
     node_response,
     unknown_host,
 )
+from ingest.describe.plan import COUNTER_PREFIX
+from ingest.plans.events import METRIC_EVENT, event_of_rows
 from ontology.iris import NO_INSTANCE
 from ontology.terms import QUDT, ST
 
@@ -83,6 +86,7 @@ async def _described(
     if not (reading.sample or reading.reason or await _is_there(services, found)):
         raise _unknown_instance(found, "nothing of it is in the store either")
     _add_series(node, found, services)
+    await _add_event(node, found, services)
     _add_reading(node, reading, found)
     return node
 
@@ -125,7 +129,7 @@ def _unknown_instance(found: Series, hint: str) -> NotFoundError:
 def _add_series(node: Node, found: Series, services: Services) -> None:
     graph, iri, known = node.graph, node.iri, found.known
     assert known is not None  # noqa: S101
-    graph.add((iri, RDF.type, URIRef(found.explicit_type or ST.SWTelemetry)))
+    graph.add((iri, RDF.type, URIRef(found.explicit_type or _kind(found))))
     graph.add((iri, ST.ofHost, services.iris.host(found.host)))
     _add(graph, iri, ST.ofMetric, known.iri)
     _add(graph, iri, ST.ofComponent, found.component)
@@ -147,6 +151,22 @@ def _add_series(node: Node, found: Series, services: Services) -> None:
         graph.add((iri, ST.sampledBy, URIRef(plan.iri)))
         period = Literal(Decimal(str(plan.period)))
         graph.add((URIRef(plan.iri), ST.period, period))
+
+
+def _kind(found: Series) -> URIRef:
+    """The class of a series that does not stand in the graph."""
+    counted = found.metric.startswith(COUNTER_PREFIX)
+    return ST.HWTelemetry if counted else ST.SWTelemetry
+
+
+async def _add_event(node: Node, found: Series, services: Services) -> None:
+    """The PMU event of a series that does not stand in the graph, which has it else."""
+    if found.explicit_type or _kind(found) != ST.HWTelemetry:
+        return
+    asked = {"host": found.host, "metric": found.metric}
+    event = event_of_rows(found.metric, await rows(services, METRIC_EVENT, asked))
+    node.graph.add((node.iri, ST.pmuName, Literal(event.name)))
+    _add(node.graph, node.iri, ST.ofEvent, event.iri or "")
 
 
 def _add(graph: Graph, iri: URIRef, link: URIRef, value: str) -> None:

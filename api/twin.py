@@ -14,6 +14,7 @@ from api.explorer.graph import kind_of
 from api.explorer.page import node_page
 from api.negotiation import negotiate
 from api.nodes import Node
+from api.parameters import only
 from api.problems import NotAcceptableError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
@@ -22,6 +23,7 @@ from api.web import pages
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from ontology.terms import ST
+from queries.natural_order import natural
 
 router = APIRouter(tags=["Twin"])
 
@@ -55,7 +57,7 @@ async def context_document() -> Response:
     return Response(document, headers=headers)
 
 
-@router.get("/twin", summary="All hosts", **OPTIONS)
+@router.get("/twin", summary="All hosts", dependencies=[only("format")], **OPTIONS)
 async def twin(request: Request, services: Use) -> Response:
     """Every host with its operating system and processor."""
     media_type = accepted(request)
@@ -199,13 +201,15 @@ async def _written(
 
 
 def _write(services: Services, node: Node, media_type: str) -> bytes | str:
+    notes = "".join(f"# cut: {line}\n" for line in node.cut)
     if media_type == formats.TURTLE:
-        notes = "".join(f"# cut: {line}\n" for line in node.cut)
         return notes + turtle(node.graph, node.iri)
     if media_type == formats.N_TRIPLES:
-        return n_triples(node.graph)
+        return notes + n_triples(node.graph)
+    if media_type == formats.RDF_XML:
+        return rdf.rdf_xml(node.graph, node.cut)
     url = f"{services.settings.base.rstrip('/')}/context.jsonld"
-    return rdf.json_ld(node.graph, url, node.iri)
+    return rdf.json_ld(node.graph, url, node.iri, node.cut)
 
 
 def _hosts_page(request: Request, services: Services, graph: Graph) -> Response:
@@ -222,7 +226,7 @@ def _hosts_page(request: Request, services: Services, graph: Graph) -> Response:
         }
         for iri in set(graph.subjects())
     ]
-    hosts.sort(key=lambda shown: pages.natural(shown["name"]))
+    hosts.sort(key=lambda shown: natural(shown["name"]))
     return pages.page("hosts.html", request, base, title="Hosts", hosts=hosts)
 
 
@@ -242,7 +246,7 @@ async def _unknown(services: Services, iri: URIRef, host: str) -> NotFoundError:
 
 def unknown_host(host: str, known: Graph) -> NotFoundError:
     """404 for a host that is not in the twin, with those that are."""
-    names = sorted(str(name) for name in known.objects(None, ST.hostname))
+    names = sorted(map(str, known.objects(None, ST.hostname)), key=natural)
     shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
     detail = f"no host {host!r}; known: {shown or 'none, run `supertwin ingest`'}"
     return NotFoundError("unknown-host", "Unknown host", detail)

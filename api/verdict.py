@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from api.bridge import Bridge
 from api.store import Sample
+from dashboards.figures import figures
 from queries.findings import Finding, Known, failed, finding
 from sampler_bridge.account import reasons
 
@@ -98,11 +99,11 @@ def _of_data(evidence: Evidence) -> Finding | None:
     if sample is None or not evidence.is_fresh(sample):
         return None
     if evidence.of_many:
-        reason = f"the newest of its instances is {sample.age:g} s old; name one"
+        reason = f"the newest of its instances is {figures(sample.age)} s old; name one"
         return Finding("data", reason)
     shared = evidence.duty is not None and evidence.duty < 1
     often = f"; it counted {evidence.duty:.0%} of the time" if shared else ""
-    return Finding("data", f"the last value is {sample.age:g} s old{often}")
+    return Finding("data", f"the last value is {figures(sample.age)} s old{often}")
 
 
 def _of_counters(evidence: Evidence) -> Finding | None:
@@ -140,7 +141,7 @@ def _of_graph(evidence: Evidence) -> Finding | None:
     found = finding(known, host, [metric], evidence.instance)
     seen = evidence.sample
     if found and seen and found.verdict == "not planned":
-        reason = f"{found.reason} any more; its last value is {seen.age:g} s old"
+        reason = f"{found.reason} any more; its last value is {figures(seen.age)} s old"
         return Finding("plan removed", reason)
     if found and evidence.near:
         names = " or ".join(map(repr, evidence.near))
@@ -182,5 +183,5 @@ def _of_store(evidence: Evidence) -> Finding:
         reason = f"plan {plans} samples it, but the store has no value yet"
         return Finding("not yet sampled", reason)
     age = evidence.sample.age
-    reason = f"the last value is {age:g} s old, though a plan samples it"
+    reason = f"the last value is {figures(age)} s old, though a plan samples it"
     return Finding("stale", reason)

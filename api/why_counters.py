@@ -7,6 +7,7 @@ from anyio import to_thread
 
 from api.services import Services
 from api.verdict import Evidence, judge
+from dashboards.figures import figures
 from ingest.errors import SourceError
 from ingest.pmu.pfm import read_events
 from queries.catalogue import saved_query
@@ -69,8 +70,9 @@ def _unplanned(host: str, name: str, found: Sequence[Evidence]) -> Finding | Non
     cure = f"`supertwin sample add --host {host} {option} {name} --period 1s`"
     ages = [one.sample.age for one in missing if one.sample]
     if ages:
-        reason = f"no plan samples {name!r} any more; its last value is {min(ages):g} s"
-        return Finding("plan removed", f"{reason} old: {cure}")
+        age = figures(min(ages))
+        reason = f"no plan samples {name!r} any more; its last value is {age} s old"
+        return Finding("plan removed", f"{reason}: {cure}")
     return Finding("not planned", f"no plan samples {name!r} on {host!r}: {cure}")
 
 
@@ -86,7 +88,9 @@ def _first(found: Sequence[Evidence]) -> Finding:
     shares = [one.duty for one in found if one.duty is not None]
     least = min(shares, default=1.0)
     often = f"; multiplexed (dutycycle {least:.2g})" if least < 1 else ""
-    reason = f"the values of its {len(found)} events are {oldest:g} s old at most"
+    reason = (
+        f"the values of its {len(found)} events are {figures(oldest)} s old at most"
+    )
     return Finding("data", reason + often)
 
 

@@ -1,6 +1,7 @@
 """All feeds: one for each dashboard, host, component and step that is watched."""
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 
 from api.dashboards.feed import Feed
@@ -39,12 +40,15 @@ class Feeds:
         return sum(len(feed.watchers) for feed in self._tasks)
 
     def join(
-        self, spec: Spec, component: Component | None, step: int
+        self, spec: Spec, component: Component | None, step: int, client: str = ""
     ) -> tuple[Feed, Watcher]:
-        """Watch a dashboard; raises ApiError when there are too many who do."""
+        """Watch a dashboard; raises ApiError when there are too many streams.
+
+        Of too many, a client that has more than this one would have gives one up.
+        """
         if self._stopped:
             raise _unavailable("stopping", "Stopping", "SuperTwin stops; ask again")
-        if self.streams >= MAX_STREAMS:
+        if self.streams >= MAX_STREAMS and not self._take_from_another(client):
             detail = f"{MAX_STREAMS} live streams are open; close a page and ask again"
             raise _unavailable("too-many-streams", "Too many live streams", detail)
         shown = spec.dashboard
@@ -54,7 +58,7 @@ class Feeds:
             feed = Feed(self.reader, self.specs, spec, component, step)
             self._running[key] = feed
             self._tasks[feed] = asyncio.create_task(feed.run())
-        watcher = Watcher()
+        watcher = Watcher(client)
         feed.watchers.add(watcher)
         return feed, watcher
 
@@ -64,6 +68,20 @@ class Feeds:
         if not feed.watchers and feed in self._tasks:
             self._tasks.pop(feed).cancel()
             self._running = {k: v for k, v in self._running.items() if v is not feed}
+
+    def _take_from_another(self, client: str) -> bool:
+        """End a stream of the client with the most, unless this one has as many."""
+        watching = [(one, feed) for feed in self._tasks for one in feed.watchers]
+        held = Counter(one.client for one, _ in watching)
+        most, number = held.most_common(1)[0]
+        if number <= held[client] + 1:
+            return False
+        watcher, feed = next(each for each in watching if each[0].client == most)
+        watcher.tell(End())
+        self.leave(feed, watcher)
+        # The stream may still wait for the first points, which do not come any more.
+        feed.ready.set()
+        return True
 
     def stop(self) -> None:
         """End all streams: who watches is told so, and nobody can join any more."""

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from api.access.clients import client_of
 from api.connection import while_connected
 from api.dashboards.feed import Feed
 from api.dashboards.points import Asked, Points
@@ -77,7 +78,8 @@ async def live(
     step = round_step(seconds, points)
     if request.scope.get("head"):
         return Response(headers=_HEADERS, media_type=MEDIA_TYPE)
-    feed, watcher = services.feeds.join(spec, narrowed, step)
+    client = client_of(request)
+    feed, watcher = services.feeds.join(spec, narrowed, step, client)
     return _Stream(services, feed, watcher, seconds)
 
 

@@ -12,6 +12,7 @@ from api import formats
 from api.connection import while_connected
 from api.dashboards.specs import Spec
 from api.negotiation import negotiate
+from api.parameters import only
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
@@ -50,6 +51,7 @@ _REDIRECT: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/dashboards",
     summary="The dashboards",
+    dependencies=[only("format")],
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type in _FORMS}}},
 )
@@ -76,6 +78,7 @@ async def dashboards(request: Request, services: Use) -> Response:
         title="Dashboards",
         dashboards=found,
         hosts=state.names,
+        chosen=services.settings.host,
     )
 
 

@@ -6,6 +6,7 @@ from api.fuseki import GraphStore, Row
 from api.rdf import iri_term
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
+from queries.natural_order import natural
 
 _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov"))
 
@@ -26,8 +27,8 @@ class TwinState:
 
     @property
     def names(self) -> list[str]:
-        """The hosts that are known, sorted."""
-        return sorted({name for name, _, _ in self.hosts})
+        """The hosts that are known, in natural order."""
+        return sorted({name for name, _, _ in self.hosts}, key=natural)
 
     def periods(self) -> dict[str, float]:
         """Seconds between two samples of each metric, which all its series have.

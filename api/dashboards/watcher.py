@@ -44,9 +44,10 @@ Message = Tick | Problem | Windows | Changed | End
 
 
 class Watcher:
-    """One who watches a feed, with the messages that wait for it."""
+    """A stream of a client, with the messages that wait for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: str = "") -> None:
+        self.client = client
         self._waiting: deque[Message] = deque()
         self._some = asyncio.Event()
 

@@ -9,12 +9,14 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS, SKOS, XSD
 from rdflib.term import Node as Term
 
-from api.web.pages import Links, Shown, moment, natural
+from api.web.pages import Links, Shown, moment
 from dashboards.errors import UnitError
+from dashboards.figures import quantity
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name
 from ontology.load import ontology_graph
 from ontology.terms import ST, UNIT
+from queries.natural_order import natural
 
 # What the page shows in other ways, or what nobody reads.
 _ELSEWHERE = frozenset(
@@ -32,10 +34,6 @@ _ELSEWHERE = frozenset(
 )
 _FEW = 8
 _CAPITAL = re.compile("(?<=[a-z])[A-Z]")
-_STEPS = {
-    "binary": (1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")),
-    "decimal": (1000, ("", "k", "M", "G", "T", "P", "E")),
-}
 
 
 @dataclass(frozen=True)
@@ -80,24 +78,6 @@ def word(term: Term) -> str:
     return str(ontology_graph().value(term, RDFS.label) or "")
 
 
-def quantity(number: float, unit: Unit) -> str:
-    """``32 KiB``, ``2.4 GHz``, ``17``: at most four digits that matter."""
-    if unit.prefixes == "none":
-        return f"{number:g} {unit.symbol}".strip()
-    step, prefixes = _STEPS[unit.prefixes]
-    power = 0
-    while abs(number) >= step and power < len(prefixes) - 1:
-        number /= step
-        power += 1
-    return f"{_rounded(number)} {prefixes[power]}{unit.symbol}".strip()
-
-
-def _rounded(number: float) -> str:
-    if number == int(number):
-        return str(int(number))
-    return f"{number:.4g}"
-
-
 def _name(link: Term, links: Links) -> Shown:
     definition = ontology_graph().value(link, SKOS.definition)
     short = links.short(str(link))
@@ -124,7 +104,7 @@ def _values(
 
 def _value(value: Term, unit: Unit | None, graph: Graph, links: Links) -> Shown:
     if isinstance(value, Literal):
-        return _literal(value, unit)
+        return _literal(value, unit, links)
     if str(value).startswith((str(ST), str(UNIT))):
         text = word(value) or links.short(str(value))
         defined = links.href(str(value)) if str(value).startswith(str(ST)) else ""
@@ -132,8 +112,10 @@ def _value(value: Term, unit: Unit | None, graph: Graph, links: Links) -> Shown:
     return links.shown(value, graph)
 
 
-def _literal(value: Literal, unit: Unit | None) -> Shown:
+def _literal(value: Literal, unit: Unit | None, links: Links) -> Shown:
     text = str(value).strip()
+    if value.datatype == XSD.anyURI:
+        return Shown(links.short(text), links.href(text), text)
     if value.datatype == XSD.boolean:
         return Shown({"true": "yes", "false": "no"}.get(text, text), title=text)
     if value.datatype == XSD.dateTime:

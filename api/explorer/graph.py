@@ -7,10 +7,10 @@ from rdflib import URIRef
 
 from api.fuseki import GraphStore, Row
 from api.rdf import iri_term
-from api.web.pages import natural
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query
+from queries.natural_order import natural
 
 # The order in which parts are shown: what computes, what remembers, what connects.
 KINDS = {

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from rdflib import URIRef
 from rdflib.namespace import RDFS
 
-from api.explorer.facts import find_class, find_facts, quantity
+from api.explorer.facts import find_class, find_facts
 from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
 from api.explorer.running import Running, find_running
 from api.explorer.series import Other, find_others, find_sampled
@@ -17,6 +17,7 @@ from api.nodes import Node
 from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown
+from dashboards.figures import quantity
 from dashboards.units import drawn_unit
 from ingest.hwloc.topology_file import topology_path
 from ontology.iris import IdError, decode_id

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from rdflib import Graph, URIRef
 from rdflib.namespace import RDF, RDFS
 
-from api.explorer.facts import quantity
 from api.explorer.series import Other
 from api.web.pages import Links, Shown
+from dashboards.figures import quantity
 from dashboards.units import drawn_unit
 from ontology.terms import ST
 

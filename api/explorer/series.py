@@ -18,9 +18,9 @@ from api.metrics import (
 )
 from api.rdf import iri_term
 from api.store import SeriesStore
-from api.web.pages import natural
 from ontology.iris import Iris
 from ontology.selectors import TEXT_LABEL, escaped, pattern
+from queries.natural_order import natural
 
 SECONDS = 900
 POINTS = 90

@@ -12,11 +12,13 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.access import audit
 from api.access.gate import Caller
 from api.access.roles import ANSWERS, requires
 from api.body import read_model
 from api.connection import ClientGoneError, while_connected
 from api.failures import answered
+from api.observations.launching import check_launch
 from api.observations.new import SCHEMA, Chosen, NewObservation, parse_cpus
 from api.observations.shown import refused, shown
 from api.pin.placing import Wish as Place
@@ -24,9 +26,7 @@ from api.pin.placing import place
 from api.plans.routes import check_known
 from api.problems import ApiError
 from api.services import Services, Use
-from supertwin.access.command_list import read_command_list
 from supertwin.access.tokens import Role
-from supertwin.errors import MendableError
 
 if TYPE_CHECKING:
     from supertwin.observing.desk import Desk
@@ -70,12 +70,15 @@ async def begin(
     host = new.host or services.settings.host
     # Who asks is on this machine, or cannot run it without a way of their own.
     new.attended &= new.own_way or host == services.settings.host
-    _check_allowed(services, new)
+    launch = await to_thread.run_sync(
+        check_launch, services.settings, caller, new, host
+    )
     await check_known(services, host)
     chosen = await _placed(services, new, host)
     with _answered():
-        wish = new.wish(host, chosen, caller.name)
+        wish = new.wish(host, chosen, caller.name, launch)
     session = await _begun(request, services, wish, new)
+    audit.record(request, "run.launched", f"{host} {session.id}")
     return Response(
         orjson.dumps(
             {**shown(services.iris, session), **_program(session, new, chosen.reason)}
@@ -84,19 +87,6 @@ async def begin(
         headers={"Location": f"/observations/{session.id}"},
         media_type=formats.JSON,
     )
-
-
-def _check_allowed(services: Services, new: NewObservation) -> None:
-    """Who runs a command by themselves needs nobody's leave for it."""
-    path = services.settings.allowed_commands
-    if path is None or new.attended:
-        return
-    try:
-        refusal = read_command_list(path).refusal(new.argv, new.env, new.cwd)
-    except MendableError as error:
-        raise ApiError(503, "no-command-list", "Nothing can run", str(error)) from None
-    if refusal:
-        raise ApiError(403, "command-not-allowed", "Not allowed", refusal)
 
 
 async def _placed(services: Services, new: NewObservation, host: str) -> Chosen:

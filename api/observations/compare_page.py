@@ -1,7 +1,7 @@
 """The page of a comparison: groups, measures with verdicts, differences, pictures."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -19,11 +19,10 @@ from api.web.pages import Links, Shown
 from dashboards.spec import Panel, Section, Series, Unit
 
 if TYPE_CHECKING:
-    from observations.compare import Estimate, Verdict
+    from observations.compare import Estimate, Verdict, Word
     from supertwin.comparing import Comparison, Group, Measure
 
 _DURATION = "duration"
-_SAME = ("", "same", "unknown")
 # A page with more pictures than that helps nobody; the table has all.
 _MOST_PICTURES = 60
 
@@ -42,14 +41,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Value:
-    """A figure of one group, with the verdict on it; ``raw`` is as it is recorded."""
+    """A figure of one group, with the verdict on it; ``raw`` is as it is recorded.
+
+    ``details`` of a verdict are its interval and p, ``needed`` what would decide it.
+    """
 
     text: str
     raw: str
     within: str = ""
-    verdict: str = ""
+    verdict: "Word | None" = None
     change: str = ""
-    p: str = ""
+    details: str = ""
+    needed: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,13 @@ class Line:
     metric: str
     instance: str | None
     what: str
+    is_context: bool
     values: tuple[Value, ...]
 
     @property
     def differs(self) -> bool:
         """Whether any group surely differs from the first one."""
-        return any(value.verdict not in _SAME for value in self.values)
+        return any(one.verdict and one.verdict.is_different for one in self.values)
 
 
 def compare_page(
@@ -77,6 +81,7 @@ def compare_page(
     """The comparison as HTML; of the ``known`` metrics there are series to draw."""
     base = services.settings.base
     made = pages.links(request, base)
+    tolerance = f"{100 * found.tolerance:g}"
     return pages.page(
         "compare.html",
         request,
@@ -87,7 +92,8 @@ def compare_page(
         lines=[_line(measure) for measure in found.measures],
         differences=list(_differences(found, made)),
         test=_test(),
-        asked=urlencode([("id", id_) for id_ in ids]),
+        tolerance=tolerance,
+        asked=urlencode([*(("id", id_) for id_ in ids), ("tolerance", tolerance)]),
         spec={
             "base": base,
             "ids": ids,
@@ -134,7 +140,9 @@ def _line(measure: "Measure") -> Line:
         for one, verdict in zip(measure.estimates, verdicts, strict=True)
     ]
     what = "" if measure.what == measure.metric else measure.what
-    return Line(measure.metric, measure.instance, what, tuple(values))
+    return Line(
+        measure.metric, measure.instance, what, measure.is_context, tuple(values)
+    )
 
 
 def _value(
@@ -158,9 +166,23 @@ def _value(
     )
     if verdict is None:
         return found
-    change = "" if verdict.change is None else f"{100 * verdict.change:+.1f} %"
-    p = "" if verdict.p is None else f"p = {verdict.p:.3g}"
-    return Value(found.text, found.raw, found.within, verdict.word, change, p)
+    return replace(
+        found,
+        verdict=verdict.word,
+        change="" if verdict.change is None else f"{100 * verdict.change:+.1f} %",
+        details=_details(verdict),
+        needed=verdict.needed,
+    )
+
+
+def _details(verdict: "Verdict") -> str:
+    """Interval, p and tolerance."""
+    known = [f"tolerance ±{100 * verdict.tolerance:g} %"]
+    if verdict.p is not None:
+        known.insert(0, f"p = {verdict.p:.3g}")
+    if verdict.low is not None and verdict.high is not None:
+        known.insert(0, f"{100 * verdict.low:+.1f} to {100 * verdict.high:+.1f} %")
+    return "; ".join(known)
 
 
 def _differences(

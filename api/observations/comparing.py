@@ -56,6 +56,16 @@ Ids = Annotated[
         description="Of a run or group, or its IRI; two or more",
     ),
 ]
+Tolerance = Annotated[
+    float,
+    Query(
+        ge=0,
+        le=100,
+        description="Change in percent of the first one's mean that does not matter",
+    ),
+]
+# 100 × DEFAULT_TOLERANCE, whose module imports scipy; a test compares them.
+TOLERANCE = 5.0
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     400: {"description": "Fewer than two, or too many"},
     404: {"description": "No such run or group"},
@@ -66,14 +76,16 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 @router.get(
     "", summary="Runs side by side", response_class=Response, responses=_ANSWERS
 )
-async def compare(request: Request, services: Use, ids: Ids) -> Response:
-    """How long they took, what was measured, with 95 % intervals and a verdict by
-    Welch's test against the first, and what else differs, as `supertwin compare` does.
+async def compare(
+    request: Request, services: Use, ids: Ids, tolerance: Tolerance = TOLERANCE
+) -> Response:
+    """How long they took and what was measured, with 95 % intervals and a verdict
+    against the first, and what else differs, as `supertwin compare` prints it.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
     asked = _checked(ids)
-    found = await while_connected(request, compared(services, asked))
+    found = await while_connected(request, compared(services, asked, tolerance))
     if media_type == formats.HTML:
         runs = [str(run["run"]) for group in found.groups for run in group.runs]
         known = await find_metrics(services.graph, runs)
@@ -107,10 +119,12 @@ async def compared_series(
     return response(await while_connected(request, work), formats.JSON)
 
 
-async def compared(services: Services, ids: Sequence[str]) -> "Comparison":
-    """The comparison; raises ApiError."""
+async def compared(
+    services: Services, ids: Sequence[str], tolerance: float
+) -> "Comparison":
+    """The comparison with a tolerance in percent; raises ApiError."""
     try:
-        return await to_thread.run_sync(_compared, services, ids)
+        return await to_thread.run_sync(_compared, services, ids, tolerance)
     except MendableError as error:
         title = "No such observation"
         raise NotFoundError("no-such-observation", title, str(error)) from None
@@ -120,13 +134,14 @@ async def compared(services: Services, ids: Sequence[str]) -> "Comparison":
         raise ApiError(status, "comparison-failed", title, str(error)) from None
 
 
-def _compared(services: Services, ids: Sequence[str]) -> "Comparison":
+def _compared(services: Services, ids: Sequence[str], tolerance: float) -> "Comparison":
     # With scipy: a second that the API's start need not take.
     from supertwin.comparing import compare, find_group
     from supertwin.loading import dataset
 
     with dataset(services.settings, "twin") as twin:
-        return compare([find_group(twin, services.iris, id_) for id_ in ids])
+        groups = [find_group(twin, services.iris, id_) for id_ in ids]
+    return compare(groups, tolerance / 100)
 
 
 def _checked(ids: Sequence[str]) -> list[str]:

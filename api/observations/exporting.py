@@ -2,18 +2,24 @@
 
 import asyncio
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
-from rdflib import URIRef
+from rdflib import Graph, URIRef
 
 from api import formats, rdf
 from api.access.roles import ANSWERS, requires
 from api.connection import while_connected
 from api.observations.found import rows
-from api.observations.measured import STATISTICS, observation_of, unknown
+from api.observations.measured import (
+    STATISTICS,
+    observation_of,
+    runs_of_group,
+    unknown,
+)
 from api.problems import ApiError
 from api.services import Services, Use
 from observations.errors import ObservationError
@@ -53,7 +59,10 @@ Form = Literal["rocrate", "csv", "jsonld"]
 async def export_observation(
     request: Request,
     services: Use,
-    id_: Annotated[str, Query(alias="id", max_length=1000, description="Or its IRI")],
+    id_: Annotated[
+        str,
+        Query(alias="id", max_length=1000, description="Of a run or group, or its IRI"),
+    ],
     form: Annotated[
         Form,
         Query(
@@ -62,7 +71,7 @@ async def export_observation(
         ),
     ] = "rocrate",
 ) -> Response:
-    """As `supertwin export observation` writes it.
+    """As `supertwin export observation` writes it; of a group, all of its runs.
 
     Role: operator, for a crate holds what was printed. Of variables that look like
     secrets it holds the names alone.
@@ -84,8 +93,13 @@ def _decoded(segment: str) -> str:
 
 
 async def _check_size(services: Services, id_: str) -> None:
-    iri = observation_of(services.iris, id_)
-    found = await rows(services, STATISTICS, {"id": str(iri)})
+    group = await runs_of_group(services, id_)
+    runs = [str(run["run"]) for run in group] or [
+        str(observation_of(services.iris, id_))
+    ]
+    found = [
+        row for run in runs for row in await rows(services, STATISTICS, {"id": run})
+    ]
     samples = sum(int(row["samples"] or 0) for row in found)
     if samples > _MOST_SAMPLES:
         detail = (
@@ -107,24 +121,24 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
 
 
 def _written(services: Services, id_: str, form: Form) -> bytes:
-    from supertwin.carrying import carried, csv_of
+    from supertwin.carrying import carried_runs, samples_csv
     from supertwin.loading import dataset
 
     with dataset(services.settings, "twin") as twin:
-        found = carried(services.settings, twin, id_)
+        found = carried_runs(services.settings, twin, id_)
     if form == "csv":
-        return csv_of(found.points)
+        return samples_csv(found)
     if form == "jsonld":
         context = f"{services.settings.base.rstrip('/')}/context.jsonld"
-        return rdf.json_ld(found.graph, context, URIRef(found.told.node))
+        graph = sum((one.graph for one in found), Graph())
+        return rdf.json_ld(graph, context, URIRef(found[0].told.node))
     return _zipped(found)
 
 
-def _zipped(found: "Carried") -> bytes:
-    from observations.crate import write_crate
-    from supertwin.carrying import crate_files
+def _zipped(found: "Sequence[Carried]") -> bytes:
+    from supertwin.carrying import write_crates_of
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crate.zip"
-        write_crate(path, found.told, crate_files(found))
+        write_crates_of(found, path)
         return path.read_bytes()

@@ -1,6 +1,6 @@
 """Figures of runs as people read them."""
 
-from api.explorer.facts import quantity
+from dashboards.figures import figures, quantity
 from dashboards.spec import Unit
 
 _MINUTE, _HOUR = 60, 3600
@@ -10,10 +10,7 @@ def figure(value: float | None, unit: Unit, scale: float = 1.0) -> str:
     """``1.2 kB/s``, ``98.5 %``; empty for none. ``scale`` brings it into the unit."""
     if value is None:
         return ""
-    scaled = float(value) * float(scale)
-    if unit.grafana == "percentunit":
-        return f"{100 * scaled:.4g} %"
-    return quantity(scaled, unit)
+    return quantity(float(value) * float(scale), unit)
 
 
 def duration(seconds: float | None) -> str:
@@ -21,9 +18,9 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < 1:
-        return f"{1000 * seconds:.3g} ms"
+        return f"{figures(1000 * seconds, 3)} ms"
     if seconds < _MINUTE:
-        return f"{seconds:.3g} s"
+        return f"{figures(seconds, 3)} s"
     whole = round(seconds)
     if whole < _HOUR:
         return f"{whole // _MINUTE} min {whole % _MINUTE} s"

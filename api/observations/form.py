@@ -11,7 +11,7 @@ from rdflib.namespace import RDF
 
 from api import nodes
 from api.connection import while_connected
-from api.observations.may import refusal
+from api.observations.may import launch_refusal
 from api.observations.measured import observation_of, unknown
 from api.observations.pinned import Pinned, name_of, pinned
 from api.services import Services, Use
@@ -58,7 +58,7 @@ async def new(
         hosts=await host_names(services.graph),
         wish={**_NOTHING, **wish},
         words=WORDS,
-        may_not=await refusal(request, services),
+        may_not=await launch_refusal(request, services),
     )
 
 

@@ -92,8 +92,13 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
         return runs
     known = saved_query(BY_METRIC).params
     measured = {name: value for name, value in given.items() if name in known}
-    fitting = {row["run"] for row in await rows(services, BY_METRIC, measured)}
-    return [run for run in runs if run["run"] in fitting]
+    found = await rows(services, BY_METRIC, measured)
+    undecided = {row["run"]: row["undecided"] for row in found}
+    return [
+        {**run, "undecided": _words(run["undecided"], undecided[run["run"]])}
+        for run in runs
+        if run["run"] in undecided
+    ]
 
 
 async def rows(services: Services, name: str, values: Mapping[str, str]) -> list[Row]:
@@ -110,6 +115,12 @@ def entries(runs: Sequence[Row], *, apart: bool = False) -> Iterator[Entry]:
         bare = str(run["run"]).rpartition("/")[2]
         groups.setdefault((not apart and run["group"]) or bare, []).append(run)
     return (Entry(id_, found) for id_, found in groups.items())
+
+
+def _words(*texts: str | None) -> str | None:
+    """The words of several texts, each once; None without any."""
+    words = dict.fromkeys(word for text in texts if text for word in text.split())
+    return " ".join(words) or None
 
 
 def _needs_metric(name: str) -> bool:

@@ -103,6 +103,7 @@ async def _list_page(
         stray={name: e for name, e in errors.items() if name not in asked_of()},
         problem=problem,
         total=len(runs),
+        undecided=sum(bool(run["undecided"]) for run in runs),
         entries=[_listed(services, links, one) for one in found[:_MOST]],
         left_out=len(found) - _MOST,
         query=RUNS,

@@ -2,6 +2,7 @@
 
 from fastapi import Request
 
+from api.observations import launching
 from api.problems import ApiError
 from api.services import Services
 from supertwin.access.tokens import Role
@@ -9,8 +10,16 @@ from supertwin.access.tokens import Role
 _NOBODY = ("token-needed", "token-refused")
 
 
+async def launch_refusal(request: Request, services: Services) -> str:
+    """Why they may run no command, in one line; empty where they may run some."""
+    if wrong := await refusal(request, services):
+        return wrong
+    caller = await services.gate.admit(request, Role.OPERATOR)
+    return launching.refusal(services.settings, caller)
+
+
 async def refusal(request: Request, services: Services) -> str:
-    """Why they may not, in one line; empty for an operator."""
+    """Why they may not see commands and what they print; empty for an operator."""
     try:
         await services.gate.admit(request, Role.OPERATOR)
     except ApiError as error:

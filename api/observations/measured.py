@@ -16,12 +16,12 @@ from api.metrics import (
     metric_of,
 )
 from api.observations.figures import figure
-from api.observations.found import Row, rows
+from api.observations.found import RUNS, Row, rows
 from api.problems import NotFoundError
 from api.rdf import iri_term
 from api.services import Services
-from api.web.pages import natural
 from ontology.iris import IdError, Iris
+from queries.natural_order import natural
 
 STATISTICS = "observations/statistics"
 # In the order of the table; of a counter all but the last are rates.
@@ -57,6 +57,12 @@ class Measured:
         """Each of FIGURES as text, and as it is recorded."""
         return [(self._text(name), _number(self.row[name])) for name in FIGURES]
 
+    @property
+    def resolution(self) -> str:
+        """Why rates are over more than a period; empty where they are not."""
+        seconds = _number(self.row["resolution"])
+        return f"updated every {1000 * seconds:g} ms" if seconds else ""
+
     def _text(self, name: str) -> str:
         unit, scale = self.metric.unit if name == "total" else self.metric.drawn
         return figure(_number(self.row[name]), unit, float(scale))
@@ -68,6 +74,12 @@ def observation_of(iris: Iris, id_: str) -> URIRef:
         return iris.observation(id_)
     except IdError:
         raise unknown(id_) from None
+
+
+async def runs_of_group(services: Services, id_: str) -> list[Row]:
+    """The runs of a group of repetitions in their order; none where it is no group."""
+    found = await rows(services, RUNS, {"ofGroup": id_})
+    return sorted(found, key=lambda run: run["repetition"] or 0)
 
 
 def unknown(id_: str) -> NotFoundError:

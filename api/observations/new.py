@@ -30,6 +30,13 @@ class Chosen(NamedTuple):
     queries: tuple[str, ...] = ()
 
 
+class Launch(NamedTuple):
+    """How a command is run: as a user, empty for ours; in folders, empty for any."""
+
+    user: str = ""
+    within: tuple[str, ...] = ()
+
+
 class NewObservation(BaseModel):
     """A command, where it runs, and what is sampled meanwhile."""
 
@@ -88,7 +95,7 @@ class NewObservation(BaseModel):
         description="Who attends has a way to run it on another host, such as srun",
     )
 
-    def wish(self, host: str, chosen: Chosen, by: str) -> Wish:
+    def wish(self, host: str, chosen: Chosen, by: str, launch: Launch) -> Wish:
         """The wish of somebody, with its CPUs; raises PlanRequestError."""
         asked = Asked(
             host,
@@ -107,7 +114,7 @@ class NewObservation(BaseModel):
             repeat=self.repeat,
             timeout=self.timeout,
         )
-        return Wish(asked, self.attended)
+        return Wish(asked, self.attended, launch.user, launch.within)
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:

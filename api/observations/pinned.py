@@ -8,9 +8,10 @@ from api.nodes import Node
 from api.pin.placing import Wish, place
 from api.problems import ApiError
 from api.services import Services
-from api.web.pages import Links, Shown, natural
+from api.web.pages import Links, Shown
 from ontology.iris import IdError, decode_id
 from ontology.terms import ST
+from queries.natural_order import natural
 
 _COUNTED = ("per:", "likwid:")  # policies that say by themselves how many
 

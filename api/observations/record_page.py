@@ -68,6 +68,7 @@ _USED = frozenset(
         ST.userTime,
         ST.systemTime,
         ST.peakResidentSize,
+        ST.peakResidentSizeBound,
         ST.minorFaults,
         ST.majorFaults,
         ST.voluntarySwitches,

@@ -1,13 +1,16 @@
 """``/observation/{id}``: a recorded run, and all that belongs to it, at its own IRI."""
 
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Request, Response
-from rdflib import RDF, URIRef
+from fastapi.responses import RedirectResponse
+from rdflib import RDF, Graph, Literal, URIRef
 
 from api import formats, nodes
 from api.connection import while_connected
-from api.observations.measured import observation_of, unknown
+from api.nodes import Node
+from api.observations.measured import observation_of, runs_of_group, unknown
 from api.observations.record_page import record_page
 from api.problems import NotFoundError
 from api.services import Services, Use
@@ -19,12 +22,15 @@ router = APIRouter(tags=["Observations"])
 
 @router.get("/observation/{id}", summary="A recorded run", **OPTIONS)
 async def observation(request: Request, services: Use, id: Segment) -> Response:
-    """What was asked, how it went, what it used, and what was measured."""
+    """What was asked, how it went, what it used, and what was measured.
+
+    The id of a group of repetitions gives its runs: a browser gets the list of them.
+    """
     media_type = accepted(request)
     iri = observation_of(services.iris, decoded(id))
     node = await while_connected(request, nodes.describe(services.graph, iri))
     if (iri, RDF.type, ST.ObservationInterface) not in node.graph:
-        raise unknown(id)
+        return await _group(request, services, iri, decoded(id), media_type)
     if media_type == formats.HTML:
         work = record_page(request, services, decoded(id), node)
         return await while_connected(request, work)
@@ -50,6 +56,25 @@ async def part(
 async def baseline(request: Request, services: Use, name: Segment) -> Response:
     """A baseline with its runs."""
     return await _part(request, services, services.iris.baseline(decoded(name)))
+
+
+async def _group(
+    request: Request, services: Services, iri: URIRef, id_: str, media_type: str
+) -> Response:
+    runs = await while_connected(request, runs_of_group(services, id_))
+    if not runs:
+        raise unknown(id_)
+    if media_type == formats.HTML:
+        root = request.scope.get("root_path", "").rstrip("/")
+        place = f"{root}/observations?{urlencode({'ofGroup': id_})}"
+        return RedirectResponse(place, 303, headers={"Vary": "Accept"})
+    graph = Graph()
+    for run in runs:
+        node = URIRef(str(run["run"]))
+        graph.add((node, RDF.type, ST.ObservationInterface))
+        graph.add((node, ST.runGroup, Literal(id_)))
+        graph.add((node, ST.repetition, Literal(run["repetition"])))
+    return await node_response(request, services, Node(iri, graph), media_type)
 
 
 async def _part(request: Request, services: Services, iri: URIRef) -> Response:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api import formats
+from api.access import audit
 from api.access.roles import ANSWERS, requires
 from api.body import read_body
 from api.negotiation import negotiate
@@ -139,11 +140,12 @@ async def say(
     responses={**ANSWERS, 404: {"description": "None such is known"}},
     dependencies=[_OPERATOR],
 )
-async def cancel(services: Use, id_: Id) -> Response:
+async def cancel(request: Request, services: Use, id_: Id) -> Response:
     """Its command is ended, and what was sampled until then recorded."""
     desk = await services.observing.desk()
     session = _found(desk, id_)
     await to_thread.run_sync(desk.cancel, session)
+    audit.record(request, "run.cancelled", f"{session.wish.asked.host} {session.id}")
     body = orjson.dumps(shown(services.iris, session))
     return Response(body, 202, media_type=formats.JSON)
 

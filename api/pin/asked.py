@@ -14,7 +14,7 @@ from api.fuseki import GraphStore
 from api.services import Services
 from api.twin import unknown_host
 from pinning.choose import Known
-from pinning.devices import core_cpus, near_cpus
+from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.policy import Policy
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
@@ -29,9 +29,13 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 @dataclass(frozen=True)
 class Asked:
-    """A host's tree, what else the policy asks for, and the queries that told it."""
+    """A host's tree, what else the policy asks for, and the queries that told it.
+
+    ``policy`` has the devices by their names in the graph; None for ranks.
+    """
 
     tree: Tree
+    policy: Policy | None
     known: Known
     queries: tuple[str, ...]
 
@@ -50,7 +54,9 @@ async def ask(services: Services, host: str, policy: Policy | None) -> Asked:
         if (services.iris.host(host), None, None) not in known:
             raise unknown_host(host, known)
     tree = read_tree(host, *(told[name] for name in TREE))
-    return Asked(tree, _known(host, policy, told, busy), tuple(names))
+    if policy and policy.near:
+        policy = with_devices(policy, told[NEAR])
+    return Asked(tree, policy, _known(host, policy, told, busy), tuple(names))
 
 
 def address(base: str, name: str, host: str) -> str:

@@ -19,6 +19,7 @@ from pinning.formats import FORMATS, write
 from pinning.hybrid import BINDS, MAPS, RANKS
 from pinning.policy import WORDS
 from pinning.tree import KINDS, Domain, Tree
+from queries.natural_order import natural
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ async def form_page(request: Request, services: Services, wish: Wish) -> Respons
         status=status,
         title="Where to pin",
         wish=wish,
-        hosts=sorted(str(name) for name in known.objects(None, ST.hostname)),
+        hosts=sorted(map(str, known.objects(None, ST.hostname)), key=natural),
         words=WORDS,
         formats=FORMATS,
         maps=MAPS,

@@ -57,7 +57,7 @@ async def _threads(services: Services, wish: Wish) -> tuple[dict[str, Any], Tree
     form = wish.format or "cpus"
     find_format(form)
     asked = await ask(services, wish.host, policy)
-    made = choose(asked.tree, policy, count, asked.known)
+    made = choose(asked.tree, asked.policy or policy, count, asked.known)
     return {
         "host": made.host,
         "policy": made.policy,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import formats
+from api.access import audit
 from api.access.roles import ANSWERS, requires
 from api.body import read_model
 from api.failures import answered
@@ -89,7 +90,8 @@ _ADDED: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     201: {
         "description": "The plan as `GET /plans` shows it; `noticed` tells whether a "
-        "bridge of this installation was told",
+        "bridge of this installation was told, `slower_sources` for each metric that "
+        "is sampled faster than its source updates it the seconds between two updates",
         "content": {formats.JSON: {}},
     },
     404: {"description": "An unknown host"},
@@ -120,11 +122,13 @@ async def add(request: Request, services: Use) -> Response:
     async with _TURNS.take(new.host):
         await _check_free(services, new.host, new.plan)
         added = await _write(lambda: _add(services, new))
+    audit.record(request, "plan.added", f"{new.host} {added.name}")
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]
     if not found:
         raise _refused(f"plan {added.name} was removed again meanwhile", status=409)
-    body = orjson.dumps({**found[0], "noticed": added.noticed})
+    about = {"noticed": added.noticed, "slower_sources": dict(added.slower_sources)}
+    body = orjson.dumps({**found[0], **about})
     return Response(body, 201, media_type=formats.JSON)
 
 
@@ -136,6 +140,7 @@ async def add(request: Request, services: Use) -> Response:
     dependencies=[_OPERATOR],
 )
 async def remove(
+    request: Request,
     services: Use,
     host: Annotated[str, Path(max_length=300)],
     plan: Annotated[str, Path(max_length=300)],
@@ -145,6 +150,7 @@ async def remove(
     async with _TURNS.take(host):
         await _check_there(services, host, plan)
         await _write(lambda: _remove(services, host, plan))
+    audit.record(request, "plan.removed", f"{host} {plan}")
     return Response(status_code=204)
 
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats, nodes
 from api.connection import while_connected
 from api.negotiation import negotiate
+from api.parameters import only
 from api.rdf import iri_term
 from api.services import Services, Use
 from api.sparql import response
@@ -28,6 +29,7 @@ _WHAT = "plans are served as JSON and HTML"
 @router.get(
     "/plans",
     summary="What is sampled, and how often",
+    dependencies=[only("host")],
     response_class=Response,
     responses={404: {"description": "An unknown host"}},
 )

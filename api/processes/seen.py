@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.sources.processes import Identity, parse_identity
+from supertwin.private_folder import make_private
 
 # Beyond this the oldest go.
 MOST = 100_000
@@ -60,7 +61,7 @@ class Seen:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path.parent)
         with closing(sqlite3.connect(self.path, timeout=2)) as base, base:
             base.execute(_TABLE)
             base.execute(_INDEX)

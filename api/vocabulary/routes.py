@@ -79,6 +79,8 @@ def _written(graph: Graph, media_type: str) -> Response:
         return response(graph.serialize(format="turtle"), media_type)
     if media_type == formats.N_TRIPLES:
         return response(graph.serialize(format="nt"), media_type)
+    if media_type == formats.RDF_XML:
+        return response(graph.serialize(format="xml"), media_type)
     return response(json_ld(graph), media_type)
 
 

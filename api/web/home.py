@@ -10,9 +10,12 @@ from urllib.parse import quote
 
 from api.fuseki import Row
 from api.services import Services
-from api.web.pages import Links, natural
+from api.web.pages import Links
+from dashboards.figures import quantity
+from dashboards.units import drawn_unit
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query
+from queries.natural_order import natural
 
 _SPARK_S, _STEP_S = 900, 15
 # The idle time of each thread in milliseconds; what an observation took is left out.
@@ -29,7 +32,7 @@ _LAST = f"max(tlast_over_time({_IDLE}[1h])) by (hostname)"
 class HostCard:
     """One host as the page shows it; ``gaps`` are sources that its probe lacks.
 
-    ``planned`` tells whether any plan samples it.
+    ``planned`` tells whether any plan samples it; ``memory`` is ``bytes`` in words.
     """
 
     name: str
@@ -40,6 +43,9 @@ class HostCard:
     probed: str
     sources: int
     planned: bool
+    threads: str = ""
+    memory: str = ""
+    bytes: str = ""
     gaps: list[tuple[str, str]] = field(default_factory=list)
 
     @property
@@ -49,7 +55,10 @@ class HostCard:
 
 
 async def host_cards(services: Services, links: Links) -> list[HostCard]:
-    """All hosts in natural order; raises ApiError when the graph is away."""
+    """All hosts, those that are sampled first, in natural order.
+
+    Raises ApiError when the graph is away.
+    """
     names = ("inventory/hosts", "inventory/probes", "why/probe-gaps")
     texts = (*(saved_query(name).bind({}) for name in names), _PLANNED)
     hosts, probes, gaps, planned = await asyncio.gather(
@@ -61,7 +70,7 @@ async def host_cards(services: Services, links: Links) -> list[HostCard]:
         _card(row, probe_of.get(_text(row, "host"), {}), gaps, sampled, links)
         for row in hosts
     ]
-    return sorted(cards, key=lambda card: natural(card.name))
+    return sorted(cards, key=lambda card: (not card.planned, natural(card.name)))
 
 
 def _card(
@@ -78,10 +87,13 @@ def _card(
         probed=_probed(_text(probe, "probedAt")),
         sources=int(_text(probe, "sources") or 0),
         planned=name in sampled,
+        threads=_text(host, "threads"),
+        memory=_memory(host),
+        bytes=_text(host, "memory"),
         gaps=[
             (_text(row, "source"), _text(row, "reason") or "no reason was given")
             for row in gaps
-            if _text(row, "host") == name
+            if _text(row, "host") == name and _text(row, "succeeded") == "false"
         ],
     )
 
@@ -91,10 +103,12 @@ def _facts(host: Row) -> list[str]:
         _counted(int(_text(host, f"{noun}s") or 0), noun)
         for noun in ("socket", "core", "thread")
     ]
+    return [*counted, memory] if (memory := _memory(host)) else counted
+
+
+def _memory(host: Row) -> str:
     memory = _text(host, "memory")
-    if memory:
-        counted.append(f"{int(memory) / 2**30:.4g} GiB")
-    return counted
+    return quantity(int(memory), drawn_unit("BYTE")[0]) if memory else ""
 
 
 def _counted(number: int, noun: str) -> str:

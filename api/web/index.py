@@ -1,7 +1,7 @@
 """``/``: the hosts, their health, and where to go from there."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -17,7 +17,9 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/", response_class=Response)
-async def index(request: Request, services: Use) -> Response:
+async def index(
+    request: Request, services: Use, view: Literal["cards", "table"] = "cards"
+) -> Response:
     """The hosts of the twin; says why there are none when the graph is away."""
     base = services.settings.base
     try:
@@ -26,7 +28,7 @@ async def index(request: Request, services: Use) -> Response:
     except ApiError as error:
         hosts, away = [], error.detail
     return pages.page(
-        "index.html", request, base, title="Hosts", hosts=hosts, away=away
+        "index.html", request, base, title="Hosts", hosts=hosts, away=away, view=view
     )
 
 

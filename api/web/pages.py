@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS
 from rdflib.term import Node as Term
@@ -18,6 +18,7 @@ from rdflib.term import Node as Term
 from api import formats
 from api.nodes import Node
 from ontology.terms import PREFIXES, ST
+from queries.natural_order import natural
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -42,13 +43,16 @@ _HEADERS = {
 _NAVIGATION = (
     ("/", "Hosts"),
     ("/dashboards", "Dashboards"),
+    ("/queries/process/named", "Processes"),
     ("/queries", "Queries"),
     ("/pin", "Pin"),
     ("/observations", "Observations"),
+    ("/plans", "Plans"),
     ("/editor", "Editor"),
     ("/ontology", "Ontology"),
+    ("/openapi.json", "API"),
 )
-_PARTS = re.compile(r"\d+|\D+")
+_CODE = re.compile(r"`([^`\n]+)`")
 _FIRST = (RDF.type, RDFS.label, RDFS.comment)
 
 
@@ -130,7 +134,12 @@ def moment(text: str) -> str:
     return f"{day} {time.partition('.')[0]} UTC" if time else day
 
 
-_TEMPLATES.filters["moment"] = moment
+def prose(text: str) -> Markup:
+    """Text as HTML, in which what stands between backticks is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
+
+
+_TEMPLATES.filters.update(moment=moment, prose=prose)
 
 
 def json_block(value: Any) -> Markup:
@@ -212,19 +221,6 @@ def _grouped(
         )
         for link in ordered
     ]
-
-
-def natural(text: str) -> list[tuple[bool, int, str]]:
-    """A sort key that puts ``thread 9`` before ``thread 10``."""
-    return [_part_key(part) for part in _PARTS.findall(text)]
-
-
-def _part_key(part: str) -> tuple[bool, int, str]:
-    """Numbers come before text; of two, the longer one is the larger one."""
-    if not part[0].isdecimal():
-        return True, 0, part
-    digits = part.lstrip("0")
-    return False, len(digits), digits
 
 
 def _kind(term: Term) -> str:

@@ -9,12 +9,12 @@ from api import nodes
 from api.fuseki import GraphStore
 from api.problems import ApiError
 from api.rdf import iri_term
-from api.web.pages import natural
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param
 from queries.catalogue import SavedQuery
 from queries.errors import ParameterError
+from queries.natural_order import natural
 
 _MOST = 400
 _INPUTS = {"integer": "number", "number": "number"}

@@ -1,7 +1,9 @@
 """The saved queries as pages: a list by folder, and a form with its results."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
@@ -20,12 +22,16 @@ from api.sparql import Asked, run
 from api.web import pages
 from api.web.pages import Links, Shown
 from api.web.query_form import fields, misfits
+from dashboards.figures import figures
 from queries.catalogue import SavedQuery
+from queries.natural_order import hosts_in_order
 
 _MAX_ROWS = 1000
 _NUMBERS = {
     str(kind) for kind in (XSD.integer, XSD.decimal, XSD.double, XSD.float, XSD.int)
 }
+_FRACTIONS = {str(kind) for kind in (XSD.decimal, XSD.double, XSD.float)}
+_DIGITS = 6
 _TRIPLES = ("construct", "describe")
 
 
@@ -117,7 +123,12 @@ async def _answer(
     if "boolean" in document:
         return Answer(text="yes" if document["boolean"] else "no")
     made = pages.links(request, services.settings.base)
-    return _table(document["results"]["bindings"], query.returns, made)
+    rows = hosts_in_order(query, document["results"]["bindings"], _value)
+    return _table(rows, query.returns, made)
+
+
+def _value(row: Mapping[str, Any], column: str) -> str:
+    return str(row[column]["value"]) if column in row else ""
 
 
 def _table(
@@ -143,7 +154,13 @@ def _is_numeric(rows: Sequence[Mapping[str, Binding]], column: str) -> bool:
 def _row(
     row: Mapping[str, Binding], columns: Sequence[str], links: Links
 ) -> tuple[Shown | None, ...]:
-    empty = Graph()
-    return tuple(
-        links.shown(term(row[name]), empty) if name in row else None for name in columns
-    )
+    return tuple(_cell(row[name], links) if name in row else None for name in columns)
+
+
+def _cell(value: Binding, links: Links) -> Shown:
+    """A fraction with six digits; the whole of it is its title."""
+    found = term(value)
+    if value.datatype in _FRACTIONS:
+        with suppress(ArithmeticError):
+            return Shown(figures(Decimal(str(found)), _DIGITS), title=str(found))
+    return links.shown(found, Graph())

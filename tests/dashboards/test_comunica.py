@@ -51,7 +51,7 @@ class ProtectedApi(Api):
 
     def start(self) -> None:
         self.launch([sys.executable, "-m", "api"], cwd=ROOT, **self.env)
-        self.ready(self._refuses, 30.0)
+        self.ready(self._refuses)
 
     def _refuses(self) -> bool:
         try:

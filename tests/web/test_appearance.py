@@ -47,7 +47,9 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["/", MONITOR, "/dashboards", "/dashboards/inventory"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?view=table", MONITOR, "/dashboards", "/dashboards/inventory"]
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_and_nothing_sticks_out(
     visit: Open, path: str, scheme: str

@@ -26,7 +26,7 @@ def times(page: Page, panel: str = FIRST) -> list[float]:
 
 
 def wait_for_points(page: Page, panel: str = FIRST) -> list[float]:
-    wait_until(lambda: times(page, panel), 20, f"points of {panel}")
+    wait_until(lambda: times(page, panel), what=f"points of {panel}")
     return times(page, panel)
 
 
@@ -39,7 +39,7 @@ def test_points_come_by_themselves(visit: Open) -> None:
     page.evaluate("window.sameDocument = true")
     first = wait_for_points(page)
     assert len(first) > 250
-    wait_until(lambda: times(page)[-1] >= first[-1] + 5, 15, "five more seconds")
+    wait_until(lambda: times(page)[-1] >= first[-1] + 5, what="five more seconds")
     assert times(page)[0] > first[0] and len(times(page)) <= 301
     assert page.evaluate("window.sameDocument")
     expect(state(page)).to_have_text(_LIVE)
@@ -65,18 +65,43 @@ def test_what_is_drawn_is_no_empty_canvas(visit: Open) -> None:
 
     for panel in (FIRST, f"{MAP} >> nth=0"):
         page.locator(panel).scroll_into_view_if_needed()
-        wait_until(lambda panel=panel: drawn(panel), 10, f"a picture in {panel}")
+        wait_until(lambda panel=panel: drawn(panel), what=f"a picture in {panel}")
 
 
-def test_panels_out_of_sight_are_not_drawn(visit: Open) -> None:
+def test_panels_out_of_sight_are_drawn_once_for_captures(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     last = page.locator(".draws-timeseries").last
-    assert last.locator("canvas").count() == 0
-    last.scroll_into_view_if_needed()
-    drawn = page.locator(".panel:has(canvas), .panel.empty, .panel:not(:has(.legend))")
-    expect(drawn.last).to_be_attached()
-    wait_until(lambda: len(times(page, ".draws-timeseries >> nth=-1")) > 0)
+    expect(last.locator("canvas").first).to_be_attached(timeout=30_000)
+    assert page.evaluate("window.scrollY") == 0
+
+
+def test_range_of_a_month_is_fixed(visit: Open) -> None:
+    page = visit(f"{MONITOR}&last=30d").page
+    wait_for_points(page)
+    expect(state(page)).not_to_have_text(_LIVE)
+    expect(page.locator("#banner")).to_be_hidden()
+    found = times(page)
+    assert found[-1] - found[0] <= 30 * 86400 + 3600
+
+
+def test_no_crosshair_stays_after_a_zoom(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    over = page.locator(f"{FIRST} .u-over")
+    box = over.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 100, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 250, middle, steps=5)
+    page.mouse.up()
+    page.wait_for_url("**from=*")
+    marks = """() => [...document.querySelectorAll(".u-cursor-x")]
+      .filter((mark) => !mark.classList.contains("u-off"))
+      .map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e)
+      .filter((left) => left >= 0).length"""
+    wait_until(lambda: page.evaluate(marks) == 0, 10, "no crosshair")
 
 
 def test_pause_stops_and_resume_goes_on(visit: Open) -> None:
@@ -89,7 +114,7 @@ def test_pause_stops_and_resume_goes_on(visit: Open) -> None:
     time.sleep(2.5)
     assert times(page)[-1] == stopped
     page.get_by_role("button", name="Resume").click()
-    wait_until(lambda: times(page)[-1] > stopped + 1, 15, "newer points")
+    wait_until(lambda: times(page)[-1] > stopped + 1, what="newer points")
     expect(state(page)).to_have_text(_LIVE)
 
 
@@ -98,14 +123,14 @@ def test_the_range_is_in_the_address(visit: Open) -> None:
     wait_for_points(page)
     page.get_by_role("button", name="15m").click()
     assert "last=15m" in page.url
-    wait_until(lambda: _span(page) > 800, 15, "15 minutes")
+    wait_until(lambda: _span(page) > 800, what="15 minutes")
     page.reload()
     wait_for_points(page)
     assert _span(page) > 800
     pressed = page.locator("[data-control=presets] [aria-pressed=true]")
     expect(pressed).to_have_text("15m")
     page.go_back()
-    wait_until(lambda: 200 < _span(page) < 310, 15, "5 minutes again")
+    wait_until(lambda: 200 < _span(page) < 310, what="5 minutes again")
 
 
 def _span(page: Page) -> float:
@@ -123,7 +148,7 @@ def test_dragging_in_a_picture_sets_the_range(visit: Open) -> None:
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 40, steps=4)
     page.mouse.up()
     page.wait_for_url(re.compile(r"from=.*&to="))
-    wait_until(lambda: 60 < _span(page) < 120, 15, "the range that was dragged over")
+    wait_until(lambda: 60 < _span(page) < 120, what="the range that was dragged over")
     expect(state(page)).not_to_have_text(_LIVE)
     expect(page.get_by_role("button", name="Pause")).to_be_hidden()
     page.get_by_role("button", name="5m", exact=True).click()
@@ -219,7 +244,7 @@ def test_a_dead_store_is_said_and_points_come_back(visit: Open, site: Site) -> N
     finally:
         site.store.start()
     expect(banner).to_be_hidden(timeout=20_000)
-    wait_until(lambda: times(page)[-1] > away + 2, 20, "newer points")
+    wait_until(lambda: times(page)[-1] > away + 2, what="newer points")
     expect(state(page)).to_have_text(_LIVE)
     assert page.evaluate("window.sameDocument")
 

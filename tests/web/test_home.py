@@ -51,6 +51,30 @@ def test_every_link_leads_somewhere(visit: Open, site: Site) -> None:
         assert answer.status_code == 200, href
 
 
+def test_the_table_of_hosts_is_sorted_and_searched(visit: Open) -> None:
+    page = visit("/").page
+    page.get_by_role("link", name="Table").click()
+    names = page.locator("tr[data-host]:visible th")
+    expect(names).to_have_text([BIG, QUIET])
+    busy = page.locator(f"[data-host={BIG}] .share")
+    expect(busy).to_have_text(re.compile(r"^\d+ %$"))
+    page.get_by_role("button", name="Threads").click()
+    expect(names).to_have_text([QUIET, BIG])
+    page.get_by_role("button", name="Busy").click()
+    expect(names).to_have_text([BIG, QUIET])
+    page.get_by_label("Find a host").fill("128 threads")
+    expect(names).to_have_text([BIG])
+
+
+def test_a_dashboard_is_opened_for_the_host_that_is_picked(visit: Open) -> None:
+    page = visit("/dashboards").page
+    picker = page.get_by_label("Host", exact=True)
+    expect(picker).to_have_value(BIG)
+    picker.select_option(QUIET)
+    page.get_by_role("button", name="Inventory").click()
+    page.wait_for_url(f"**/dashboards/inventory?host={QUIET}")
+
+
 def test_services_that_run_and_that_do_not(visit: Open) -> None:
     page = visit("/").page
     graph = page.locator("[data-service=fuseki]")
@@ -93,3 +117,14 @@ def test_hosts_come_back_with_the_graph(visit: Open, site: Site) -> None:
         site.fuseki.start()
     expect(page.locator(f"[data-host={BIG}]")).to_be_visible(timeout=_SOON_MS)
     expect(alert).to_have_count(0)
+
+
+def test_hosts_are_found_by_words(visit: Open) -> None:
+    page = visit("/").page
+    cards = page.locator("[data-host]:visible")
+    expect(cards).to_have_count(2)
+    page.get_by_label("Find a host").fill(f"{BIG[:2]} 128 threads")
+    expect(cards).to_have_count(1)
+    expect(page.locator("#found-hosts")).to_have_text("1 of 2 hosts")
+    page.get_by_label("Find a host").fill("")
+    expect(cards).to_have_count(2)

@@ -34,3 +34,10 @@ def test_ranks_are_placed_by_the_same_form(visit: Open) -> None:
     page.get_by_role("button", name="Place").click()
     expect(page.get_by_role("row", name="rankfile")).to_contain_text("rank 3=")
     assert page.locator(".cpu.chosen").count() == 8
+
+
+@pytest.mark.parametrize("asked", ["threads=128", "threads=1&ranks=64"])
+def test_large_host_fits_into_the_window(visit: Open, asked: str) -> None:
+    page = visit(f"/pin?host={BIG}&{asked}").page
+    assert page.locator(".cpu.chosen").count() >= 64
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280

@@ -68,12 +68,19 @@ function showHost(card, found, problem) {
   const shares = found ? found.busy : [];
   const share = shares.findLast((value) => value !== null);
   const stale = !found || found.age_s === null || found.age_s > STALE_S;
-  card.querySelector(".share").textContent =
-    share === undefined || stale ? "–" : `${Math.round(share * 100)} %`;
-  card.querySelector(".sampled").textContent = sampled(found, problem, "unplanned" in card.dataset);
+  const known = share !== undefined && !stale;
+  const busy = card.querySelector(".share");
+  busy.textContent = known ? `${Math.round(share * 100)} %` : "–";
+  // The table of hosts is sorted by data-value.
+  busy.dataset.value = known ? share : "";
+  const age = card.querySelector(".sampled");
+  age.textContent = sampled(found, problem, "unplanned" in card.dataset);
+  age.dataset.value = typeof found?.age_s === "number" ? Math.round(found.age_s) : "";
+  const canvas = card.querySelector("canvas");
+  if (!canvas) return;
   const values = Float64Array.from(shares, (value) => value ?? NaN);
   const times = Float64Array.from(shares, (_, i) => i);
-  drawSpark(card.querySelector("canvas"), times, values, [0, times.length - 1], [0, 1]);
+  drawSpark(canvas, times, values, [0, times.length - 1], [0, 1]);
 }
 
 function sampled(found, problem, unplanned) {
@@ -91,6 +98,8 @@ async function recover(services) {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const hosts = page.getElementById("hosts");
+  // The table gets its sorting when the page is loaded.
+  if (hosts?.querySelector("table")) return location.reload();
   if (hosts) place.replaceWith(document.adoptNode(hosts));
   showTimes();
   if (last) showHosts(last);
@@ -106,6 +115,26 @@ function showTimes() {
   }
 }
 
+/** Show the hosts whose card contains every word that is looked for. */
+function find(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const cards = [...document.querySelectorAll("[data-host]")];
+  for (const card of cards) {
+    const about = card.dataset.words ?? card.firstElementChild.textContent;
+    const said = `${card.dataset.host} ${about}`.toLowerCase();
+    card.hidden = !words.every((word) => said.includes(word));
+  }
+  const shown = cards.filter((card) => !card.hidden).length;
+  const all = shown === cards.length;
+  document.getElementById("found-hosts").textContent = all
+    ? `${shown} hosts`
+    : `${shown} of ${cards.length} hosts`;
+}
+
+// The list is replaced when the graph comes back.
+document.addEventListener("input", ({ target }) => {
+  if (target.id === "find-host") find(target.value);
+});
 document.addEventListener("themechange", () => last && showHosts(last));
 showTimes();
 void refresh();

@@ -182,7 +182,11 @@ export class Lines {
     const { left, width } = u.select;
     if (width < 4) return;
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-    this.context.zoom(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+    const range = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+    // The mark stands for a time of the range that is left.
+    this._leave();
+    u.setCursor({ left: -10, top: -10 });
+    this.context.zoom(...range);
   }
 
   _hover(u) {

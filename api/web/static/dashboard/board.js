@@ -15,6 +15,7 @@ export class Board {
     });
     this.sized = new ResizeObserver((entries) => this._sized(entries));
     this.onSeen = () => {};
+    addEventListener("beforeprint", () => this._draw(true));
     this.sections = spec.sections.map((section) => this._section(section));
     place.append(...this.sections);
     document.addEventListener("themechange", () => {
@@ -49,11 +50,29 @@ export class Board {
     this.redraw();
   }
 
-  _draw() {
+  /** `all`: those that nobody sees, too. */
+  _draw(all = false) {
     for (const [id, panel] of this.panels) {
-      const took = panel.draw(this.range);
+      const took = panel.draw(this.range, all);
       if (took) measured(id, took);
     }
+    if (!all) this._drawRest();
+  }
+
+  /** Draw what was never seen once, one panel at a time: captures show it all. */
+  _drawRest() {
+    if (this.resting) return;
+    const rest = [...this.panels.values()].find((panel) => panel.waits);
+    if (!rest) return;
+    this.resting = true;
+    const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+    idle(() => {
+      this.resting = false;
+      rest.begun = true;
+      if (!rest.loaded) this.onSeen(rest);
+      rest.draw(this.range, true);
+      this._drawRest();
+    });
   }
 
   _section(section) {

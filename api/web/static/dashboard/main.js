@@ -41,6 +41,7 @@ const board = new Board(document.getElementById("board"), spec, {
     zoom: (from, to) => go({ from, to }),
   },
   query: queryAddress,
+  isLive: () => Boolean(range.last),
 });
 board.onSeen = (panel) => {
   if (!range.last) void fetchPanel(panel);

@@ -17,6 +17,7 @@ const NOTHING = ["No values in this range of time."];
 export class Panel {
   constructor(panel, context) {
     Object.assign(this, { panel, context, visible: false, dirty: true, why: [] });
+    this.begun = false;
     this.frame = new Frame(panel.series.length);
     this.shown = panel.series.map((_, i) => i);
     this.loaded = false;
@@ -58,9 +59,15 @@ export class Panel {
     this.dirty = true;
   }
 
-  /** Draw what has changed; gives the milliseconds that points took. */
-  draw(range) {
-    if (!this.visible || !this.dirty || !this._hasContent()) return 0;
+  /** Whether it has something to show, and was not drawn yet. */
+  get waits() {
+    return !this.begun && this._hasContent() && (this.loaded || !this.context.isLive());
+  }
+
+  /** Draw what has changed, if it is seen; gives the milliseconds that points took. */
+  draw(range, unseen = false) {
+    if (!(this.visible || unseen) || !this.dirty || !this._hasContent()) return 0;
+    this.begun ||= this.loaded;
     this.dirty = false;
     const start = performance.now();
     this.picture ??= this._picture();

@@ -2,7 +2,9 @@
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const DEFAULT = { last: 300 };
-const LONGEST_S = 7 * 86400;
+// Longer windows are not followed live.
+const LIVE_S = 7 * 86400;
+const LONGEST_S = 3650 * 86400;
 
 /** The ranges on the buttons. */
 export const PRESETS = ["5m", "15m", "1h", "6h", "24h"];
@@ -18,10 +20,17 @@ export function readRange(search) {
   if (from !== null || to !== null) return absolute(from, to);
   if (last === null) return DEFAULT;
   const seconds = readSpan(last);
+  if (seconds > LIVE_S) return endingNow(seconds);
   return seconds ? { last: seconds } : misfit(`last=${last}`, "write it as last=15m");
 }
 
-/** The seconds of `15m`, NaN when it is no span of 10 s to 7 days. */
+/** A fixed range: what is longer than a week changes too little to be followed. */
+function endingNow(seconds) {
+  const to = Math.floor(Date.now() / 1000);
+  return { from: to - seconds, to };
+}
+
+/** The seconds of `15m`, NaN when it is not a span of 10 s to 10 years. */
 export function readSpan(text) {
   const found = /^(\d{1,6})([smhd])$/.exec(text);
   const seconds = found ? Number(found[1]) * SECONDS[found[2]] : NaN;

@@ -25,6 +25,7 @@ export function drawCharts(spec, windowOf, query) {
       zoom: (from, to) => show([from, to]),
     },
     query,
+    isLive: () => false,
   });
   board.onSeen = (panel) => void load(panel);
   at("whole").addEventListener("click", () => show(spec.range));

@@ -1,0 +1,66 @@
+"""Which commands the service runs for whom, as which user and in which folders."""
+
+from api.access.gate import Caller
+from api.observations.new import Launch, NewObservation
+from api.problems import ApiError
+from supertwin.access.command_list import CommandList, read_command_list
+from supertwin.access.run_as import other_user
+from supertwin.errors import MendableError
+from supertwin.settings import Settings
+
+_CURE = (
+    "set SUPERTWIN_ALLOWED_COMMANDS to a list of commands, or SUPERTWIN_RUN_AS to the "
+    "user that runs them"
+)
+
+
+def refusal(settings: Settings, caller: Caller) -> str:
+    """Why the service runs no command at all for somebody; empty where it runs some."""
+    if caller.is_owner or settings.allowed_commands or settings.run_as:
+        return ""
+    return (
+        "commands would run as the user of SuperTwin, whose files they could read, so "
+        f"only the owner of the state folder launches them: {_CURE}"
+    )
+
+
+def check_launch(
+    settings: Settings, caller: Caller, new: NewObservation, host: str
+) -> Launch:
+    """How a command may be run; raises ApiError (403, 503) where it may not be.
+
+    Who runs a command themselves (`attended`) needs no permission of ours.
+    """
+    if new.attended:
+        return Launch()
+    if wrong := refusal(settings, caller):
+        raise _not_allowed(wrong)
+    try:
+        allowed = _listed(settings, new, host)
+        user = "" if caller.is_owner else other_user(settings)
+    except MendableError as error:
+        raise ApiError(503, "cannot-launch", "Nothing can run", str(error)) from None
+    within = tuple(sorted(allowed.cwd)) if allowed and new.cwd else ()
+    if host == settings.host:
+        return Launch(user, within)
+    if user and allowed is None:
+        raise _not_allowed(
+            f"{user} runs commands on {settings.host} only; on other hosts they run as "
+            "the login that probes them: set SUPERTWIN_ALLOWED_COMMANDS to a list"
+        )
+    return Launch("", within)
+
+
+def _listed(settings: Settings, new: NewObservation, host: str) -> CommandList | None:
+    """The list, which has the command; None where there is none."""
+    if settings.allowed_commands is None:
+        return None
+    found = read_command_list(settings.allowed_commands)
+    wrong = found.refusal(new.argv, new.env, new.cwd, is_here=host == settings.host)
+    if wrong:
+        raise _not_allowed(wrong)
+    return found
+
+
+def _not_allowed(detail: str) -> ApiError:
+    return ApiError(403, "command-not-allowed", "Not allowed", detail)
