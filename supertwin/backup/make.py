@@ -1,0 +1,126 @@
+"""`supertwin backup`: the state of a running stack, copied into one new folder."""
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from supertwin.access.accounts import fuseki_account
+from supertwin.backup.manifest import write_manifest
+from supertwin.backup.snapshot import copy_snapshot
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.private_folder import make_private
+from supertwin.settings import Settings
+from supertwin.stack import tools
+from supertwin.stack.compaction import DATASETS
+
+Progress = Callable[[str], None]
+
+# Folders and files of the state that are copied as they are.
+_KEPT = ("access", "observations", "topology", "cost.json")
+_NEVER = frozenset({".lock", ".new"})
+_LOG_SUFFIX = ".log"
+_TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+
+
+def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
+    """Write a backup as a whole, for its owner alone; return how many files it has.
+
+    MendableError where the folder exists, or a store is elsewhere or does not answer.
+    """
+    _check(settings, folder)
+    partial = folder.with_name(f"{folder.name}.partial")
+    if partial.exists():
+        raise MendableError(
+            f"{partial} is left from a backup that was ended, or still runs: remove it"
+        )
+    make_private(partial)
+    try:
+        files = _fill(settings, partial, progress)
+        partial.rename(folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return files
+
+
+def _check(settings: Settings, folder: Path) -> None:
+    if folder.exists():
+        raise MendableError(f"{folder} exists: name a new folder for the backup")
+    if settings.fuseki_url or settings.store_read_url or settings.store_write_url:
+        raise MendableError(
+            "Fuseki or VictoriaMetrics is elsewhere (SUPERTWIN_FUSEKI_URL, "
+            "SUPERTWIN_STORE_…_URL): back it up on its own machine, with its own tools"
+        )
+
+
+def _fill(settings: Settings, folder: Path, progress: Progress) -> int:
+    for dataset in DATASETS:
+        progress(f"copying dataset {dataset}")
+        _dump(settings, dataset, folder / f"{dataset}.nq")
+    for name in _KEPT:
+        _copy(settings.home / name, folder / "state" / name)
+    # The log before the series: what is removed from it meanwhile is in them by then.
+    # A point that is in both is sent again, and stored once.
+    _copy_bridge(settings.home / "bridge", folder / "state" / "bridge")
+    progress("copying series")
+    store_version = copy_snapshot(settings, folder / "state" / "store")
+    about = {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": settings.host,
+        "base": settings.base,
+        "fuseki": tools.fuseki_jar().stem.rpartition("-")[2],
+        "victoria_metrics": store_version,
+    }
+    return write_manifest(folder, about)
+
+
+def _dump(settings: Settings, dataset: str, path: Path) -> None:
+    """Write all graphs of a dataset as N-Quads, read in one transaction."""
+    url, auth = f"{settings.fuseki}/{dataset}/data", fuseki_account(settings)
+    headers = {"Accept": "application/n-quads"}
+    try:
+        with (
+            httpx.Client(auth=auth, timeout=_TIMEOUT, trust_env=False) as client,
+            client.stream("GET", url, headers=headers) as answer,
+            path.open("wb") as file,
+        ):
+            answer.raise_for_status()
+            for piece in answer.iter_bytes():
+                file.write(piece)
+    except httpx.ConnectError:
+        raise MendableError(
+            f"no Fuseki answers at {settings.fuseki}: start the stack (`supertwin up`)"
+        ) from None
+    except httpx.HTTPError as error:
+        raise SuperTwinError(f"{url} was not read: {error}") from error
+
+
+def _copy_bridge(source: Path, target: Path) -> None:
+    """Copy cursors first: one that is older than its log only sends points again."""
+    files = [path for path in source.rglob("*") if path.is_file()]
+    for path in sorted(files, key=lambda path: path.suffix == _LOG_SUFFIX):
+        _copy_file(path, target / path.relative_to(source))
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_file():
+        _copy_file(source, target)
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            _copy_file(path, target / path.relative_to(source))
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """Copy a file with its time, for its owner; one that is removed is left out."""
+    if source.suffix in _NEVER:
+        return
+    make_private(target.parent)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(source, target)
+        # When a token was last used is the time of its file.
+        os.utime(target, (source.stat().st_atime, source.stat().st_mtime))

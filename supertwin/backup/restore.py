@@ -1,0 +1,84 @@
+"""`supertwin restore`: the state of a backup, put into an empty state folder."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from supertwin.backup.manifest import checked_manifest
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.private_folder import close_home, make_private
+from supertwin.settings import Settings
+from supertwin.stack import lock, tools
+from supertwin.stack.compaction import DATASETS
+
+Progress = Callable[[str], None]
+
+_PARTIAL = ".restoring"
+_UP_LOCK = "up.lock"
+
+
+def restore_backup(
+    settings: Settings, folder: Path, progress: Progress
+) -> dict[str, Any]:
+    """Put a backup into the empty state folder, as a whole; return its manifest.
+
+    MendableError where the backup is damaged, the stack runs or the folder holds files.
+    """
+    home = settings.home
+    _check(home)
+    progress("comparing checksums")
+    manifest = checked_manifest(folder)
+    close_home(home)
+    with lock.turn(home, lambda: progress("waiting for a `supertwin up`")):
+        _check(home)
+        partial = home / _PARTIAL
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            _fill(folder, partial, progress)
+            for path in sorted(partial.iterdir()):
+                path.rename(home / path.name)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return manifest
+
+
+def _check(home: Path) -> None:
+    if lock.holder(home) is not None:
+        raise MendableError(
+            f"the stack of {home} runs: `supertwin down`, then move {home} away"
+        )
+    # A lock is ours; the other is left from a restore that was killed.
+    held = {path.name for path in home.iterdir()} if home.exists() else set()
+    if held - {_UP_LOCK, _PARTIAL}:
+        raise MendableError(
+            f"{home} is not empty: move it away, or set SUPERTWIN_HOME to an empty "
+            "folder"
+        )
+
+
+def _fill(folder: Path, target: Path, progress: Progress) -> None:
+    progress("copying series and files")
+    make_private(target)
+    shutil.copytree(folder / "state", target, dirs_exist_ok=True)
+    target.chmod(0o700)
+    for dataset in DATASETS:
+        progress(f"loading dataset {dataset}")
+        _load(folder / f"{dataset}.nq", target / "fuseki" / dataset)
+
+
+def _load(quads: Path, folder: Path) -> None:
+    """Make a TDB2 dataset from N-Quads, by Jena's own loader."""
+    make_private(folder)
+    command = (
+        *(str(tools.java()), "-cp", str(tools.fuseki_jar()), "tdb2.tdbloader"),
+        *("--loc", str(folder), str(quads.absolute())),
+    )
+    done = subprocess.run(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if "ERROR" in line]
+        why = errors[0] if errors else f"exit status {done.returncode}"
+        raise SuperTwinError(f"{quads} was not loaded: {why}")

@@ -1,0 +1,62 @@
+"""A snapshot of VictoriaMetrics, copied to where a store can start from it."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from supertwin.access.accounts import snapshot_key, store_read_account
+from supertwin.errors import MendableError, SuperTwinError
+from supertwin.settings import Settings
+
+# It writes to disk all that it has in memory.
+_TIMEOUT = httpx.Timeout(600.0, connect=5.0)
+_VERSION = re.compile(r'vm_app_version\{[^}]*short_version="([^"]*)"')
+
+
+def copy_snapshot(settings: Settings, target: Path) -> str:
+    """Copy all series as of now into a new folder; return VictoriaMetrics' version.
+
+    The snapshot is a folder of links to files that never change; it is deleted again.
+    """
+    client = httpx.Client(
+        auth=store_read_account(settings),
+        base_url=settings.store_read,
+        timeout=_TIMEOUT,
+        trust_env=False,
+    )
+    with client:
+        name = _asked(client, settings, "create")["snapshot"]
+        try:
+            source = settings.home / "store" / "snapshots" / name
+            shutil.copytree(source, target, copy_function=shutil.copyfile)
+        finally:
+            _asked(client, settings, "delete", snapshot=name)
+        found = _VERSION.search(client.get("/metrics").text)
+    return found[1] if found else ""
+
+
+def _asked(
+    client: httpx.Client, settings: Settings, verb: str, **words: str
+) -> dict[str, Any]:
+    try:
+        form = {"authKey": snapshot_key(settings), **words}
+        answer = client.post(f"/snapshot/{verb}", data=form)
+        found: dict[str, Any] = answer.raise_for_status().json()
+    except httpx.ConnectError:
+        raise MendableError(
+            f"no VictoriaMetrics answers at {settings.store_read}: start the stack "
+            "(`supertwin up`)"
+        ) from None
+    except httpx.HTTPStatusError as error:
+        raise MendableError(
+            "VictoriaMetrics refuses its snapshot key "
+            f"({error.response.status_code}): `supertwin down`, then `supertwin up`"
+        ) from None
+    except (httpx.HTTPError, ValueError) as error:
+        raise SuperTwinError(f"VictoriaMetrics' snapshot failed: {error}") from error
+    if found.get("status") != "ok":
+        raise SuperTwinError(f"VictoriaMetrics' snapshot failed: {found}")
+    return found

@@ -1,0 +1,47 @@
+"""`supertwin backup` and `restore`: the whole state in one folder, and back."""
+
+from pathlib import Path
+
+import click
+
+from supertwin.private_folder import keep_files_private
+from supertwin.settings import Settings
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command("backup")
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+def backup_command(folder: Path) -> None:
+    """Copy the state of the running stack into the new folder DIR.
+
+    It holds both datasets as N-Quads, all series, plans, tokens, records of runs and
+    the points that wait to be sent. Sampling goes on meanwhile.
+    """
+    from supertwin.backup.make import make_backup
+
+    keep_files_private()
+    files = make_backup(Settings(), folder.absolute(), _progress)
+    click.echo(f"{folder} holds {files} files and their checksums")
+
+
+@click.command("restore")
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+def restore_command(folder: Path) -> None:
+    """Put the backup in DIR into an empty state folder, with the stack down."""
+    from supertwin.backup.restore import restore_backup
+
+    settings = Settings()
+    keep_files_private()
+    manifest = restore_backup(settings, folder, _progress)
+    for name in ("host", "base"):
+        if manifest.get(name) != getattr(settings, name):
+            _progress(
+                f"the backup has another {name}: set SUPERTWIN_{name.upper()}="
+                f"{manifest.get(name)} before `supertwin up`"
+            )
+    click.echo(f"{settings.home} is as of {manifest.get('made')}: `supertwin up`")
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)
