@@ -2,8 +2,9 @@
 
 import re
 import socket
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Field
@@ -22,6 +23,13 @@ _URL = re.compile(r"https?://[^\s<>\"{}|\\^`?#/][^\s<>\"{}|\\^`?#]*")
 def listed(text: str) -> tuple[str, ...]:
     """Return the words of a list separated by commas."""
     return tuple(word.strip().lower() for word in text.split(",") if word.strip())
+
+
+def has_reader(values: Mapping[str, Any]) -> bool:
+    """Whether settings name an account that may read."""
+    password = values.get("reader_password")
+    file = values.get("reader_password_file")
+    return bool(file or (password and password.get_secret_value()))
 
 
 def hours_of(text: str) -> int | None:
@@ -105,6 +113,7 @@ Bytes = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0.1, le=365 * 86_400)]
 # What HTTP's Basic can carry everywhere: a colon would end the user's name.
 User = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]+$")]
+OptionalUser = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]*$")]
 Folder = Annotated[Path, AfterValidator(_absolute)]
 Ipv4 = Annotated[str, AfterValidator(_ipv4)]
 Url = Annotated[str, AfterValidator(_url)]

@@ -1,7 +1,6 @@
 """Every setting of SuperTwin: environment variables ``SUPERTWIN_*``."""
 
 import socket
-from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
@@ -18,11 +17,13 @@ from supertwin.setting_forms import (
     Hosts,
     Ipv4,
     LengthOfTime,
+    OptionalUser,
     Origins,
     Port,
     Seconds,
     Url,
     User,
+    has_reader,
     listed,
     without_account,
 )
@@ -88,7 +89,13 @@ class Settings(BaseSettings):
     allowed_commands: Path | None = Field(
         default=None,
         description="A file that lists the commands that may be launched over HTTP "
-        "(docs/observations.md); without one, whatever an operator asks for.",
+        "(docs/observations.md).",
+    )
+    run_as: OptionalUser = Field(
+        default="",
+        description="User that runs the commands that tokens launch: another user, if "
+        "SuperTwin runs as root, or its own. Without this and `allowed_commands` only "
+        "the owner of the state folder launches commands (docs/observations.md).",
     )
     cors_origins: Origins = Field(
         default="",
@@ -133,10 +140,12 @@ class Settings(BaseSettings):
         description="Where series are written; empty: the local VictoriaMetrics.",
     )
     store_user: User = Field(
-        default="supertwin", description="Account at a VictoriaMetrics elsewhere."
+        default="supertwin",
+        description="Account at VictoriaMetrics, local or not.",
     )
     store_password: SecretStr = Field(
-        default=SecretStr(""), description="Its password; empty: none is asked for."
+        default=SecretStr(""),
+        description="Its password; the local one makes its own (`store/password`).",
     )
     store_password_file: Path | None = Field(
         default=None, description="A file that holds the password instead."
@@ -179,6 +188,12 @@ class Settings(BaseSettings):
         description="Largest log of unsent points of a host, in bytes; the oldest go "
         "first.",
     )
+    sampling_priority: Literal["realtime", "nice", "normal"] = Field(
+        default="realtime",
+        description="Scheduling priority of the bridge and of each PMCD that "
+        "`supertwin up` starts: `realtime` (SCHED_FIFO), `nice` or `normal`. Without "
+        "the right to one the next is taken.",
+    )
     sample_max_cpu: float = Field(
         default=10.0,
         ge=0,
@@ -212,6 +227,12 @@ class Settings(BaseSettings):
         default=1024 * 1024 * 1024,
         description="Bytes that must be free under `home` for the stack to start.",
     )
+    owner_pid: int | None = Field(
+        default=None,
+        gt=0,
+        description="Process that owns the stack: when it ends, the stack stops. "
+        "Without one the stack runs until `supertwin down`.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -229,7 +250,7 @@ class Settings(BaseSettings):
     @field_validator("read_access")
     @classmethod
     def _is_open_or_not(cls, access: str, info: ValidationInfo) -> str:
-        if access == "open" and _has_reader(info.data):
+        if access == "open" and has_reader(info.data):
             raise ValueError(
                 "everybody could read, the reader's account or not: leave "
                 "SUPERTWIN_READER_PASSWORD out, or this"
@@ -240,7 +261,7 @@ class Settings(BaseSettings):
     @classmethod
     def _asks_for_an_account(cls, origins: str, info: ValidationInfo) -> str:
         closed = info.data.get("read_access") == "token"
-        if "*" in listed(origins) and not (closed or _has_reader(info.data)):
+        if "*" in listed(origins) and not (closed or has_reader(info.data)):
             raise ValueError(
                 "every web site could read the twin: set SUPERTWIN_READER_PASSWORD or "
                 "SUPERTWIN_READ_ACCESS=token too"
@@ -251,13 +272,14 @@ class Settings(BaseSettings):
     def reads_are_open(self) -> bool:
         """Whether everybody who reaches the API may read it."""
         if self.read_access == "auto":
-            return ip_address(self.bind).is_loopback and not _has_reader(vars(self))
+            return ip_address(self.bind).is_loopback and not has_reader(vars(self))
         return self.read_access == "open"
 
     @property
     def api(self) -> str:
         """Base URL of the API, as seen from this machine."""
-        return f"http://{_reachable(self.bind)}:{self.api_port}"
+        bind = LOOPBACK if self.bind == "0.0.0.0" else self.bind  # noqa: S104
+        return f"http://{bind}:{self.api_port}"
 
     @property
     def fuseki(self) -> str:
@@ -306,15 +328,5 @@ class Settings(BaseSettings):
         }
 
 
-def _has_reader(values: Mapping[str, Any]) -> bool:
-    password = values.get("reader_password")
-    file = values.get("reader_password_file")
-    return bool(file or (password and password.get_secret_value()))
-
-
 def _variable(name: str) -> str:
     return f"SUPERTWIN_{name.upper()}"
-
-
-def _reachable(bind: str) -> str:
-    return LOOPBACK if bind == "0.0.0.0" else bind  # noqa: S104

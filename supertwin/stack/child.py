@@ -26,17 +26,21 @@ class Child:
 
     ``changed`` is called whenever ``state`` has changed. ``ready`` is done when the
     process was healthy for the first time, or holds the StartError when it died
-    twice before that.
+    twice before that. ``restarted`` is called with the reason before each restart.
     """
 
     def __init__(
-        self, spec: ChildSpec, log: ChildLog, changed: Callable[[], None]
+        self,
+        spec: ChildSpec,
+        log: ChildLog,
+        changed: Callable[[], None],
+        restarted: Callable[[str], None] = lambda _reason: None,
     ) -> None:
         self.spec = spec
         self.state = ChildState(since=time.time())
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._log = log
-        self._changed = changed
+        self._changed, self._restarted = changed, restarted
         self._process: asyncio.subprocess.Process | None = None
         self._wait = _SHORTEST_WAIT
 
@@ -53,6 +57,7 @@ class Child:
             await asyncio.sleep(self._wait)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
             self.state.restarts += 1
+            self._restarted(reason)
 
     async def stop(self) -> None:
         """End the process: politely first, after ``stop_within`` by force."""

@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import IO
 
+from supertwin.private_folder import make_private
+
 _MAX_BYTES = 10 * 1024 * 1024
 _TAIL_BYTES = 8192
 
@@ -19,7 +21,7 @@ class ChildLog:
 
     def open(self) -> IO[bytes]:
         """Open the log for a process that is about to start."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path.parent)
         self.bound()
         file = self.path.open("ab")
         self._begin = file.tell()

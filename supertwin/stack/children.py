@@ -12,23 +12,31 @@ from supertwin.access.accounts import (
     Account,
     fuseki_account,
     jetty_line,
-    make_fuseki_account,
-    store_account,
+    make_account,
+    snapshot_key,
+    store_write_account,
     write_secret,
 )
 from supertwin.counting import private_pmcd
 from supertwin.home import CHECKOUT
+from supertwin.private_folder import make_private
 from supertwin.settings import LOOPBACK, Settings
 from supertwin.stack import tools
 from supertwin.stack.compaction import drop_old
 from supertwin.stack.health import Check, answers_http, greets, is_fresh
 from supertwin.stack.pmcd import own_socket, write_config
 from supertwin.stack.ports import free_port
+from supertwin.stack.priority import raised
+from supertwin.stack.tdb2 import check_dataset
 
 _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
 COUNTING = "pmu"
-_CLOSED = ("delete", "snapshot", "forceMerge")  # what VictoriaMetrics does for a key
+# What VictoriaMetrics does for a key. Debian's release asks no account for some of it.
+_CLOSED = (
+    *("delete", "snapshot", "forceMerge", "search_resetCache", "reload", "config"),
+    *("flags", "pprof", "logNewSeries", "metricNamesStatsReset"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,10 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     """Fuseki on loopback, or everywhere; its configuration is written anew."""
     home = settings.home / "fuseki"
     for dataset in ("twin", "history"):
-        (home / dataset).mkdir(parents=True, exist_ok=True)
+        make_private(home / dataset)
         drop_old(home / dataset)
-    account = make_fuseki_account(settings)
+        check_dataset(home / dataset)
+    account = make_account(settings, "fuseki")
     write_secret(home / "passwd", jetty_line(account))
     config = home / "fuseki.ttl"
     config.write_text(fuseki_config(home, account[0]), encoding="utf-8")
@@ -126,9 +135,13 @@ def store(settings: Settings, everywhere: bool = False) -> ChildSpec:
         *("-envflag.enable", "-envflag.prefix=VM_"),
     )
     check = store_check(settings)
-    # A page of any web site could have series deleted, by an image's address: it takes
-    # a key that nobody knows.
+    # A browser that knows the account sends it for pages of other web sites, too: an
+    # image's address could delete series. That takes a key that nobody knows; the one
+    # for snapshots is kept in a file for `supertwin backup`.
     env = {f"VM_{name}AuthKey": secrets.token_urlsafe(24) for name in _CLOSED}
+    env["VM_snapshotAuthKey"] = snapshot_key(settings)
+    user, password = make_account(settings, "store")
+    env |= {"VM_httpAuth_username": user, "VM_httpAuth_password": password}
     # Else it lets the pages of all web sites read the series. Not on the command line:
     # old releases that do not know it, as Debian's, would not start.
     env["VM_http_disableCORS"] = "true"
@@ -152,8 +165,9 @@ def pmcd(settings: Settings) -> ChildSpec:
         *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
         *("-c", str(write_config(home)), "-U", getpass.getuser()),
     )
+    words = raised(command, settings.sampling_priority)
     # The agents write their logs where PMCD stands.
-    return ChildSpec("pmcd", command, greets(socket), home / "log", env, (socket,))
+    return ChildSpec("pmcd", words, greets(socket), home / "log", env, (socket,))
 
 
 def counting(settings: Settings) -> ChildSpec | None:
@@ -169,6 +183,7 @@ def counting(settings: Settings) -> ChildSpec | None:
         return None
     private_pmcd.keep_configuration(home, private_pmcd.kept_configuration(home))
     words = private_pmcd.command(home, str(tools.pmcd()), free_port(LOOPBACK))
+    words = raised(words, settings.sampling_priority)
     env = private_pmcd.environment(home)
     return ChildSpec(COUNTING, words, greets(socket), home / "log", env, (socket,))
 
@@ -193,7 +208,7 @@ def api_check(settings: Settings) -> Check:
 def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
     """The bridge from PCP, here and on other hosts, to the store."""
     state = settings.home / "bridge"
-    state.mkdir(parents=True, exist_ok=True)
+    make_private(state)
     config = settings.ssh_config
     command = (
         *(sys.executable, "-m", "sampler_bridge", "--host", settings.host),
@@ -202,11 +217,12 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
         f"--cgroup-roots={settings.cgroup_roots}",
         f"--cgroup-keep={settings.cgroup_keep}",
+        f"--priority={settings.sampling_priority}",
         *(("--ssh-config", str(config)) if config else ()),
     )
     env = {
         **_account_variable("FUSEKI", fuseki_account(settings)),
-        **_account_variable("STORE", store_account(settings)),
+        **_account_variable("STORE", store_write_account(settings)),
     }
     check, stale = bridge_check(settings), (state / "status.json",)
     return ChildSpec("bridge", command, check, CHECKOUT, env, stale)

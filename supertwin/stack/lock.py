@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from supertwin.private_folder import make_private
+
 _FLOCK = "@hhqqi"
 
 
@@ -23,7 +25,7 @@ def acquire(home: Path) -> IO[str] | None:
     Nothing else in the process may open and close that file: POSIX drops the lock
     with the first close.
     """
-    file = _path(home).open("a", encoding="utf-8")
+    file = _opened(_path(home))
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
@@ -56,8 +58,8 @@ def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[
     Where no file can be made all are let through: the start says what is wrong.
     """
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        file = (home / f"{name}.lock").open("a", encoding="utf-8")
+        make_private(home)
+        file = _opened(home / f"{name}.lock")
     except OSError:
         yield
         return
@@ -68,3 +70,9 @@ def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[
             on_wait()
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _opened(path: Path) -> IO[str]:
+    """Open a lock file; another user who could open it could hold its lock."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    return os.fdopen(descriptor, "a", encoding="utf-8")

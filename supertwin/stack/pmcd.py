@@ -19,6 +19,14 @@ _LONGEST_SOCKET = 107
 # Agents that change to root unless they are told who to be.
 _CHANGES_USER = re.compile(r"^((?:linux|proc)\s+\d+\s+pipe\b.*)$", re.MULTILINE)
 _NEEDS_ROOT = re.compile(r"^root\s+\d+\s.*\n", re.MULTILINE)
+# The system's lets every local user set metrics; the folder of the Unix socket lets
+# only its owner in.
+_ACCESS = """
+[access]
+disallow ".*" : store;
+disallow ":*" : store;
+allow "unix:" : all;
+"""
 
 
 def choose(settings: Settings) -> tuple[str, bool]:
@@ -69,8 +77,14 @@ def write_config(home: Path) -> Path:
     text = _SYSTEM_CONFIG.read_text(encoding="utf-8")
     if os.geteuid() != 0:
         text = without_root(text, getpass.getuser())
-    path.write_text(text, encoding="utf-8")
+    path.write_text(for_owner_to_store(text), encoding="utf-8")
     return path
+
+
+def for_owner_to_store(config: str) -> str:
+    """Return a PMCD configuration whose metrics only the socket's owner may set."""
+    agents, _, _ = config.partition("[access]")
+    return agents.rstrip("\n") + "\n" + _ACCESS
 
 
 def without_root(config: str, user: str) -> str:

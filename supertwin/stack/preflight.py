@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from supertwin.access import run_as
 from supertwin.errors import MendableError
 from supertwin.settings import LOOPBACK, Settings
 from supertwin.stack import pmcd, ports, tools
@@ -14,6 +15,7 @@ def preflight(settings: Settings) -> None:
     """Raise MendableError for the first thing that stands in the way of a start."""
     _home(settings.home)
     _disk(settings.home, settings.min_free_bytes)
+    run_as.other_user(settings)
     for title, address, port, setting in _ports(settings):
         _port(title, address, port, setting)
     tools.setpriv()

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from supertwin.errors import MendableError, StartError, SuperTwinError
 from supertwin.home import CHECKOUT
+from supertwin.private_folder import close_home, make_private
 from supertwin.settings import Settings
 from supertwin.stack import lock, pmcd
 from supertwin.stack.preflight import preflight
@@ -46,6 +47,9 @@ def turn(settings: Settings, progress: Progress) -> Iterator[None]:
     """Let one `up` of a home run at a time; one that may not start leaves nothing."""
     if not settings.home.exists():
         _may_start(settings)
+    # Where no folder can be made, the start says what is wrong.
+    with suppress(OSError):
+        close_home(settings.home)
     with lock.turn(settings.home, lambda: progress("waiting for another `up`")):
         yield
 
@@ -77,7 +81,7 @@ def _start(settings: Settings) -> subprocess.Popen[bytes]:
     """Start a supervisor that outlives this process."""
     preflight(settings)
     log = settings.home / "log" / "supervisor.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    make_private(log.parent)
     with log.open("wb") as out:
         return subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "supertwin.stack.supervisor"],

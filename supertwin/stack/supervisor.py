@@ -1,7 +1,8 @@
 """The one process that starts, watches and restarts the parts of the stack.
 
-``python -m supertwin.stack.supervisor`` runs in the foreground until SIGTERM or SIGINT;
-`supertwin up` starts it detached. What it knows stands in ``{home}/stack.json``.
+``python -m supertwin.stack.supervisor`` runs in the foreground until SIGTERM or SIGINT,
+or until its owner ends; `supertwin up` starts it detached. Its state is in
+``{home}/stack.json``.
 """
 
 import asyncio
@@ -14,7 +15,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
+from supertwin import audit
 from supertwin.errors import StartError, SuperTwinError
+from supertwin.private_folder import keep_files_private
 from supertwin.settings import Settings
 from supertwin.stack import children, lock, pmcd
 from supertwin.stack.child import Child
@@ -58,6 +61,8 @@ class Supervisor:
         stop = _stop_signal()
         self._publish()
         try:
+            if self._settings.owner_pid is not None:
+                _stop_with(self._settings.owner_pid, stop)
             starting = asyncio.ensure_future(self._start(groups))
             await asyncio.wait({starting, stop}, return_when=asyncio.FIRST_COMPLETED)
             if not stop.done():
@@ -87,7 +92,14 @@ class Supervisor:
 
     def _add(self, spec: ChildSpec) -> Child:
         log = ChildLog(self._settings.home / "log", spec.name)
-        child = Child(spec, log, self._publish)
+        note = partial(
+            audit.record,
+            self._settings.home,
+            "supervisor",
+            "child.restarted",
+            spec.name,
+        )
+        child = Child(spec, log, self._publish, note)
         self._state.children[spec.name] = child.state
         self._running.append((child, asyncio.create_task(child.run())))
         return child
@@ -133,14 +145,31 @@ def _stop_signal() -> asyncio.Future[None]:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
 
-    def on_signal() -> None:
-        if not stop.done():
-            stop.set_result(None)
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, on_signal)
+        loop.add_signal_handler(number, _complete, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     return stop
+
+
+def _stop_with(owner: int, stop: asyncio.Future[None]) -> None:
+    """Complete a future when a process ends; StartError when it cannot be watched."""
+    try:
+        descriptor = os.pidfd_open(owner)
+    except OSError as error:
+        raise StartError(f"SUPERTWIN_OWNER_PID={owner}: {error.strerror}") from None
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+        _complete(stop)
+
+    loop.add_reader(descriptor, ended)
+
+
+def _complete(stop: asyncio.Future[None]) -> None:
+    if not stop.done():
+        stop.set_result(None)
 
 
 def supervise(settings: Settings) -> None:
@@ -154,6 +183,7 @@ def supervise(settings: Settings) -> None:
 def main() -> int:
     """Take the lock and supervise; return the exit status."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    keep_files_private()
     settings = Settings()
     held = lock.acquire(settings.home)
     if held is None:
