@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pmapi
 from sampler_bridge.errors import SourceDownError
-from sampler_bridge.sources.pcp_source import PcpSource
 from sampler_bridge.sources.source import Series
 from sampling_cost.errors import CalibrationError
 from sampling_cost.load import UNKNOWN_AGENT, Size
@@ -50,6 +49,8 @@ def sizes_now(address: str) -> tuple[dict[str, Size], str | None]:
 
 
 def _series(address: str, metrics: Sequence[str]) -> list[Series]:
+    from sampler_bridge.sources.pcp_source import PcpSource
+
     source = PcpSource(address)
     source.select(metrics)
     source.connect()

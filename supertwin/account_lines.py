@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from ontology.iris import encode_id
+from sampler_bridge.account.losses import losing_line
 from supertwin.stack.state import read_json
 
 _FIGURES = (
     *("started", "stopped", "host", "last_tick_ms", "expected", "carried", "fetched"),
     *("written", "late", "missing", "reasons", "resent", "queue", "damaged"),
+    "losing",
     *("fetch_seconds", "write_seconds", "sent_bytes", "cpu_seconds", "rss_bytes"),
     *("uncounted", "tick_offset_seconds", "clock_seconds", "pcp"),
 )
@@ -19,12 +21,16 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Sampled:
-    """The accounts of this host and of all others, and what is not sampled, and why."""
+    """The accounts of this host and of all others, and what is not sampled, and why.
+
+    ``losing`` are the hosts of which points are lost just now.
+    """
 
     account: dict[str, Any]
     hosts: dict[str, dict[str, Any]]
     unreached: dict[str, str]
     tick_spread_seconds: float | None
+    losing: tuple[str, ...] = ()
 
 
 def status_path(state: Path, host: str) -> Path:
@@ -36,11 +42,14 @@ def read_sampled(state: Path, own: str) -> Sampled:
     """What the bridge of a state folder says; ``own`` is the name of this host."""
     process = read_json(state / "status.json") or {}
     others = [name for name in process.get("hosts") or {} if name != own]
+    accounts = {name: _account(state, name) for name in (own, *others)}
+    losing = tuple(name for name, account in accounts.items() if is_losing(account))
     return Sampled(
-        _account(state, own),
-        {name: _account(state, name) for name in others},
+        accounts.pop(own),
+        accounts,
         process.get("unreached") or {},
         process.get("tick_spread_seconds"),
+        losing,
     )
 
 
@@ -50,6 +59,12 @@ def sampled_lines(sampled: Sampled) -> list[str]:
         return list(_all_lines(sampled))
     except (AttributeError, KeyError, TypeError, ValueError):  # of another version
         return []
+
+
+def is_losing(account: Mapping[str, Any]) -> bool:
+    """Whether points of a host are lost, or its log takes or gives none."""
+    lost = (account.get("losing") or {}).get("points")
+    return bool(lost or (account.get("queue") or {}).get("reason"))
 
 
 def _account(state: Path, host: str) -> dict[str, Any]:
@@ -84,12 +99,19 @@ def _host_lines(host: str, account: Mapping[str, Any]) -> Iterator[str]:
     if reason := account["pcp"]["reason"]:
         yield f"  {reason}"
     yield from _queue_lines(host, queue)
+    yield from _losing_lines(account)
 
 
 def _queue_lines(host: str, queue: Mapping[str, Any]) -> Iterator[str]:
     """Why nothing gets through the log of a host, where that is so."""
     if reason := queue.get("reason"):
         yield f"  points of {host} do not reach the store: {reason}"
+
+
+def _losing_lines(account: Mapping[str, Any]) -> Iterator[str]:
+    """What was lost a moment ago, where anything was."""
+    if account.get("losing", {}).get("points"):
+        yield f"  {losing_line(account['host'], account['losing'])}"
 
 
 def _in_step(account: Mapping[str, Any]) -> str:
@@ -114,6 +136,7 @@ def _lines(account: Mapping[str, Any]) -> Iterator[str]:
         listed = ", ".join(f"{points:,} {why}" for why, points in missing.items())
         yield f"  missing: {listed}"
     yield from _queue_lines(account["host"], queue)
+    yield from _losing_lines(account)
     yield (
         f"  fetch {_times(account['fetch_seconds'])}, write "
         f"{_times(account['write_seconds'])}{_in_step(account)}; "

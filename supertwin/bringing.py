@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.crate import base_of
+from observations.dashboard import dashboard_address
 from observations.errors import CrateError, SaidError
 from observations.events import event_of
+from observations.statistics import Span
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param, convert
@@ -28,9 +30,11 @@ from supertwin.brought_host import (
 )
 from supertwin.carrying import COLUMNS, GRAPH, SERIES, Point, own_graph
 from supertwin.observing.repetition import EVENTS, PROGRAM, RECORDED
+from supertwin.private_folder import make_private
 from supertwin.refill import refill
 from supertwin.settings import Settings
 
+FILES = frozenset({GRAPH, SERIES, PROGRAM, EVENTS})
 _IRI = Param("iri", "iri")
 
 
@@ -51,13 +55,13 @@ def bring(
     iris = Iris(settings.base)
     graph = moved(_parsed(files), base_of(files), settings.base)
     node = _run_of(graph)
-    points = _read_points(graph, node, files)
+    _check_points(graph, node, files)
     id_ = _id_of(iris, node)
     _check_said(files)
     name = host_of(graph, node, iris)
     if host:
         graph, name = renamed(graph, node, iris, host), host
-        points = [point._replace(hostname=host) for point in points]
+    _move_dashboard(graph, node, iris, name)
     target = iris.observation_graph(id_)
     here = own_graph(twin, target)
     if len(here) and _of(here, node) != _of(graph, node):
@@ -65,7 +69,8 @@ def bring(
     if not len(here) and not confirm:
         check_machine(twin, graph, node, iris.host(name))
     triples = Triples() if len(here) else _checked(twin, graph, node)
-    refill(settings, points)
+    points = _from_csv(files[SERIES])
+    refill(settings, (one._replace(hostname=host or one.hostname) for one in points))
     if triples:
         twin.update(insertion({target: triples}))
         _keep(settings.home / "observations" / id_, files)
@@ -145,41 +150,35 @@ def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
     return set(found.subjects())
 
 
-def _read_points(
-    graph: Graph, node: URIRef, files: Mapping[str, bytes]
-) -> Sequence[Point]:
-    """The samples of the run; raises CrateError where there are others."""
-    try:
-        points = _from_csv(files[SERIES])
-    except KeyError:
-        raise CrateError(f"the crate has no {SERIES}") from None
-    except CrateError as error:
-        raise CrateError(f"the crate's {SERIES} is not as it was: {error}") from None
+def _check_points(graph: Graph, node: URIRef, files: Mapping[str, bytes]) -> None:
+    """Raise CrateError where there are other samples than the run's."""
+    if SERIES not in files:
+        raise CrateError(f"the crate has no {SERIES}")
     host = name_of_host(graph, node)
     known = {(*key, host) for key in _keys(graph, node)}
     first, last = _span(graph, node)
-    for point in points:
+    for point in _from_csv(files[SERIES]):
         key = (point.series, point.instance, point.hostname)
         if key not in known or not first <= point.time_ms <= last:
             raise CrateError(
                 f"the crate's {SERIES} tells of {point.series} of {point.hostname} at "
                 f"{point.time_ms}, which the run did not measure"
             )
-    return points
 
 
-def _from_csv(content: bytes) -> list[Point]:
-    """What `csv_of` wrote; raises CrateError, which names the line."""
-    rows = csv.DictReader(io.StringIO(content.decode(errors="replace")))
+def _from_csv(content: bytes) -> Iterator[Point]:
+    """What `csv_of` wrote, read as it is needed; raises CrateError with the line."""
+    text = io.TextIOWrapper(io.BytesIO(content), errors="replace", newline="")
+    rows, wrong = csv.DictReader(text), f"the crate's {SERIES} is not as it was"
     if tuple(rows.fieldnames or ()) != COLUMNS:
-        raise CrateError(f"its first line is not {','.join(COLUMNS)}")
-    points = []
-    for row in rows:
+        raise CrateError(f"{wrong}: its first line is not {','.join(COLUMNS)}")
+    while True:
         try:
-            points.append(_point(row))
-        except (ValueError, TypeError, OverflowError):
-            raise CrateError(f"line {rows.line_num} is no sample") from None
-    return points
+            yield _point(next(rows))
+        except StopIteration:
+            return
+        except (ValueError, TypeError, OverflowError, csv.Error):
+            raise CrateError(f"{wrong}: line {rows.line_num} is no sample") from None
 
 
 def _point(row: dict[str, str]) -> Point:
@@ -210,6 +209,13 @@ def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
     return int(first * 1000), int(last * 1000) + 1
 
 
+def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
+    """Let the run's dashboard be the one here; a run from before that has none."""
+    if (node, ST.dashboard, None) in graph:
+        address = dashboard_address(iris, host, Span(*_span(graph, node)))
+        graph.set((node, ST.dashboard, address))
+
+
 def _check_said(files: Mapping[str, bytes]) -> None:
     """What is kept of a run is read again: for its page, and for another crate."""
     for number, line in enumerate(files.get(EVENTS, b"").split(b"\n"), 1):
@@ -225,7 +231,7 @@ def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
     kept = {PROGRAM, EVENTS} & files.keys()
     if folder.exists() or EVENTS not in kept:
         return
-    folder.mkdir(parents=True, mode=0o700)
+    make_private(folder)
     for name in kept:
         (folder / name).write_bytes(files[name])
     (folder / RECORDED).touch()

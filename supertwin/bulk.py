@@ -16,6 +16,7 @@ from ingest.machine_folder import MachineFile, files_in, recognise, twice
 from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
 from queries.errors import EndpointError, QuerySyntaxError, UpdateRefusedError
+from queries.natural_order import natural
 from supertwin.loading import Progress, monitored, open_store, writing
 from supertwin.report import error_lines
 from supertwin.settings import Settings
@@ -158,7 +159,7 @@ class _Loader:
         twin, history = self._store.twin, self._store.history
         hosts = {one.host: one for one in packed}
         with ExitStack() as turns:
-            for host in sorted(hosts):
+            for host in sorted(hosts, key=natural):
                 turns.enter_context(writing(self._settings, host, self._progress))
             new = untouched(twin, history, self._iris, hosts)
             try:

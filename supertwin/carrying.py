@@ -2,21 +2,23 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rdflib import PROV, RDF, RDFS, Graph, URIRef
 from rdflib.term import Node
 
-from observations.crate import Told
+from observations.crate import Told, write_crate
+from observations.crates import write_crates
 from observations.events import kept_lines, printed, printed_text
 from observations.program_for_others import without_secrets
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 from queries.asking import saved_rows
 from queries.endpoint import Endpoint
-from supertwin.comparing import run_node
+from supertwin.comparing import find_runs, run_node
 from supertwin.errors import MendableError
 from supertwin.observing.repetition import EVENTS, PROGRAM
 from supertwin.run_series import samples_of, series_of
@@ -68,6 +70,40 @@ def carried(settings: Settings, twin: Endpoint, id_: str) -> Carried:
     return Carried(told, graph, list(_points(settings, twin, node)), files)
 
 
+def carried_runs(settings: Settings, twin: Endpoint, id_: str) -> list[Carried]:
+    """The run of an id or IRI, or all repetitions of a group in their order.
+
+    Raises MendableError where there is none.
+    """
+    rows = find_runs(twin, Iris(settings.base), id_)
+    ordered = sorted(rows, key=lambda row: row["repetition"] or 0)
+    return [carried(settings, twin, str(row["run"])) for row in ordered]
+
+
+def write_crates_of(runs: Sequence[Carried], out: Path, license_: str = "") -> None:
+    """Write a run as a crate, several as a folder or zip of crates."""
+    made = {
+        _id(one): (
+            replace(one.told, license=license_),
+            crate_files(one),
+        )
+        for one in runs
+    }
+    if len(runs) == 1:
+        ((told, files),) = made.values()
+        write_crate(out, told, files)
+    else:
+        write_crates(out, made)
+
+
+def samples_csv(runs: Sequence[Carried]) -> bytes:
+    """The samples of a run as CSV; those of several with a first column ``run``."""
+    if len(runs) == 1:
+        return csv_of(runs[0].points)
+    named = ((_id(one), *row) for one in runs for row in _rows(one.points))
+    return _csv(("run", *COLUMNS), named)
+
+
 def crate_files(found: Carried) -> dict[str, bytes]:
     """The files of a crate."""
     return {
@@ -79,26 +115,45 @@ def crate_files(found: Carried) -> dict[str, bytes]:
 
 def csv_of(points: Sequence[Point]) -> bytes:
     """Points as CSV; a series that has no instances has an empty one."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    return _csv(COLUMNS, _rows(points))
+
+
+def _rows(points: Sequence[Point]) -> Iterator[tuple[object, ...]]:
     for point in points:
         instance = "" if point.instance is None else point.instance
         value = repr(point.value)
-        writer.writerow((point.series, point.hostname, instance, point.time_ms, value))
+        yield point.series, point.hostname, instance, point.time_ms, value
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
     return text.getvalue().encode()
 
 
-def parquet_of(points: Sequence[Point]) -> bytes:
-    """Points as one table; a series that has no instances has none."""
+def _id(one: Carried) -> str:
+    """The id of a run, as its IRI ends."""
+    return one.told.node.rpartition("/")[2]
+
+
+def samples_parquet(runs: Sequence[Carried]) -> bytes:
+    """The samples of a run as one table; those of several with a first column ``run``.
+
+    A series that has no instances has none.
+    """
     # As much as all the rest of a command's start.
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = zip(*points, strict=True) if points else ((),) * len(COLUMNS)
+    points = [(_id(one), *p) for one in runs for p in one.points]
     text, time = pa.string(), pa.timestamp("ms", "UTC")
-    names = ("series", "hostname", "instance", "time", "value")
-    types = (text, text, text, time, pa.float64())
+    names = ["run", "series", "hostname", "instance", "time", "value"]
+    types = [text, text, text, text, time, pa.float64()]
+    columns = list(zip(*points, strict=True)) if points else [()] * len(names)
+    if len(runs) == 1:
+        names, types, columns = names[1:], types[1:], columns[1:]
     arrays = [
         pa.array(list(column), type_)
         for column, type_ in zip(columns, types, strict=True)

@@ -1,35 +1,82 @@
 """Runs that are not to be kept: their records, their programs, what they printed."""
 
+import json
+import re
 import shutil
 from collections.abc import Sequence, Set
+from pathlib import Path
 
 from ontology.iris import Iris
 from queries.asking import Row
 from queries.endpoint import Endpoint
 from supertwin.baselines import baseline_rows
-from supertwin.comparing import find_runs
+from supertwin.comparing import UnknownRunError, find_runs
 from supertwin.errors import MendableError
-from supertwin.observing.open_sessions import left_open
+from supertwin.observing.open_sessions import left_open, set_aside
+from supertwin.observing.repetition import WISH
 from supertwin.settings import Settings
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 
 
 def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[str]:
     """Remove runs, or groups of repetitions, for good; the ids of the runs.
 
-    Samples stay in the time series until they are too old. Raises MendableError, and
-    nothing is removed then.
+    A run that was never recorded is known by its folder. Samples stay in the time
+    series until they are too old. Raises MendableError, and nothing is removed then.
     """
     iris = Iris(settings.base)
-    rows = [row for id_ in ids for row in find_runs(twin, iris, id_)]
-    names = sorted({_id(row) for row in rows})
-    _check_over(settings, {row["group"] for row in rows} | {*names})
+    rows: list[Row] = []
+    stored: set[str] = set()
+    for id_ in ids:
+        folders = _stored(settings.home, id_.rpartition("/")[2])
+        rows += _recorded(twin, iris, id_, bool(folders))
+        stored |= folders
+    names = sorted({_id(row) for row in rows} | stored)
+    _check_over(settings, {name.rpartition("-")[0] for name in names} | {*names})
     _check_no_baseline(twin, {row["run"] for row in rows})
-    # The graph last: what is cut short can be told to go on.
     for name in names:
-        shutil.rmtree(settings.home / "observations" / name, ignore_errors=True)
+        _remove(settings.home, name)
+    # The graph last: what is cut short can be told to go on.
     drops = (f"DROP SILENT GRAPH <{iris.observation_graph(name)}>" for name in names)
     twin.update(" ;\n".join(drops))
     return names
+
+
+def _recorded(twin: Endpoint, iris: Iris, id_: str, is_stored: bool) -> list[Row]:
+    """The recorded runs of an id; a run that has a folder need not be recorded."""
+    try:
+        return find_runs(twin, iris, id_)
+    except UnknownRunError:
+        if is_stored:
+            return []
+        raise
+
+
+def _stored(home: Path, id_: str) -> set[str]:
+    """The runs of an id, or of a group of that id, that have files here."""
+    if not _NAME.fullmatch(id_):
+        return set()
+    folder = home / "observations"
+    found = {path.name for path in folder.glob(f"{id_}-*") if _group(path) == id_}
+    if (folder / id_).is_dir() or set_aside(home, id_).exists():
+        found.add(id_)
+    return found
+
+
+def _group(folder: Path) -> str:
+    """The group that a run belongs to; empty where its folder does not say."""
+    try:
+        return str(json.loads((folder / WISH).read_bytes()).get("group", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def _remove(home: Path, name: str) -> None:
+    folder = home / "observations" / name
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    set_aside(home, name).unlink(missing_ok=True)
 
 
 def _id(row: Row) -> str:

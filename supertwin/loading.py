@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.describe.plan import MONITOR
-from ingest.description import describe
-from ingest.form.check import check_document
 from ingest.hwloc.topology_file import keep_topology
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import Store, publish
@@ -88,6 +86,8 @@ def with_bridge(document: dict[str, Any], near: bool = True) -> dict[str, Any]:
 
     Raises DocumentError for facts of another form than a probe's.
     """
+    from ingest.form.check import check_document
+
     check_document(document)
     facts = document["facts"]
     if not facts.get("pcp"):
@@ -132,6 +132,9 @@ def _load(
     confirm: bool,
     registration: Registration | None,
 ) -> None:
+    # Most commands write no host, and need not wait for what describes one.
+    from ingest.description import describe
+
     started = time.monotonic()
     publish_roles(store.twin, iris)
     catalogues = read_catalogues(store.twin, iris)
@@ -176,7 +179,7 @@ def read_twin(settings: Settings, host: str) -> Twin | None:
             **{name: hosts[0][name] for name in _COUNTS},
             monitored=len(_rows(endpoint, "telemetry/plan", host=host, plan=MONITOR)),
             **_triples(Iris(settings.base), host, endpoint),
-            gaps={row["source"]: row["reason"] for row in gaps},
+            gaps={r["source"]: r["reason"] for r in gaps if not r["succeeded"]},
         )
 
 

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from rdflib import URIRef
 
 from observations.statistics import Points
+from ontology.units import RATES
 from queries.endpoint import Endpoint
 from supertwin.comparing import Group
 from supertwin.errors import MendableError
@@ -23,7 +25,7 @@ class Line:
     """What a series did during a run, ``seconds`` from its start on.
 
     ``group`` is the place of its group, from 1. Values of counters are their rates up
-    to each time, and then ``per_second``; all others are in ``unit`` as they are.
+    to each time, and then ``per_second``; ``unit`` is that of the values, if known.
     """
 
     group: int
@@ -84,6 +86,12 @@ def _rows(lines: Sequence[Line]) -> Iterator[tuple[Any, ...]]:
             yield line.group, line.run, line.metric, line.instance, second, value
 
 
+def _unit(series: RunSeries) -> str | None:
+    if not series.is_counter or series.unit is None:
+        return series.unit
+    return RATES.get(URIRef(series.unit))
+
+
 def _line(place: int, series: RunSeries, points: Points) -> Line:
     seconds = (points.stamps - series.start_ms) / 1000
     values = points.values
@@ -97,7 +105,7 @@ def _line(place: int, series: RunSeries, points: Points) -> Line:
         series.run,
         series.metric,
         series.key.instance,
-        series.unit,
+        _unit(series),
         series.is_counter,
         np.round(seconds, 6).tolist(),
         values.tolist(),

@@ -1,11 +1,13 @@
 """The pages under docs/ that are written from the code or from its data."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from queries.catalogue import SavedQuery, load_catalogue
+from supertwin.cli.queries import SavedQueries
 from supertwin.role_page import role_page
 from supertwin.settings import Settings
 
@@ -58,9 +60,35 @@ def _queries() -> str:
 
 _INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL
 (`/queries/NAME`) and a file (`queries/NAME.rq`) that any SPARQL client runs as it is.
-Parameters are bound as RDF terms, never spliced into the text. The command line fills
-in this host, and takes `--host ''` for every host; queries of fleets and of runs ask
-every host at once, and elsewhere a host that is not given always means every host.
+Parameters are bound as RDF terms, never spliced into the text. Over HTTP a host that
+is not given means every host. On the command line it means this host in a query about
+a host, and every host in one about a fleet or about runs: each says which.
+`--host ''` asks for every host.
+
+## What cannot be decided
+
+A twin does not tell everything of every host: a host from hwloc's XML has no CPU
+features, one that was removed has no kind. A condition on what is not known is neither
+true nor false. A query that leaves such hosts out answers "no" where nobody knows, so
+`fleet/matching`, `inventory/cpu-flags`, `pmu/measurable` and `observations/*` list them
+with a column that says so. Do the same in a query of your own: ask apart whether the
+fact is known, let what is unknown pass the filter, and select it.
+
+```sparql
+PREFIX st: <https://w3id.org/supertwin/ns#>
+SELECT ?host (!?statesFlags AS ?undecided) WHERE {
+  ?node a st:ComputeNode ; st:hostname ?host .
+  { SELECT ?node (COUNT(?domain) AS ?domains) WHERE {
+      GRAPH ?graph { ?node a st:ComputeNode . ?domain a st:NumaDomain }
+    } GROUP BY ?node }
+  FILTER (?domains > 2)
+  BIND (EXISTS { ?any st:isPartOf ?node ; st:cpuFlag ?some } AS ?statesFlags)
+  BIND (EXISTS { ?one st:isPartOf ?node ; st:cpuFlag "avx512f" } AS ?hasFlag)
+  FILTER (?hasFlag || !?statesFlags)
+}
+```
+
+`supertwin query fleet/matching --numa 3 --flag avx512f` asks this.
 
 """
 
@@ -72,6 +100,8 @@ def _query(saved: SavedQuery) -> str:
         for param in saved.params.values():
             default = "" if param.default is None else f"`{param.default}`"
             about = " ".join(param.description.split())
+            if param.name == "host":
+                about += "" if param.everywhere else "; on the command line this host"
             if param.enum:
                 about = f"{about}: {', '.join(map(str, param.enum))}".lstrip(": ")
             lines.append(f"| `{param.name}` | {param.type} | {default} | {about} |")
@@ -88,9 +118,18 @@ def _commands(root: click.Group) -> str:
     for name in root.list_commands(parent):
         if command := root.get_command(parent, name):
             parts += _command(name, command)
-            for inner, below in getattr(command, "commands", {}).items():
+            for inner, below in _below(command):
                 parts += _command(f"{name} {inner}", below)
     return "\n".join(parts)
+
+
+def _below(command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """The commands of a group, but for the saved queries, which have their own page."""
+    context = click.Context(command)
+    if isinstance(command, click.Group) and not isinstance(command, SavedQueries):
+        for name in command.list_commands(context):
+            if found := command.get_command(context, name):
+                yield name, found
 
 
 def _command(name: str, command: click.Command) -> list[str]:

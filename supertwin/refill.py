@@ -1,12 +1,13 @@
 """Samples written into the series store again, as they were."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import httpx
 
 from observations.errors import SeriesError
-from supertwin.access.accounts import store_account
+from supertwin.access.accounts import store_write_account
 from supertwin.carrying import Point
 from supertwin.settings import Settings
 
@@ -17,11 +18,13 @@ _TIMEOUT = httpx.Timeout(60.0, connect=2.0)
 _Series = tuple[str, str, str | None]
 
 
-def refill(settings: Settings, points: Sequence[Point]) -> None:
-    """Write points; raises SeriesError."""
+def refill(settings: Settings, points: Iterable[Point]) -> None:
+    """Write points, a batch at a time; raises SeriesError."""
     url = settings.store_write
     try:
-        with httpx.Client(auth=store_account(settings), trust_env=False) as client:
+        with httpx.Client(
+            auth=store_write_account(settings), trust_env=False
+        ) as client:
             answer = client.post(
                 f"{url}/api/v1/import", content=_lines(points), timeout=_TIMEOUT
             )
@@ -33,13 +36,14 @@ def refill(settings: Settings, points: Sequence[Point]) -> None:
         ) from None
 
 
-def _lines(points: Sequence[Point]) -> Iterator[bytes]:
-    by_series: dict[_Series, list[Point]] = {}
-    for point in points:
-        by_series.setdefault(point[:3], []).append(point)
-    for series, found in by_series.items():
-        for first in range(0, len(found), _AT_ONCE):
-            yield _line(series, found[first : first + _AT_ONCE])
+def _lines(points: Iterable[Point]) -> Iterator[bytes]:
+    rest = iter(points)
+    while batch := list(islice(rest, _AT_ONCE)):
+        by_series: dict[_Series, list[Point]] = {}
+        for point in batch:
+            by_series.setdefault(point[:3], []).append(point)
+        for series, found in by_series.items():
+            yield _line(series, found)
 
 
 def _line(series: _Series, points: Sequence[Point]) -> bytes:

@@ -11,7 +11,7 @@ from observations.series import SeriesKey, read_points
 from observations.statistics import NO_POINTS, Points
 from queries.asking import Row, saved_rows_for_each
 from queries.endpoint import Endpoint
-from supertwin.access.accounts import store_account
+from supertwin.access.accounts import store_read_account
 from supertwin.settings import Settings
 
 
@@ -51,7 +51,7 @@ def samples_of(
     Raises SeriesError where the store does not answer.
     """
     by_run = groupby(sorted(series, key=_order), key=lambda one: one.run)
-    with httpx.Client(auth=store_account(settings), trust_env=False) as client:
+    with httpx.Client(auth=store_read_account(settings), trust_env=False) as client:
         for _, group in by_run:
             found = list(group)
             one = found[0]

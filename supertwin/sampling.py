@@ -1,6 +1,6 @@
 """Plans of a host, added and taken out while the bridge samples: CLI and API."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,16 +24,22 @@ from sampler_bridge.plan.nudge import Named, nudge
 from supertwin.counting import counters
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress, dataset, writing
+from supertwin.resolutions import notes, slower_sources
 from supertwin.settings import Settings
 
 
 @dataclass(frozen=True)
 class Added:
-    """A plan that was written; ``noticed`` tells whether a bridge was told."""
+    """A plan that was written; ``noticed`` tells whether a bridge was told.
+
+    ``slower_sources``: seconds between two updates of metrics that are sampled faster
+    than their sources update them.
+    """
 
     name: str
     metrics: list[Sampled]
     noticed: bool
+    slower_sources: Mapping[str, float]
 
 
 def add(
@@ -61,8 +67,11 @@ def add(
                 check_new(request, twin, iris)
             with counters.counting(settings, request, twin, progress) as counts:
                 metrics = add_plan(request, twin, iris, counts)
-    noticed = _nudge(settings, request.host, request.name)
-    return Added(request.name, metrics, noticed)
+        noticed = _nudge(settings, request.host, request.name)
+        slower = slower_sources(settings, twin, request.host, request.name)
+    for note in notes(slower, request.period_ms):
+        progress(note)
+    return Added(request.name, metrics, noticed, slower)
 
 
 def remove(

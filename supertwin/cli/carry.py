@@ -1,17 +1,24 @@
 """`supertwin export observation` and `import observation`: runs taken elsewhere."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from observations.crate import read_crate, write_crate
+from observations.crate_reader import read_crates
 from queries.binding import Param, convert
 from queries.errors import ParameterError
-from supertwin.bringing import bring
-from supertwin.carrying import Carried, carried, crate_files, csv_of, parquet_of
+from supertwin.bringing import FILES, bring
+from supertwin.carrying import (
+    Carried,
+    carried_runs,
+    samples_csv,
+    samples_parquet,
+    write_crates_of,
+)
 from supertwin.cli.host import HOST
 from supertwin.cli.ingest import write_whole
+from supertwin.cli.wording import counted
 from supertwin.loading import dataset
 from supertwin.settings import Settings
 
@@ -53,19 +60,24 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     "https://creativecommons.org/licenses/by/4.0/.",
 )
 def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
-    """A run, with what was sampled meanwhile."""
+    """A run, or all repetitions of a group, with what was sampled meanwhile.
+
+    Of a group the crate is a folder (or zip) with a crate for each run, and tables have
+    a first column `run`.
+    """
     settings = Settings()
     with dataset(settings, "twin") as twin:
-        found = carried(settings, twin, id_)
+        found = carried_runs(settings, twin, id_)
     if form == "rocrate":
-        write_crate(out, replace(found.told, license=license_), crate_files(found))
+        write_crates_of(found, out, license_)
     elif form == "csv":
-        write_whole(out, csv_of(found.points))
+        write_whole(out, samples_csv(found))
     elif form == "jsonld":
         write_whole(out, _json_ld(settings, found))
     else:
-        write_whole(out, parquet_of(found.points))
-    click.echo(f"{found.told.node}: {len(found.points)} samples, {out}", err=True)
+        write_whole(out, samples_parquet(found))
+    for one in found:
+        _say(one, out)
 
 
 @click.command("observation")
@@ -77,17 +89,23 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
     help="Its host is the one that is known here by that name.",
 )
 def import_observation(path: Path, host: str | None, confirm: bool) -> None:
-    """A crate that `supertwin export observation` wrote, here or elsewhere."""
+    """What `supertwin export observation` wrote: a crate, or those of a group."""
     settings = Settings()
     with dataset(settings, "twin") as twin:
-        node = bring(settings, twin, read_crate(path), host or "", confirm)
-    click.echo(node)
+        for crate in read_crates(path, FILES):
+            click.echo(bring(settings, twin, crate, host or "", confirm))
 
 
-def _json_ld(settings: Settings, found: Carried) -> bytes:
-    from rdflib import URIRef
+def _say(one: Carried, out: Path) -> None:
+    samples = counted(len(one.points), "sample")
+    click.echo(f"{one.told.node}: {samples}, {out}", err=True)
+
+
+def _json_ld(settings: Settings, found: Sequence[Carried]) -> bytes:
+    from rdflib import Graph, URIRef
 
     from api.rdf import json_ld
 
     context = f"{settings.base.rstrip('/')}/context.jsonld"
-    return json_ld(found.graph, context, URIRef(found.told.node))
+    graph = sum((one.graph for one in found), Graph())
+    return json_ld(graph, context, URIRef(found[0].told.node))

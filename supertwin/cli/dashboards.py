@@ -20,7 +20,7 @@ from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import EndpointUnreachableError, QueriesError
 from queries.results import Rows
-from supertwin.access.accounts import fuseki_account, store_account
+from supertwin.access.accounts import fuseki_account, store_read_account
 from supertwin.cli.host import HOST
 from supertwin.errors import MendableError, SuperTwinError
 from supertwin.settings import Settings
@@ -145,7 +145,7 @@ def _report(
 ) -> int:
     """Print one line per dashboard, and one per finding; the number of findings."""
     total = 0
-    account = store_account(settings)
+    account = store_read_account(settings)
     with httpx.Client(auth=account, timeout=settings.query_timeout) as client:
         store = Store(client, settings.store_read)
         for dashboard, document in made:

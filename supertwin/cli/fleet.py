@@ -1,7 +1,6 @@
 """`supertwin add`, `open`, `remove` and `diff`: hosts, here and elsewhere."""
 
 import json
-import sys
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -17,8 +16,10 @@ from queries.catalogue import saved_query
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
 from remote_login.address import parse_address
+from supertwin import audit
+from supertwin.cli.confirm import YES_OPTION, confirm_removal
 from supertwin.cli.host import CONFIRM_OPTION, HOST
-from supertwin.cli.summary import twin_line
+from supertwin.cli.summary import twin_line, web_address
 from supertwin.cli.tables import as_table
 from supertwin.errors import MendableError
 from supertwin.far import probe_far
@@ -66,6 +67,7 @@ def add_command(
     _check_alias(settings, alias, name)
     said = Registration(alias, where, partition)
     load_document(settings, document, _progress, confirm, said)
+    audit.record(settings.home, audit.local_user(), "host.added", name)
     if known := read_twin(settings, name):
         click.echo(twin_line(known))
         for source, why in known.gaps.items():
@@ -91,16 +93,14 @@ def open_command(name: str) -> None:
 @click.command("remove")
 @click.argument("host")
 @click.option("--history", is_flag=True, help="Forget its past, too.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@YES_OPTION
 def remove_command(host: str, history: bool, yes: bool) -> None:
     """Take a host out of the twin, with its plans; its past stays by default."""
     settings = Settings()
-    if not yes:
-        if not sys.stdin.isatty():
-            raise click.UsageError(f"this ends the twin of {host}: give --yes")
-        what = "its twin, plans and past" if history else "its twin and plans"
-        click.confirm(f"Remove {host}: {what}?", abort=True)
+    what = "its twin, plans and past" if history else "its twin and plans"
+    confirm_removal(f"{what} of {host}".removeprefix("its "), yes)
     remove(settings, host, history, _progress)
+    audit.record(settings.home, audit.local_user(), "host.removed", host)
     click.echo(f"{host} is removed{', and its past' if history else ''}")
     if host == settings.host:
         _progress("this is the host that `supertwin up` loads, which it will do again")
@@ -170,11 +170,11 @@ def _probed(
 
 
 def _pages(settings: Settings, host: str) -> list[str]:
-    asked = quote(host, safe="")
+    asked, root = quote(host, safe=""), web_address(settings)
     return [
-        f"page        {settings.api}/twin/{asked}",
-        f"monitor     {settings.api}/dashboards/monitor?host={asked}",
-        f"inventory   {settings.api}/dashboards/inventory?host={asked}",
+        f"page        {root}/twin/{asked}",
+        f"monitor     {root}/dashboards/monitor?host={asked}",
+        f"inventory   {root}/dashboards/inventory?host={asked}",
     ]
 
 

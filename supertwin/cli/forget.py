@@ -2,6 +2,8 @@
 
 import click
 
+from supertwin import audit
+from supertwin.cli.confirm import YES_OPTION, confirm_removal
 from supertwin.forgetting import forget_runs
 from supertwin.loading import dataset
 from supertwin.settings import Settings
@@ -9,12 +11,15 @@ from supertwin.settings import Settings
 
 @click.command("forget")
 @click.argument("ids", metavar="ID…", nargs=-1, required=True)
-def forget_command(ids: tuple[str, ...]) -> None:
-    """Remove recorded runs, or groups of repetitions, with all that was kept of them.
+@YES_OPTION
+def forget_command(ids: tuple[str, ...], yes: bool) -> None:
+    """Remove runs, or groups of repetitions, with all that was kept of them.
 
     Their samples stay in the time series as long as all others do.
     """
+    confirm_removal(f"the record of {', '.join(ids)}", yes)
     settings = Settings()
     with dataset(settings, "twin") as twin:
         for name in forget_runs(settings, twin, ids):
+            audit.record(settings.home, audit.local_user(), "run.forgotten", name)
             click.echo(f"{name} is forgotten")

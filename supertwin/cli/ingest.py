@@ -9,6 +9,7 @@ import click
 from ingest import machine_files as files
 from ingest.probe import check_host, probe
 from ingest.remote.probe import probe_copy
+from supertwin import audit
 from supertwin.bulk import load_folder
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.summary import twin_line
@@ -112,6 +113,7 @@ def ingest_command(
         raise click.UsageError("--host names one machine, --bulk is of many")
     if bulk:
         outcome = load_folder(settings, bulk, _progress, confirm)
+        _note(settings, str(bulk), outcome.line())
         click.echo(outcome.line())
         ctx.exit(2 if outcome.refused else 0)
     if host and not given:
@@ -131,8 +133,13 @@ def ingest_command(
     for line in files.doubts(document):
         _progress(line)
     load_document(settings, document, _progress, confirm)
+    _note(settings, document["host"])
     if twin := read_twin(settings, document["host"]):
         click.echo(twin_line(twin))
+
+
+def _note(settings: Settings, thing: str, outcome: str = "done") -> None:
+    audit.record(settings.home, audit.local_user(), "host.added", thing, outcome)
 
 
 def hand_out(text: str, out: Path | None, said: str) -> None:

@@ -4,16 +4,23 @@ Errors are one line on stderr that names the thing and the cure; exit 2 for what
 user can mend, 1 for a failure.
 """
 
-import importlib
+import os
+import select
+import sys
 from typing import Any
 
 import click
 
+from supertwin.cli.lazy import LazyGroup
+
 _INTERRUPTED = 130
+_PIPE_CLOSED = 141  # what a shell reports for SIGPIPE
 
 # Imported when they are called: `observe` must not wait for pySHACL, nor for settings.
 _COMMANDS = {
     "accuracy": "supertwin.cli.accuracy:accuracy_command",
+    "backup": "supertwin.cli.backup:backup_command",
+    "restore": "supertwin.cli.backup:restore_command",
     "catalogue": "supertwin.cli.catalogue:catalogue_command",
     "dashboards": "supertwin.cli.dashboards:dashboards_command",
     "export": "supertwin.cli.export:export_group",
@@ -31,6 +38,7 @@ _COMMANDS = {
     "forget": "supertwin.cli.forget:forget_command",
     "observe": "supertwin.cli.observe:observe_command",
     "open": "supertwin.cli.fleet:open_command",
+    "log": "supertwin.cli.log:log_command",
     "perfevent": "supertwin.cli.perfevent:perfevent_command",
     "remove": "supertwin.cli.fleet:remove_command",
     "sample": "supertwin.cli.sample:sample_group",
@@ -46,20 +54,8 @@ _COMMANDS = {
 }
 
 
-class Root(click.Group):
-    """A group whose commands are imported when used, and never end in a traceback."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; None when there is none of that name."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, name = _COMMANDS[cmd_name].partition(":")
-        found: click.Command = getattr(importlib.import_module(module), name)
-        return found
+class Root(LazyGroup):
+    """The group of all commands, which never end in a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn what it raises into one line and an exit status."""
@@ -67,6 +63,11 @@ class Root(click.Group):
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort):
             raise
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            path = error.ctx.command_path if error.ctx else ctx.command_path
+            click.echo(f"supertwin: name a command of `{path}`", err=True)
+            ctx.exit(error.exit_code)
         except click.ClickException as error:
             click.echo(f"supertwin: {_line(error)}", err=True)
             ctx.exit(error.exit_code)
@@ -74,6 +75,9 @@ class Root(click.Group):
             click.echo("supertwin: interrupted", err=True)
             ctx.exit(_INTERRUPTED)
         except Exception as error:
+            if isinstance(error, BrokenPipeError) and _stdout_is_closed():
+                _drop_stdout()
+                ctx.exit(_PIPE_CLOSED)
             if ctx.params.get("traceback"):
                 raise
             from supertwin import report
@@ -83,11 +87,23 @@ class Root(click.Group):
             ctx.exit(report.exit_code(error))
 
 
-@click.group(cls=Root)
+@click.group(cls=Root, lazy=_COMMANDS)
 @click.version_option(package_name="supertwin")
 @click.option("--traceback", is_flag=True, help="Show where in the code it fails.")
 def main(traceback: bool) -> None:
     """A semantic digital twin of HPC machines."""
+
+
+def _stdout_is_closed() -> bool:
+    """Whether the reader of our output is gone, as in ``supertwin … | head``."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _drop_stdout() -> None:
+    """Discard what is still buffered: Python would complain when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _line(error: click.ClickException) -> str:

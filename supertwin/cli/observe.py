@@ -26,13 +26,15 @@ _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-@click.command("observe", context_settings={"ignore_unknown_options": True})
+# What stands after the command belongs to it, as with `env` and `nice`.
+@click.command("observe", context_settings={"allow_interspersed_args": False})
 @click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
 @click.option("--host", default="", help="Host it runs on.  [default: this host]")
 @click.option("--pin", default="", metavar="POLICY", help="As `supertwin pin`.")
 @click.option("--threads", default="", metavar="N", help="How many CPUs --pin chooses.")
 @click.option("--cpus", default="", metavar="LIST", help="CPUs it is bound to: 0-3,8.")
-@click.option("--metrics", default="", metavar="NAME,…", help="Metrics, as PCP's.")
+@click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
+@click.option("--metrics", "listed", default="", hidden=True)
 @click.option("--role", "roles", multiple=True, help="Role that is measured: FLOPs.")
 @click.option("--event", "events", multiple=True, help="PMU event that is counted.")
 @click.option(
@@ -58,7 +60,8 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 )
 def observe_command(
     argv: tuple[str, ...],
-    metrics: str,
+    metrics: tuple[str, ...],
+    listed: str,
     pairs: tuple[str, ...],
     cwd: str,
     host: str,
@@ -67,12 +70,13 @@ def observe_command(
 ) -> None:
     """Run a command, sample metrics meanwhile, and record what became of it.
 
-    It exits as the command does; 128 and the number of a signal that ended it.
+    Options of SuperTwin stand before the command. It exits as the command does; 128
+    and the number of a signal that ended it.
     """
     wish = {
         **same,
         "argv": argv,
-        "metrics": [name for name in metrics.split(",") if name],
+        "metrics": [name for name in (*metrics, *listed.split(",")) if name],
         "env": _environment(pairs),
         "host": host,
         "cwd": _folder(cwd, host),

@@ -12,6 +12,7 @@ from sampler_bridge.perfevent.expression import (
 )
 from supertwin import sampling
 from supertwin.cli.host import HOST
+from supertwin.cli.wording import counted
 from supertwin.counting.perfevent import Prepared, prepare
 from supertwin.errors import MendableError
 from supertwin.loading import dataset
@@ -66,7 +67,7 @@ def resume_command(host: str | None) -> None:
     settings = Settings()
     asked = host or settings.host
     events = sampling.resume(settings, asked, _progress)
-    click.echo(f"{asked}: {events} events are counted")
+    click.echo(f"{asked}: {counted(events, 'event')} counted")
 
 
 @perfevent_command.command("expression")

@@ -4,6 +4,7 @@ import click
 
 from ingest.named_processes import TEXTS, NamedProcess, forget_process, name_process
 from ontology.iris import Iris
+from supertwin.cli.confirm import YES_OPTION, confirm_removal
 from supertwin.errors import MendableError
 from supertwin.loading import dataset, read_twin
 from supertwin.settings import Settings
@@ -47,8 +48,10 @@ def name_command(name: str, expression: str, text: str) -> None:
 
 @process_command.command("forget")
 @click.argument("name")
-def forget_command(name: str) -> None:
+@YES_OPTION
+def forget_command(name: str, yes: bool) -> None:
     """Take a name away, with what it was bound to."""
+    confirm_removal(f"the name {name} with what it was bound to", yes)
     settings = Settings()
     with dataset(settings, "twin") as twin:
         known = forget_process(twin, Iris(settings.base), settings.host, name)

@@ -5,8 +5,10 @@ from difflib import get_close_matches
 import click
 
 from queries.binding import Param
-from queries.catalogue import SavedQuery, load_catalogue
+from queries.catalogue import SavedQuery, query_names, saved_query
 from queries.endpoint import Endpoint
+from queries.natural_order import hosts_in_order
+from queries.results import Table
 from supertwin.access.accounts import fuseki_account
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.settings import Settings
@@ -16,30 +18,30 @@ class SavedQueries(click.Group):
     """The catalogue as a command group: `supertwin query cache/sharing --cpu 0`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(load_catalogue())
+        return query_names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        query = load_catalogue().get(cmd_name)
-        return _command(query) if query else None
+        return _command(saved_query(cmd_name)) if cmd_name in query_names() else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in load_catalogue():
+        if args and args[0] not in query_names():
             raise click.UsageError(_unknown(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
 
 @click.group(cls=SavedQueries, subcommand_metavar="NAME [PARAMETERS]")
 def query() -> None:
-    """Run a saved query, against this host unless --host says otherwise.
+    """Run a saved query.
 
-    Those of fleets and of runs ask every host.
+    One about a host asks for this host, one about a fleet or about runs for every host,
+    unless --host says otherwise. `supertwin query NAME --help` says which.
     """
 
 
 def _unknown(name: str) -> str:
-    near = get_close_matches(name, load_catalogue(), cutoff=0.5)
+    near = get_close_matches(name, query_names(), cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"no saved query {name!r}{hint}"
 
@@ -62,9 +64,10 @@ def _command(saved: SavedQuery) -> click.Command:
 
 
 def _option(param: Param) -> click.Option:
-    here = param.name == "host" and not param.everywhere
-    default = "this host; '' for every host" if here else param.default
-    about = param.description or ""
+    default, about = param.default, param.description or ""
+    if param.name == "host":
+        default = "every host" if param.everywhere else "this host; '' for every host"
+        about = about.partition(";")[0]
     if default is not None:
         about = f"{about}  [default: {default}]".strip()
     return click.Option(
@@ -83,5 +86,11 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     text = saved.bind(asked)
     url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
-        rows = endpoint.select(text)
-    return TABLES[output](rows)
+        table = endpoint.table(text)
+    return TABLES[output](_in_order(saved, table))
+
+
+def _in_order(saved: SavedQuery, table: Table) -> Table:
+    at = {name: number for number, name in enumerate(table.columns)}
+    rows = hosts_in_order(saved, table.rows, lambda row, name: row[at[name]])
+    return Table(table.columns, rows)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import click
 
 from supertwin.errors import MendableError, SuperTwinError
+from supertwin.private_folder import close_home, keep_files_private
 from supertwin.settings import Settings
 from supertwin.stack import children, compaction, pmcd
 from supertwin.stack.children import ChildSpec
@@ -36,6 +37,7 @@ _SERVICE = click.Choice(list(_CHECKS))
 def run_command(service: str, everywhere: bool) -> None:
     """Be one service, in the foreground, until it is told to stop."""
     settings = Settings()
+    keep_files_private()
     spec = _spec(settings, service, everywhere)
     for path in spec.stale:
         path.unlink(missing_ok=True)
@@ -86,7 +88,7 @@ def compact_command(patience: float | None) -> None:
 
 
 def _spec(settings: Settings, service: str, everywhere: bool) -> ChildSpec:
-    settings.home.mkdir(parents=True, exist_ok=True)
+    close_home(settings.home)
     if service == "fuseki":
         return children.fuseki(settings, everywhere)
     if service == "victoria-metrics":

@@ -5,16 +5,18 @@ import json
 import signal
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from supertwin.account_lines import read_sampled, sampled_lines, status_path
+from supertwin.account_lines import Sampled, read_sampled, sampled_lines, status_path
 from supertwin.cli import summary
 from supertwin.errors import SuperTwinError
 from supertwin.home import CHECKOUT
+from supertwin.private_folder import keep_files_private
 from supertwin.settings import Settings
 from supertwin.stack import stack
+from supertwin.stack.priority import priorities
 from supertwin.stack.state import StackState, read_json, write_json
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _LOOK = 0.1
 def up_command() -> None:
     """Start the stack, load this machine's twin, start monitoring; once is enough."""
     settings = Settings()
+    keep_files_private()
     # A terminal that closes, or a `make` that is ended, is an interruption too.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -59,17 +62,24 @@ def down_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the state as JSON.")
 @click.pass_context
 def status_command(ctx: click.Context, as_json: bool) -> None:
-    """What runs, since when, and the account of all points; exit 0 when all is well."""
+    """What runs, since when, and the account of all points.
+
+    Exits with 0 when all runs and no point was lost in the last 10 s, else with 1.
+    """
     settings = Settings()
     state = stack.status(settings)
     sampled = read_sampled(settings.home / "bridge", settings.host)
     if as_json:
-        found = {**asdict(state), **asdict(sampled)} if state else None
+        found = _document(state, sampled) if state else None
         click.echo(json.dumps(found, indent=1))
     else:
         lines = summary.status_lines(state) if state else ["nothing is running"]
         click.echo("\n".join([*lines, *(sampled_lines(sampled) if state else [])]))
-    ctx.exit(0 if state and state.healthy else 1)
+    ctx.exit(0 if state and state.healthy and not sampled.losing else 1)
+
+
+def _document(state: StackState, sampled: Sampled) -> dict[str, Any]:
+    return {**asdict(state), "priority": priorities(state), **asdict(sampled)}
 
 
 @click.command("docs")

@@ -2,10 +2,13 @@
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from supertwin.settings import Settings
+from supertwin.cli.wording import counted
+from supertwin.settings import LOOPBACK, Settings
+from supertwin.stack.priority import priorities
 from supertwin.stack.state import StackState
 
 if TYPE_CHECKING:
@@ -22,9 +25,11 @@ _QUERY = (
 def twin_line(twin: "Twin") -> str:
     """Return what a twin holds, in one line."""
     return (
-        f"{twin.host}: {twin.sockets} sockets, {twin.cores} cores, "
-        f"{twin.threads} threads, {twin.metrics} metrics ({twin.monitored} sampled), "
-        f"{twin.triples} triples, and {twin.shared} in the catalogues of all hosts"
+        f"{twin.host}: {counted(twin.sockets, 'socket')}, "
+        f"{counted(twin.cores, 'core')}, {counted(twin.threads, 'thread')}, "
+        f"{counted(twin.metrics, 'metric')} ({twin.monitored} sampled), "
+        f"{counted(twin.triples, 'triple')}, and {twin.shared} in the catalogues of "
+        "all hosts"
     )
 
 
@@ -33,13 +38,26 @@ def up_lines(settings: Settings, twin: "Twin") -> list[str]:
     return [
         twin_line(twin),
         *(f"  not learnt from {name}: {why}" for name, why in twin.gaps.items()),
-        f"web page, API    {settings.api}/",
+        f"web page, API    {web_address(settings)}/",
         f"Fuseki           {settings.fuseki}",
         f"VictoriaMetrics  {settings.store_read}",
         "Which caches does each thread use? Try:",
         f"  {_curl(settings)}",
         *_ways_in(settings),
     ]
+
+
+def web_address(settings: Settings) -> str:
+    """Where the pages are: at the base of the IRIs where that is this machine.
+
+    A browser keeps login and theme apart for ``localhost`` and ``127.0.0.1``, and the
+    IRIs that commands print lead to the base.
+    """
+    parts = urlsplit(settings.base)
+    is_here = parts.hostname in ("localhost", LOOPBACK)
+    if is_here and parts.port == settings.api_port and settings.bind == LOOPBACK:
+        return settings.base.rstrip("/")
+    return settings.api
 
 
 def _ways_in(settings: Settings) -> list[str]:
@@ -60,7 +78,19 @@ def status_lines(state: StackState) -> list[str]:
     for name, child in state.children.items():
         pid, age = str(child.pid or "-"), _age(now - child.since)
         rows.append((name, child.state, pid, str(child.restarts), age, child.reason))
-    return [*_table(rows), f"stack {state.phase}, PMCD at {state.pmcd}"]
+    return [
+        *_table(rows),
+        f"stack {state.phase}, PMCD at {state.pmcd}",
+        _priority_line(priorities(state)),
+    ]
+
+
+def _priority_line(found: Mapping[str, str]) -> str:
+    """Return the scheduling priority of what samples."""
+    said = [f"{name} {priority}" for name, priority in found.items()]
+    if "pmcd" not in found:
+        said.append("PMCD was not started here and keeps its own")
+    return f"sampling priority: {', '.join(said)}"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

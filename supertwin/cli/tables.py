@@ -4,32 +4,36 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 import click
 
-from queries.results import Rows
+from dashboards.figures import figures
+from queries.results import Rows, Table
+from supertwin.cli.wording import counted
+
+_DIGITS = 6
 
 
-def as_table(rows: Rows) -> str:
-    """Aligned columns, a count at the end."""
+def as_table(rows: Rows | Table) -> str:
+    """Aligned columns, a count at the end; numbers have six digits that matter."""
     cells = [[_text(cell) for cell in row] for row in rows.values()]
     widths = [
         max(map(len, column)) for column in zip(rows.columns, *cells, strict=True)
     ]
     lines = [_line(rows.columns, widths), _line(["-" * w for w in widths], widths)]
     lines += [_line(row, widths) for row in cells]
-    noun = "row" if len(cells) == 1 else "rows"
-    return "\n".join([*lines, f"({len(cells)} {noun})", ""])
+    return "\n".join([*lines, f"({counted(len(cells), 'row')})", ""])
 
 
-def as_csv(rows: Rows) -> str:
+def as_csv(rows: Rows | Table) -> str:
     """RFC 4180 with a header line."""
     out = io.StringIO()
     csv.writer(out).writerows([rows.columns, *map(list, rows.values())])
     return out.getvalue()
 
 
-def as_json(rows: Rows) -> str:
+def as_json(rows: Rows | Table) -> str:
     """A list with one object a row; absent values are null."""
     return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
 
@@ -37,7 +41,9 @@ def as_json(rows: Rows) -> str:
 def _text(cell: object) -> str:
     if cell is None:
         return ""
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return figures(cell, _DIGITS) if isinstance(cell, float | Decimal) else str(cell)
 
 
 def _line(cells: Sequence[str], widths: list[int]) -> str:
@@ -45,7 +51,7 @@ def _line(cells: Sequence[str], widths: list[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in pairs).rstrip()
 
 
-TABLES: Mapping[str, Callable[[Rows], str]] = {
+TABLES: Mapping[str, Callable[[Rows | Table], str]] = {
     "table": as_table,
     "csv": as_csv,
     "json": as_json,

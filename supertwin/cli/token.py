@@ -8,6 +8,7 @@ import click
 from rdflib import Literal
 
 from queries.results import Rows, Term
+from supertwin import audit
 from supertwin.access import tokens
 from supertwin.access.tokens import Role, Token, moment
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
@@ -36,7 +37,9 @@ def token_group() -> None:
 def add_command(name: str, role: Role, expires: str | None) -> None:
     """Make a token and print it, this once; its hash alone is kept."""
     until = None if expires is None else tokens.expiry(expires)
-    made = tokens.add_token(Settings().home, name, role, until)
+    home = Settings().home
+    made = tokens.add_token(home, name, role, until)
+    audit.record(home, audit.local_user(), "token.added", f"{name} ({role})")
     click.echo(made)
     click.echo(f"{name} is {role} {_end(until)}; nobody can show it again", err=True)
 
@@ -60,7 +63,9 @@ def _row(home: Path, token: Token) -> list[Term | None]:
 @click.argument("name")
 def revoke_command(name: str) -> None:
     """Take a token back, at once: a running API lets it in no more."""
-    tokens.revoke_token(Settings().home, name)
+    home = Settings().home
+    tokens.revoke_token(home, name)
+    audit.record(home, audit.local_user(), "token.revoked", name)
     click.echo(f"{name} is revoked")
 
 

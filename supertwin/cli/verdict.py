@@ -1,10 +1,29 @@
-"""A verdict on runs, as a line has it."""
+"""Verdicts on runs as text, and the tolerance that they are given by."""
 
-from observations.compare import Verdict
+import click
+
+from observations.compare import DEFAULT_TOLERANCE, Verdict
+
+tolerance_option = click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 100),
+    default=100 * DEFAULT_TOLERANCE,
+    show_default=True,
+    help="Change in percent of the reference's mean that does not matter.",
+)
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Such as ``worse (+12.5 %), p = 0.003``."""
-    change = "" if verdict.change is None else f" ({100 * verdict.change:+.1f} %)"
-    sure = "" if verdict.p is None else f", p = {verdict.p:.3g}"
-    return f"{verdict.word}{change}{sure}"
+    """Such as ``worse: +12.5 % (+8.1 to +17 %), p = 0.003; tolerance ±5 %``."""
+    tolerance = f"; tolerance ±{100 * verdict.tolerance:g} %"
+    more = f"; {verdict.needed}" if verdict.needed else ""
+    return f"{verdict.word}{_change(verdict)}{tolerance}{more}"
+
+
+def _change(verdict: Verdict) -> str:
+    if verdict.change is None:
+        return ""
+    text = f": {100 * verdict.change:+.1f} %"
+    if verdict.low is not None and verdict.high is not None:
+        text += f" ({100 * verdict.low:+.1f} to {100 * verdict.high:+.1f} %)"
+    return text if verdict.p is None else f"{text}, p = {verdict.p:.3g}"

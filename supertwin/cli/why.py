@@ -8,6 +8,7 @@ import click
 from api.problems import ApiError
 from api.services import make_services
 from api.why import Why, explain
+from ingest.probe import check_host
 from supertwin.cli.host import HOST
 from supertwin.errors import MendableError
 from supertwin.settings import Settings
@@ -17,26 +18,43 @@ _EMPTY = "{} is empty: name one"
 
 
 @click.command("why")
-@click.argument("host", type=HOST)
-@click.argument("metric")
-@click.argument("instance", required=False)
+@click.argument("words", metavar="[HOST] METRIC [INSTANCE]", nargs=-1)
+@click.option(
+    "--host", type=HOST, help="Name of the host, instead of HOST; else this one."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @click.pass_context
 def why_command(
-    ctx: click.Context, host: str, metric: str, instance: str | None, as_json: bool
+    ctx: click.Context, words: tuple[str, ...], host: str | None, as_json: bool
 ) -> None:
     """Why a metric of a host, or one instance of it, has data or not.
 
-    METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU.
+    METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU. With
+    --host the first word is METRIC; so is a single word, which asks for this host.
 
     Exit 0 when its values arrive, 1 when they do not, 2 when that cannot be told.
     """
-    for name, value in (("METRIC", metric), ("INSTANCE", instance)):
-        if value == "":
-            raise click.UsageError(_EMPTY.format(name))
-    found = asyncio.run(_ask(Settings(), host, metric, instance))
+    settings = Settings()
+    host, metric, instance = _asked(words, host, settings.host)
+    found = asyncio.run(_ask(settings, host, metric, instance))
     click.echo(found.model_dump_json(indent=1) if as_json else "\n".join(_lines(found)))
     ctx.exit(0 if found.verdict == _SAMPLED else 1)
+
+
+def _asked(
+    words: tuple[str, ...], option: str | None, this: str
+) -> tuple[str, str, str | None]:
+    """Host, metric and instance; raises UsageError."""
+    if option is None and len(words) > 1:
+        option, words = HOST.convert(words[0], None, None), words[1:]
+    if not words:
+        raise click.UsageError("Missing argument 'METRIC'.")
+    if len(words) > 2:
+        raise click.UsageError(f"{words[2]!r} is too much: give METRIC [INSTANCE]")
+    for name, value in zip(("METRIC", "INSTANCE"), words, strict=False):
+        if value == "":
+            raise click.UsageError(_EMPTY.format(name))
+    return option or check_host(this), words[0], words[1] if words[1:] else None
 
 
 async def _ask(settings: Settings, host: str, metric: str, instance: str | None) -> Why:

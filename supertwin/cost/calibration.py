@@ -20,6 +20,7 @@ from supertwin.cost.measuring import Ground, count_series
 from supertwin.cost.private_servers import agents, private, private_stack
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress
+from supertwin.private_folder import make_private
 from supertwin.settings import Settings
 from supertwin.stack.children import COUNTING
 from supertwin.stack.pmcd import own_socket
@@ -53,6 +54,7 @@ def calibrate(
             f"the machine kept up with {len(model.usable)} of {len(model.runs)} runs: "
             "calibrate when it has less to do"
         )
+    make_private(settings.home)
     save_model(model_path(settings), model)
     return model
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from dashboards.figures import figures
 from ingest.plans.instances import Sampled, sampled
 from ingest.plans.request import PlanRequest
 from ingest.plans.store import check_host, check_new, free_name, plan_names
@@ -117,13 +118,13 @@ def beyond_limit(settings: Settings, found: PlanCost) -> str:
     cpu, disk = found.cost.cpu_total.value, found.cost.disk.value
     if cpu > settings.sample_max_cpu:
         return (
-            f"{cpu:.3g} % of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is "
-            f"{settings.sample_max_cpu:g}"
+            f"{figures(cpu)} % of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is "
+            f"{figures(settings.sample_max_cpu)}"
         )
     if disk > settings.sample_max_bytes:
         return (
-            f"{disk:.3g} bytes a day on disk, SUPERTWIN_SAMPLE_MAX_BYTES is "
-            f"{settings.sample_max_bytes}"
+            f"{figures(round(disk))} bytes a day on disk, "
+            f"SUPERTWIN_SAMPLE_MAX_BYTES is {settings.sample_max_bytes}"
         )
     return ""
 

@@ -22,6 +22,7 @@ from sampling_cost.load import BRIDGE, PMCD, STORE, Size, load_of
 from sampling_cost.model import Measured
 from sampling_cost.runs import Run
 from sampling_cost.usage import Meter, rss_bytes
+from supertwin.access.accounts import store_read_account
 from supertwin.account_lines import status_path
 from supertwin.cost.counters import Counters
 from supertwin.loading import dataset
@@ -161,8 +162,9 @@ class Ground:
 def count_series(settings: Settings) -> int:
     """How many series the store has ever seen."""
     url = f"{settings.store_read}/api/v1/series/count"
-    answer = httpx.get(url, trust_env=False, timeout=30).json()
-    return int(answer["data"][0])
+    account = store_read_account(settings)
+    answer = httpx.get(url, auth=account, trust_env=False, timeout=30)
+    return int(answer.raise_for_status().json()["data"][0])
 
 
 def _missing(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:

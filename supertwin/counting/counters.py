@@ -167,7 +167,8 @@ def _counts(prepared: Prepared, named: Collection[Event]) -> dict[str, Counts]:
             for formula in prepared.choice.roles
             if event in {one for _, one in formula.terms}
         ]
-        why = Counts(tuple(roles), str(event) if event in named else "")
+        asked_by_name = str(event) if event in named else ""
+        why = Counts(event.pmu, event.name, event.kernel, tuple(roles), asked_by_name)
         counts |= {event.value: why, event.dutycycle: why}
     return counts
 

@@ -20,7 +20,6 @@ from remote_login.address import parse_address
 from remote_login.errors import RemoteLoginError
 from remote_login.reasons import printable
 from remote_login.sockets import plain_socket
-from sampler_bridge.ways.way import greets
 from supertwin.counting import private_pmcd
 from supertwin.counting.here import wait_until_counted
 from supertwin.counting.perfevent import Prepared
@@ -130,6 +129,9 @@ class _There:
         """
         answer = self.look()
         if answer.listens and not self._leads:
+            # Only counting elsewhere needs numpy, which this imports.
+            from sampler_bridge.ways.way import greets
+
             self._leads = greets(local)
             # It might have ended just then.
             if not self._leads and self.look().listens:

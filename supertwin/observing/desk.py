@@ -17,7 +17,7 @@ from supertwin.errors import SuperTwinError
 from supertwin.observing.aside import Aside
 from supertwin.observing.lanes import Lanes
 from supertwin.observing.open_sessions import left_open
-from supertwin.observing.places import lives, started
+from supertwin.observing.places import lives, started, uid_of
 from supertwin.observing.repetition import Repetition, left_of
 from supertwin.observing.session import OVER, Session
 from supertwin.observing.wish import Wish
@@ -240,7 +240,8 @@ class Desk:
             self._running[session.id] = running
             if session.is_cancelled:
                 running.cancel()
-            for event in islice(events(running), known, None):
+            said = events(running, uid_of(session.wish))
+            for event in islice(said, known, None):
                 session.take([event])
                 if event["event"] == "over":
                     running.let_go()

@@ -12,6 +12,7 @@ from ingest.errors import PlanRequestError
 from ingest.plans.request import PlanRequest
 from observations.derived import Role, derive
 from observations.record import Asked, Derived, Run, Summary
+from observations.resolution import source_resolution
 from observations.series import SeriesKey, read_points
 from observations.statistics import (
     NO_POINTS,
@@ -25,7 +26,7 @@ from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import is_dutycycle
 from supertwin import sampling
-from supertwin.access.accounts import store_account
+from supertwin.access.accounts import store_read_account
 from supertwin.counting.private_pmcd import socket_of
 from supertwin.loading import dataset
 from supertwin.observing.marks import Key, Mark, Marker, Marks, marking
@@ -35,6 +36,7 @@ from supertwin.settings import Settings
 from supertwin.stack.children import counting_home
 
 _LOOK_SECONDS = 0.05
+_HISTORY_MS = 10_000
 # The bridge gathers for half a second before it sends.
 _PATIENCE_SECONDS, _LONGEST_PERIOD_MS = 2.0, 5000
 _OF_PROCESSES = "proc."
@@ -48,6 +50,7 @@ class Sampled:
     iri: str
     series: str
     is_counter: bool
+    pcp_units: str = ""
 
 
 class Meanwhile:
@@ -80,14 +83,16 @@ class Meanwhile:
         """Figures of every series; of processes only those with these numbers."""
         if not self.metrics:
             return []
-        start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms
-        account = store_account(self._settings)
+        # Earlier samples tell how often sources update what a short run hardly saw.
+        start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms - _HISTORY_MS
+        account = store_read_account(self._settings)
         with httpx.Client(auth=account, trust_env=False) as client:
             self._wait_for_ticks(client, run)
             series = self._read(client, start_ms)
         found = [
-            self._summary(metric, key, series, run, marks)
+            self._summary(metric, key, series, run, marks, resolution)
             for metric in self.metrics
+            for resolution in [self._resolution(metric, series)]
             for key in _keys(metric, series, marks, pids)
         ]
         return [one for one in found if _tells(one.figures)]
@@ -112,17 +117,30 @@ class Meanwhile:
         series: Mapping[SeriesKey, Points],
         run: Run,
         marks: Marks,
+        resolution: float | None,
     ) -> Summary:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
-            figures = of_counter(points, run.span, _growth(key, marks))
+            growth = _growth(key, marks)
+            figures = of_counter(points, run.span, growth, resolution)
             if marks.doubt(metric.name):
                 figures = replace(figures, total=None, covered=None, mean=None)
         else:
             figures = of_gauge(points, run.span)
         if is_dutycycle(metric.name):
             figures = _with_last(figures, marks.after.values.get(key))
-        return Summary(metric.name, metric.iri, key[1], figures)
+        return Summary(metric.name, metric.iri, key[1], figures, resolution)
+
+    def _resolution(
+        self, metric: Sampled, series: Mapping[SeriesKey, Points]
+    ) -> float | None:
+        """How often its source updates a metric, if less often than it is sampled."""
+        points = [one for key, one in series.items() if key.name == metric.series]
+        found = source_resolution(
+            points, metric.pcp_units, is_counter=metric.is_counter
+        )
+        is_slower = found is not None and 1000 * found > self._asked.period_ms
+        return found if is_slower else None
 
     def _wait_for_ticks(self, client: httpx.Client, run: Run) -> None:
         """Wait until the last tick of the run can be read, for a while."""
@@ -211,6 +229,7 @@ def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
             row["metric"],
             row["dbName"],
             row["semantics"] == "counter",
+            row["pcpUnits"] or "",
         )
         for row in rows
     }

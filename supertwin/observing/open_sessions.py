@@ -9,6 +9,7 @@ from typing import Any
 
 from observations.record import Asked
 from supertwin.observing.wish import Wish
+from supertwin.private_folder import make_private
 
 _LOG = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ _FAILED, _ASIDE = ".failed", ".set-aside"
 def keep_open(home: Path, id_: str, wish: Wish) -> None:
     """Note a wish down before anything is done for it."""
     path = _path(home, id_)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    make_private(path.parent)
     new = path.with_suffix(".new")
     new.write_text(json.dumps(asdict(wish)) + "\n")
     new.replace(path)
@@ -31,10 +32,15 @@ def forget_open(home: Path, id_: str) -> None:
     _path(home, id_).with_suffix(_FAILED).unlink(missing_ok=True)
 
 
+def set_aside(home: Path, id_: str) -> Path:
+    """The file of a session that was set aside, which need not exist."""
+    return _path(home, id_).with_suffix(_ASIDE)
+
+
 def note_failure(home: Path, id_: str) -> None:
     """It could not be gone on with: the next process tries again, but none after."""
     path = _path(home, id_)
-    failed, aside = path.with_suffix(_FAILED), path.with_suffix(_ASIDE)
+    failed, aside = path.with_suffix(_FAILED), set_aside(home, id_)
     if not failed.exists():
         failed.touch()
         return

@@ -1,6 +1,7 @@
 """Where SuperTwin itself runs a command: here, where it outlives us, or over ssh."""
 
 import os
+import pwd
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ def started(settings: Settings, wish: Wish, folder: Path) -> Iterator[Running]:
     Raises MendableError for a host that nothing leads to, and RemoteLoginError.
     """
     if wish.asked.host == settings.host:
-        with beside(folder, PROGRAM, _environment()) as running:
+        with beside(folder, PROGRAM, _environment(), wish.user) as running:
             yield running
         return
     with dataset(settings, "twin") as twin:
@@ -32,6 +33,11 @@ def started(settings: Settings, wish: Wish, folder: Path) -> Iterator[Running]:
         (folder / PROGRAM).read_bytes(), address, settings.ssh_config
     ) as running:
         yield running
+
+
+def uid_of(wish: Wish) -> int | None:
+    """The user that runs the command of a wish here; None where that is ours."""
+    return pwd.getpwnam(wish.user).pw_uid if wish.user else None
 
 
 def lives(started: Event) -> bool:

@@ -1,6 +1,8 @@
 """One run of a wish: what its runner said, kept in a folder until it is recorded."""
 
 import json
+import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from supertwin.observing.marks import Mark, Marks, read_mark
 from supertwin.observing.meanwhile import Meanwhile
 from supertwin.observing.said import BEAT, Said
 from supertwin.observing.wish import Wish
+from supertwin.private_folder import make_private
 from supertwin.settings import Settings
 
 PROGRAM, WISH, EVENTS, RECORDED = "run.py", "wish.json", "events.jsonl", "recorded"
@@ -50,10 +53,14 @@ class Repetition:
         return str(first["reason"]) if first.get("event") == "refused" else ""
 
     @property
+    def has_run(self) -> bool:
+        """Whether its command was started."""
+        return bool(self.said.count) and not self.refusal
+
+    @property
     def is_recorded(self) -> bool:
         """Whether nothing of it is to be recorded any more."""
-        ran = self.said.count and not self.refusal
-        return not ran or (self.folder / RECORDED).exists()
+        return not self.has_run or (self.folder / RECORDED).exists()
 
     def take(self, event: Event) -> None:
         """Keep what its runner said."""
@@ -92,11 +99,15 @@ def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repe
     """Run ``number`` of a wish, in a new folder with its program."""
     folder = _folder(home, wish, group, number)
     one = wish.one_of(group, number)
-    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-    (folder / WISH).write_text(json.dumps(asdict(one.asked)) + "\n")
-    (folder / _BEFORE).write_text(before.text)
-    # The last: what has a program is whole.
-    (folder / PROGRAM).write_bytes(program(one.request()))
+    make_private(folder)
+    try:
+        (folder / WISH).write_text(json.dumps(asdict(one.asked)) + "\n")
+        (folder / _BEFORE).write_text(before.text)
+        # The last: what has a program is whole.
+        (folder / PROGRAM).write_bytes(program(one.request()))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return Repetition(folder.name, one, folder, before)
 
 
@@ -115,6 +126,24 @@ def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
     return found
 
 
+def discard_unrun(
+    home: Path, wish: Wish, group: str, runs: Sequence[Repetition]
+) -> None:
+    """Remove the folders of runs whose command never started.
+
+    They hold the variables of ``--env``, secrets included. ``runs`` are those that
+    were begun; a folder after them was left by a process that was killed meanwhile.
+    """
+    kept = {run.folder for run in runs if run.has_run}
+    numbers = range(1, min(len(runs) + 1, wish.asked.repeat) + 1)
+    for folder in (_folder(home, wish, group, number) for number in numbers):
+        if folder not in kept:
+            # Whoever followed the runner may be removing its files at the same time.
+            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():
+                raise OSError(f"{folder} cannot be removed: remove it by hand")
+
+
 def _folder(home: Path, wish: Wish, group: str, number: int) -> Path:
     id_ = group if wish.asked.repeat == 1 else f"{group}-{number}"
     return home / "observations" / id_
@@ -124,7 +153,7 @@ def _kept(path: Path) -> Said:
     """All that was written whole; a line that was cut short is taken out."""
     try:
         text = path.read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return Said()
     whole = text[: text.rfind(b"\n") + 1]
     if whole != text:

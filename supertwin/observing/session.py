@@ -18,7 +18,7 @@ from supertwin.observing.open_sessions import (
     note_failure,
 )
 from supertwin.observing.places import lives
-from supertwin.observing.repetition import PROGRAM, Repetition, begun
+from supertwin.observing.repetition import PROGRAM, Repetition, begun, discard_unrun
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
 
@@ -120,7 +120,7 @@ class Session:
             self._next()
         except BaseException:
             self._held.close()
-            forget_open(self._settings.home, self.id)
+            self._forget(self._settings.home, self.id)
             raise
         self.state = RUNNING
 
@@ -268,5 +268,7 @@ class Session:
             then(self._settings.home, self.id)
 
     def _forget(self, home: Path, id_: str) -> None:
+        # First: what a kill leaves behind here, the next process removes.
+        discard_unrun(home, self.wish, id_, self._all)
         if all(run.is_recorded for run in self._all):
             forget_open(home, id_)

@@ -9,10 +9,15 @@ from observations.record import Asked
 class Wish:
     """What is asked for; who asked for an ``attended`` one runs it, and tells what it
     says.
+
+    ``user`` runs the command; empty: the user that SuperTwin runs as. ``within`` are
+    the folders that it may be started in or below; empty: any.
     """
 
     asked: Asked
     attended: bool = False
+    user: str = ""
+    within: tuple[str, ...] = ()
 
     @property
     def samples(self) -> bool:
@@ -32,6 +37,7 @@ class Wish:
             "argv": list(asked.argv),
             "cpus": list(asked.cpus),
             "cwd": asked.cwd or None,
+            "within": list(self.within),
             "env": dict(asked.environment),
             "timeout": asked.timeout,
             "look": self.samples,

@@ -1,0 +1,20 @@
+"""Commands that delete what cannot be had again ask first, or take ``--yes``."""
+
+import sys
+
+import click
+
+YES_OPTION = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+def confirm_removal(what: str, yes: bool) -> None:
+    """Ask whether something is to be removed for good.
+
+    Raises click.UsageError where nobody can be asked, click.Abort where the answer is
+    no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"this removes {what} for good: give --yes")
+    click.confirm(f"Remove {what} for good?", abort=True, err=True)

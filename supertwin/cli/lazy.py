@@ -1,0 +1,30 @@
+"""Groups whose commands are imported when they are called."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A group of commands by name, each as ``module:attribute``.
+
+    A command must not wait for what only its neighbours import.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None when there is none of that name."""
+        if cmd_name not in self._lazy:
+            return None
+        module, _, name = self._lazy[cmd_name].partition(":")
+        found: click.Command = getattr(importlib.import_module(module), name)
+        return found

@@ -1,0 +1,83 @@
+"""`supertwin sample add`, `remove` and `list`: what is sampled, and how often."""
+
+from typing import Any
+
+import click
+
+from supertwin import audit, sampling
+from supertwin.cli.estimate import consent
+from supertwin.cli.host import HOST_OPTION
+from supertwin.cli.plan_options import plan_options, plan_request
+from supertwin.cli.tables import FORMAT_OPTION, TABLES
+from supertwin.cli.wording import counted
+from supertwin.settings import Settings
+
+
+@click.command("add")
+@click.argument("metrics", metavar="[METRIC]…", nargs=-1)
+@click.option(
+    "--period", required=True, help="Time between two samples: 1ms to 1h, such as 10ms."
+)
+@plan_options
+@click.option(
+    "--plan", "name", default=None, metavar="NAME", help="Its name; else plan-1, …"
+)
+@click.option("--yes", is_flag=True, help="Do not ask, whatever it costs.")
+@HOST_OPTION
+def add_command(
+    metrics: tuple[str, ...],
+    period: str,
+    name: str | None,
+    yes: bool,
+    host: str | None,
+    **options: Any,
+) -> None:
+    """Sample metrics, named as in PCP, roles and PMU events under a new plan.
+
+    Without --query or --instance all instances are sampled. Where two plans name one
+    series it is sampled at the finer period. No other plan loses a tick. What the plan
+    costs is said first; beyond a limit it is asked for.
+    """
+    settings = Settings()
+    if name == "":
+        raise click.UsageError("--plan is empty: give a name, or leave it out")
+    asked = host or settings.host
+    request = plan_request(asked, name or "", metrics, period, **options)
+    consent(settings, request, yes)
+    added = sampling.add(settings, request, _progress)
+    who = audit.local_user()
+    audit.record(settings.home, who, "plan.added", f"{asked} {added.name}")
+    some = max((len(metric.instances) for metric in added.metrics), default=0)
+    of = f", {counted(some, 'instance')} of each" if some else ""
+    click.echo(
+        f"{added.name}: {counted(len(added.metrics), 'metric')} every {period}{of}"
+    )
+    if not added.noticed:
+        _progress("no bridge runs here: it is sampled when one does")
+
+
+@click.command("remove")
+@click.argument("name", metavar="PLAN")
+@HOST_OPTION
+def remove_command(name: str, host: str | None) -> None:
+    """Take a plan out; what another plan names goes on at that one's period."""
+    settings = Settings()
+    asked = host or settings.host
+    sampling.remove(settings, asked, name, _progress)
+    who = audit.local_user()
+    audit.record(settings.home, who, "plan.removed", f"{asked} {name}")
+    click.echo(f"{name} is removed from {asked}")
+
+
+@click.command("list")
+@HOST_OPTION
+@FORMAT_OPTION
+def list_command(host: str | None, output: str) -> None:
+    """The plans of a host with periods (seconds) and how much they sample."""
+    settings = Settings()
+    rows = sampling.listed(settings, host or settings.host)
+    click.echo(TABLES[output](rows), nl=False)
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,72 @@
+"""Which metrics of a plan are sampled faster than their sources update them."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+import httpx
+
+from observations.errors import SeriesError
+from observations.resolution import source_resolution
+from observations.series import SeriesKey, read_points
+from observations.statistics import Points
+from queries.asking import Row, saved_rows
+from queries.endpoint import Endpoint
+from supertwin.access.accounts import store_read_account
+from supertwin.settings import Settings
+
+# Load averages change every 5 s.
+_HISTORY_MS = 30_000
+# A plan does not wait for a store that hangs.
+_TIMEOUT = httpx.Timeout(2.0)
+
+
+def slower_sources(
+    settings: Settings, twin: Endpoint, host: str, plan: str
+) -> dict[str, float]:
+    """The resolution in seconds of each metric of a plan that is asked for faster.
+
+    It is learned from the last half minute of samples of other plans: a metric that
+    was not sampled then, or a store that does not answer, tells nothing.
+    """
+    rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
+    metrics = {str(row["samplerName"]): row for row in rows}
+    if not metrics:
+        return {}
+    with suppress(SeriesError):
+        series = _history(settings, host, list(metrics.values()))
+        return dict(_slower(metrics, series))
+    return {}
+
+
+def notes(slower: Mapping[str, float], period_ms: int) -> Iterator[str]:
+    """A line on each metric, for a person."""
+    for metric, seconds in slower.items():
+        yield (
+            f"{metric}: its source updates it every {1000 * seconds:g} ms, so samples "
+            f"every {period_ms} ms repeat its values"
+        )
+
+
+def _history(
+    settings: Settings, host: str, rows: Sequence[Row]
+) -> Mapping[SeriesKey, Points]:
+    now_ms = time.time_ns() // 1_000_000
+    names = sorted({str(row["dbName"]) for row in rows})
+    with httpx.Client(auth=store_read_account(settings), trust_env=False) as client:
+        start_ms = now_ms - _HISTORY_MS
+        url = settings.store_read
+        return read_points(client, url, host, names, start_ms, now_ms, _TIMEOUT)
+
+
+def _slower(
+    metrics: Mapping[str, Row], series: Mapping[SeriesKey, Points]
+) -> Iterator[tuple[str, float]]:
+    for metric, row in sorted(metrics.items()):
+        found = source_resolution(
+            [points for key, points in series.items() if key.name == row["dbName"]],
+            str(row["pcpUnits"] or ""),
+            is_counter=row["semantics"] == "counter",
+        )
+        if found is not None and found > float(row["period"]):
+            yield metric, found
