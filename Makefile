@@ -1,6 +1,6 @@
 # `make up` and `make test` are all a newcomer needs; each installs what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help install install-test install-bench up down status test check bench bench-sampling dtdl lock docs clean
+.PHONY: help install install-test install-bench up down status test coverage check bench bench-sampling dtdl lock docs clean
 
 PYTHON := .venv/bin/python
 # Whatever the environment says: else every process compiles all that it imports.
@@ -27,18 +27,28 @@ down:  ## stop what `make up` started, and nothing else
 status: install  ## what runs, since when, restarted how often
 	@.venv/bin/supertwin status
 
-# Four at once, also on two cores: most of the time goes in waiting for servers and for
-# the clock.
+# Two phases. Four workers at once, also on two cores: most of the time goes into waiting
+# for servers and for the clock. Then, alone, the tests that a busy machine would disturb.
 test: install-test  ## every test, on a stack of its own
-	@$(PYTHON) -m pytest -n 4 --dist loadfile
+	@$(PYTHON) -m pytest -n 4 --dist loadfile --durations=20 -m "not serial"; \
+	parallel=$$?; \
+	$(PYTHON) -m pytest --durations=20 -m serial && exit $$parallel
+
+coverage: install-test  ## run every test, print the share of lines and branches that they reach
+	@$(PYTHON) -m coverage erase
+	@$(PYTHON) -m coverage run -m pytest -n 4 --dist loadfile --durations=20 -m "not serial"; \
+	parallel=$$?; \
+	$(PYTHON) -m coverage run -m pytest --durations=20 -m serial; serial=$$?; \
+	$(PYTHON) -m coverage combine --quiet && $(PYTHON) -m tests.coverage_totals && \
+	exit $$((parallel | serial))
 
 check: install  ## format, lint and types
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
 
-bench: install-test  ## measure speed and size, print a table
-	@$(PYTHON) -m tests.bench
+bench: install-test  ## measure speed and size; ONLY="queries pinning" for parts
+	@$(PYTHON) -m tests.bench $(addprefix --only ,$(ONLY))
 
 bench-sampling: install-bench  ## sampling beside pcp2influxdb; FORM=--full takes hours
 	@$(PYTHON) -m tests.bench_sampling $(FORM)
@@ -58,5 +68,5 @@ docs: install  ## write the pages that are generated from the code
 	@.venv/bin/supertwin docs
 
 clean: down  ## remove what was installed here; the state in .state stays
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers import ENDS_WITH_US
+
 _MIB = 1 << 20
 _WHERE_IS_BLOCK = 1  # FIBMAP
 _MAKE = ["mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"]
@@ -64,7 +66,7 @@ def bad_disk(place: Path) -> Iterator[BadDisk]:
     image.touch()
     os.truncate(image, 16 * _MIB)
     subprocess.run([*_MAKE, str(image)], check=True)
-    words = ["setpriv", "--pdeathsig", "TERM", "unshare", "--mount"]
+    words = [*ENDS_WITH_US, "unshare", "--mount"]
     mount = ["sh", "-c", _MOUNT, "sh", str(folder), str(image)]
     with subprocess.Popen([*words, *mount], stdout=subprocess.PIPE) as holder:
         try:

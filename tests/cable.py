@@ -15,6 +15,7 @@ class Cable:
 
     def __init__(self, port: int) -> None:
         self.seconds = 0.0
+        self.requests = 0  # pieces that came from those who connect
         self._port = port
         self._carries, self._ended = Event(), Event()
         self._carries.set()
@@ -82,17 +83,18 @@ class Cable:
                 for end in (near, far):
                     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._ends.append((near, far))
-                for ends in ((near, far), (far, near)):
-                    pump = Thread(target=self._pump, args=ends, daemon=True)
+                for asks, ends in ((True, (near, far)), (False, (far, near))):
+                    pump = Thread(target=self._pump, args=(*ends, asks), daemon=True)
                     self._pumps.append(pump)
                     pump.start()
 
-    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+    def _pump(self, source: socket.socket, target: socket.socket, asks: bool) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
                 if not self._carries.is_set():
                     self._ended.wait()
                     return
+                self.requests += asks
                 time.sleep(self.seconds)
                 target.sendall(data)
             # An end is not heard of either while nothing comes through.

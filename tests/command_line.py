@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from click.testing import CliRunner, Result
 
 from supertwin.cli.main import main
-from tests.servers import ROOT
+from tests.servers import ENDS_WITH_US, ROOT
 
 # They set signal handlers, write past Python's streams, and others must be able to find
 # them by their process.
@@ -37,7 +37,7 @@ def run(env: Mapping[str, str], *words: str) -> Done:
 def run_by_itself(env: Mapping[str, str], *words: str) -> Done:
     """Run `supertwin WORDS` as a process."""
     return subprocess.run(
-        [sys.executable, "-m", "supertwin", *words],
+        [*ENDS_WITH_US, sys.executable, "-m", "supertwin", *words],
         cwd=ROOT,
         env=env,
         capture_output=True,

@@ -1,6 +1,7 @@
-"""Who runs what when; a graph store for all tests that empty it first."""
+"""The order of the tests; a graph store for all tests that empty it first."""
 
 import os
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.servers import Fuseki
 
-# Where a session's servers are shared, the longest first: one worker takes a folder
-# whole. Those that wait stand beside those that compute. All else goes file by file.
-_FOLDERS = ("e2e", "sampler_bridge", "api", "supertwin", "web", "dashboards", "queries")
+# One worker takes a folder whole where its tests share servers; all else goes file by
+# file. The longest come first: what goes by file then fills the gaps.
+_WHOLE = ("e2e", "sampler_bridge", "api", "web", "dashboards", "queries")
+_ORDER = ("e2e", "sampler_bridge", "api", "web", "supertwin", "dashboards", "queries")
 
 # Half of the CPU of a start: what a JVM does for its later hours is left out.
 # Benchmarks have the JVM that users have.
@@ -40,7 +42,12 @@ class Folders(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         folder = _folder(nodeid)
-        return folder if folder in _FOLDERS else nodeid.partition("::")[0]
+        return folder if folder in _WHOLE else nodeid.partition("::")[0]
+
+
+def pytest_configure() -> None:
+    """Tear everything down on SIGTERM too, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:
@@ -51,7 +58,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long folders first: at the end no worker waits for the other."""
-    order = {folder: place for place, folder in enumerate(_FOLDERS)}
+    order = {folder: place for place, folder in enumerate(_ORDER)}
     items.sort(key=lambda item: order.get(_folder(item.nodeid), len(order)))
 
 

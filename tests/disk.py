@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.servers import ENDS_WITH_US
+
 _MOUNT = 'mount -t tmpfs -o "size=$2" none "$1" && echo mounted && exec sleep 3600'
 
 
@@ -13,7 +15,7 @@ _MOUNT = 'mount -t tmpfs -o "size=$2" none "$1" && echo mounted && exec sleep 36
 def small_disk(folder: Path, kib: int) -> Iterator[Path]:
     """A disk of so many KiB, mounted where a process of its own sees it."""
     folder.mkdir(parents=True)
-    words = ["setpriv", "--pdeathsig", "TERM", "unshare", "--mount"]
+    words = [*ENDS_WITH_US, "unshare", "--mount"]
     if os.geteuid() != 0:
         words.append("--map-root-user")
     mount = ["sh", "-c", _MOUNT, "sh", str(folder), f"{kib}k"]

@@ -13,7 +13,7 @@ from typing import IO, Any
 import httpx
 
 from supertwin.access.tokens import Role, add_token
-from tests.servers import ROOT, wait_until
+from tests.servers import ENDS_WITH_US, ROOT, wait_until
 from tests.stack import HOST, Stack
 
 _RUN = re.compile(r"supertwin: ([a-z ]+) after ([\d.]+) s: (\S+)")
@@ -49,10 +49,10 @@ def asked(stack: Stack, pattern: str) -> list[Mapping[str, Any]]:
     ]
 
 
-def outcome(stack: Stack, iri: str, seconds: float = 20) -> str:
+def outcome(stack: Stack, iri: str) -> str:
     """How a run ended, once it is recorded."""
     pattern = f"<{iri}> st:outcome ?how"
-    wait_until(lambda: asked(stack, pattern), seconds, f"{iri} is recorded")
+    wait_until(lambda: asked(stack, pattern), what=f"{iri} is recorded")
     return str(asked(stack, pattern)[0]["how"])
 
 
@@ -78,7 +78,7 @@ def observing(
 ) -> Iterator[subprocess.Popen[str]]:
     """`supertwin observe WORDS` while it runs; killed at the end if it still does."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "supertwin", "observe", *words],
+        [*ENDS_WITH_US, sys.executable, "-m", "supertwin", "observe", *words],
         cwd=ROOT,
         env=dict(env or stack.env),
         stdin=stdin,
@@ -111,4 +111,4 @@ def kill_api(stack: Stack, number: int = signal.SIGKILL) -> None:
         child = stack.children()["api"]
         return child["pid"] not in (None, pid) and child["state"] == "healthy"
 
-    wait_until(back, 60, "the API is back")
+    wait_until(back, what="the API is back")

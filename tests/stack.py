@@ -1,5 +1,6 @@
 """A whole SuperTwin of its own: free ports, a state folder, stopped at the end."""
 
+import getpass
 import json
 import os
 import subprocess
@@ -32,13 +33,12 @@ class Stack:
     @property
     def fuseki(self) -> str:
         """Fuseki's address, with the account that the supervisor made."""
-        password = (self.home / "fuseki" / "password").read_text().strip()
-        port = self.env["SUPERTWIN_FUSEKI_PORT"]
-        return f"http://supertwin:{password}@127.0.0.1:{port}"
+        return address_within(self.home, "fuseki", self.env["SUPERTWIN_FUSEKI_PORT"])
 
     @property
     def store(self) -> str:
-        return f"http://127.0.0.1:{self.env['SUPERTWIN_STORE_PORT']}"
+        """VictoriaMetrics' address, with the account that the supervisor made."""
+        return address_within(self.home, "store", self.env["SUPERTWIN_STORE_PORT"])
 
     @property
     def base(self) -> str:
@@ -49,6 +49,12 @@ class Stack:
         done = run(self.env, *words)
         assert not check or done.returncode == 0, f"{words}: {done.stderr}"
         return done
+
+    def status(self, *options: str) -> str:
+        """What `supertwin status` prints: 1 where a busy machine has cost a tick."""
+        done = self.run("status", *options, check=False)
+        assert done.returncode in (0, 1), done.stderr
+        return done.stdout
 
     def get(self, path: str, accept: str = "*/*", **params: Any) -> httpx.Response:
         return httpx.get(
@@ -98,6 +104,12 @@ class Stack:
         return {ms // 1000 for line in lines for ms in line["timestamps"]}
 
 
+def address_within(home: Path, service: str, port: str) -> str:
+    """The address of a server of a stack, with its account."""
+    password = (home / service / "password").read_text().strip()
+    return f"http://supertwin:{password}@127.0.0.1:{port}"
+
+
 def environment(home: Path, host: str = HOST) -> dict[str, str]:
     """The environment of a stack of its own."""
     api, fuseki, store, pmcd = free_ports(4)
@@ -109,10 +121,14 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
         # Where a reader holds the old files, Fuseki is started again in the midst.
         "SUPERTWIN_COMPACT_EVERY": "86400",
         "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",
+        # A test run that is killed leaves no stack behind.
+        "SUPERTWIN_OWNER_PID": str(os.getpid()),
         "SUPERTWIN_API_PORT": str(api),
         "SUPERTWIN_FUSEKI_PORT": str(fuseki),
         "SUPERTWIN_STORE_PORT": str(store),
         "SUPERTWIN_PMCD": "own",
+        # Tokens of the tests launch commands.
+        "SUPERTWIN_RUN_AS": getpass.getuser(),
         "SUPERTWIN_PMCD_PORT": str(pmcd),
         # Written by the tests that go to another machine.
         "SUPERTWIN_SSH_CONFIG": str(home / "ssh_config"),

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from playwright.sync_api import Browser, Page
@@ -77,17 +77,16 @@ _MARKED = """(name) => new Promise((found) => {
 })"""
 
 
-def dashboard_figures(stack: Stack) -> list[Figure]:
+def dashboard_figures(stack: Stack) -> Iterator[Figure]:
     """Generation beside its saved queries alone; pages in headless Chromium."""
     big_host(stack.fuseki, stack.store, stack.base, BIG)
     with Endpoint(f"{stack.fuseki}/twin") as endpoint:
-        figures = [_generation(endpoint, stack.base)]
+        yield _generation(endpoint, stack.base)
     with chromium() as browser:
         for host, what in ((HOST, "this machine"), (BIG, "128 threads")):
-            figures.append(_first_picture(browser, stack, host, what))
-        figures.append(_redraw(browser, stack, "random walks", 0.1))
-        figures.append(_redraw(browser, stack, "noise", 2.0))
-    return figures
+            yield _first_picture(browser, stack, host, what)
+        yield _redraw(browser, stack, "random walks", 0.1)
+        yield _redraw(browser, stack, "noise", 2.0)
 
 
 def _generation(endpoint: Endpoint, base: str) -> Figure:

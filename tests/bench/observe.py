@@ -83,33 +83,27 @@ class Truth(NamedTuple):
                 yield name, 100 * abs(self.told.get(name, 0.0) - value) / value
 
 
-def overhead_figures(stack: Stack) -> list[Figure]:
+def overhead_figures(stack: Stack) -> Iterator[Figure]:
     """Medians of paired runs: the bare command, and the same observed."""
     plain = _paired(stack, ())
+    yield Figure("observe adds to `true`", plain, "ms", _GOAL_MS)
     sampled = _paired(stack, ("--metrics", "kernel.all.pswitch", "--every", "100ms"))
-    return [
-        Figure("observe adds to `true`", plain, "ms", _GOAL_MS),
-        Figure("observe adds to `true`, a metric sampled", sampled, "ms", _GOAL_MS),
-    ]
+    yield Figure("observe adds to `true`, a metric sampled", sampled, "ms", _GOAL_MS)
 
 
-def accuracy_figures(stack: Stack) -> list[Figure]:
+def accuracy_figures(stack: Stack) -> Iterator[Figure]:
     """The worst error of each cell, in %."""
-    figures = []
     for number in NUMBERS:
         for hertz in HERTZ:
             truth = _observed(stack, METRICS[:number], 1000 // hertz)
             worst, name = max((error, name) for name, error in truth.errors())
-            figures.append(
-                Figure(
-                    f"totals of a run, {number} metrics at {hertz} Hz: worst error",
-                    worst,
-                    "%",
-                    _GOAL_PERCENT if hertz <= _GOAL_HERTZ else None,
-                    against=f"wait4 and known bytes; {name}",
-                )
+            yield Figure(
+                f"totals of a run, {number} metrics at {hertz} Hz: worst error",
+                worst,
+                "%",
+                _GOAL_PERCENT if hertz <= _GOAL_HERTZ else None,
+                against=f"wait4 and known bytes; {name}",
             )
-    return figures
 
 
 def _paired(stack: Stack, words: tuple[str, ...]) -> float:

@@ -6,7 +6,7 @@ The past of these hosts is asked on the way (`tests.bench.observations`).
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,7 +39,7 @@ _TABLE = {"Accept": "application/sparql-results+json"}
 _TREE = ("pinning/threads", "pinning/components")
 
 
-def pinning_figures() -> list[Figure]:
+def pinning_figures() -> Iterator[Figure]:
     """Medians over paired requests: one to the API, both queries at once to Fuseki."""
     with tempfile.TemporaryDirectory() as folder, own_store() as (server, _):
         _fill(server)
@@ -50,10 +50,9 @@ def pinning_figures() -> list[Figure]:
             "fuseki_password": server.password,
         }
         with Api(Path(folder), **settings) as api:
-            figures = _measured(api.url, server)
-            figures += observation_figures(api.url, server.url)
-    figures.append(_own_part())
-    return figures
+            yield from _measured(api.url, server)
+            yield from observation_figures(api.url, server.url)
+    yield _own_part()
 
 
 def _fill(server: OwnFuseki) -> None:
@@ -76,11 +75,10 @@ def _fill(server: OwnFuseki) -> None:
         ).raise_for_status()
 
 
-def _measured(api: str, server: OwnFuseki) -> list[Figure]:
-    figures = []
+def _measured(api: str, server: OwnFuseki) -> Iterator[Figure]:
     with httpx.Client(timeout=60) as client, ThreadPoolExecutor(2) as pool:
         pairs = [_pair(client, pool, api, server, 0, *ASKED[0]) for _ in range(WARM_UP)]
-        figures.append(Figure("pin: first call ever", pairs[0][0], "ms"))
+        yield Figure("pin: first call ever", pairs[0][0], "ms")
         for policy, threads in ASKED:
             pairs = [
                 _pair(client, pool, api, server, number, policy, threads)
@@ -90,10 +88,7 @@ def _measured(api: str, server: OwnFuseki) -> list[Figure]:
                 statistics.median(times) for times in zip(*pairs, strict=True)
             )
             title = f"pin {threads} threads by {policy}, {HOSTS:,} hosts, warm, median"
-            figures.append(
-                Figure(title, placed, "ms", 30, bare, "Fuseki's two queries at once")
-            )
-    return figures
+            yield Figure(title, placed, "ms", 30, bare, "Fuseki's two queries at once")
 
 
 def _pair(

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import httpx
 
@@ -23,32 +23,27 @@ CASES: list[tuple[str, dict[str, str | int]]] = [
 ]
 
 
-def query_figures(stack: Stack) -> list[Figure]:
+def query_figures(stack: Stack) -> Iterator[Figure]:
     """Medians over paired requests: one to the API, one to Fuseki, in turn."""
-    figures, added = [], []
+    added = []
     with httpx.Client(timeout=60) as client:
         # a JVM compiles what it runs often: the first minute of a server is another
         cold = [_paired(client, stack, name, params, 1) for name, params in CASES]
-        figures.append(Figure("first call ever, slowest", max(cold)[0], "ms"))
+        yield Figure("first call ever, slowest", max(cold)[0], "ms")
         for name, params in CASES:
             _paired(client, stack, name, params, WARM_UP)
         for name, params in CASES:
             api, fuseki = _paired(client, stack, name, params, ROUNDS)
-            figures.append(
-                Figure(
-                    f"{_title(name, params)} through the API, warm, median",
-                    api,
-                    "ms",
-                    20,
-                    fuseki,
-                    "Fuseki",
-                )
+            yield Figure(
+                f"{_title(name, params)} through the API, warm, median",
+                api,
+                "ms",
+                20,
+                fuseki,
+                "Fuseki",
             )
             added.append(api - fuseki)
-    figures.append(
-        Figure("what the API adds to Fuseki, worst median", max(added), "ms", 5)
-    )
-    return figures
+    yield Figure("what the API adds to Fuseki, worst median", max(added), "ms", 5)
 
 
 def _title(name: str, params: dict[str, str | int]) -> str:

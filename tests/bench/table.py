@@ -1,5 +1,6 @@
 """The table that `make bench` prints."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -35,23 +36,33 @@ class Figure:
 
 
 HEADER = ("what", "measured", "unit", "goal", "beside", "ratio", "set against")
+# Of rows that are printed before the next ones are known.
+_WIDTHS = (72, 8, 4, 8, 8, 7, 11)
 
 
-def print_table(figures: list[Figure]) -> None:
-    """A Markdown table, aligned."""
-    for line in rows_of(figures):
-        print(line)
+def print_rows(figures: Iterable[Figure]) -> None:
+    """Print a Markdown table, each row as soon as its figure is measured."""
+    print(_line(HEADER, _WIDTHS))
+    print(_line(_rule(_WIDTHS), _WIDTHS), flush=True)
+    for figure in figures:
+        print(_line(figure.row(), _WIDTHS), flush=True)
 
 
 def rows_of(figures: list[Figure]) -> list[str]:
-    """The lines of the table."""
+    """The lines of the table, aligned."""
     rows = [HEADER, *(figure.row() for figure in figures)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rows.insert(1, tuple("-" * width for width in widths))
-    return [
-        "| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |"
-        for row in rows
-    ]
+    rows.insert(1, _rule(widths))
+    return [_line(row, widths) for row in rows]
+
+
+def _rule(widths: Sequence[int]) -> tuple[str, ...]:
+    return tuple("-" * width for width in widths)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (c.ljust(w) for c, w in zip(row, widths, strict=True))
+    return f"| {' | '.join(cells)} |"
 
 
 def _number(value: float) -> str:

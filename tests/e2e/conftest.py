@@ -24,7 +24,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 @pytest.fixture(scope="module")
 def there(stack: Stack) -> Iterator[Sshd]:
     """A host whose PMCD is the stack's."""
-    over = {"/run/pcp": str(stack.home / "pmcd/run")}
+    run = stack.home / "pmcd/run"
+    # As the folder of a system's PMCD: any user there may ask it.
+    run.chmod(0o755)
+    over = {"/run/pcp": str(run)}
     with Sshd("SetEnv PATH=/usr/bin:/bin", over=over) as server:
         yield server
 

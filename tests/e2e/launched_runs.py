@@ -40,5 +40,5 @@ def recorded(client: httpx.Client, node: str) -> str:
         found[:] = [row["o"]["value"] for row in rows]
         return bool(found)
 
-    wait_until(asked, seconds=20)
+    wait_until(asked)
     return found[0]

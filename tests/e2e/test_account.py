@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from sampler_bridge.account.reasons import WORDS
+from sampler_bridge.priority import attainable
 from sampler_bridge.sources.own_metrics import OWN_METRICS
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
@@ -20,7 +21,7 @@ EXPECTED = "supertwin.bridge.points.expected"
 
 @pytest.fixture(scope="module", autouse=True)
 def accounted(stack: Stack) -> None:
-    wait_until(lambda: last(stack, EXPECTED) > 0, 30, "the account")
+    wait_until(lambda: last(stack, EXPECTED) > 0, what="the account")
 
 
 @contextmanager
@@ -55,13 +56,20 @@ def why(stack: Stack, *words: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_the_account_closes_in_the_status(stack: Stack) -> None:
-    found = json.loads(stack.run("status", "--json").stdout)["account"]
+    found = json.loads(stack.status("--json"))["account"]
     missing = sum(found["missing"].values())
     assert found["expected"] == found["written"] + missing + found["queue"]["points"]
     assert found["expected"] > 0
     assert found["rss_bytes"] > 0 and found["fetch_seconds"]["p50"] > 0
-    printed = stack.run("status").stdout
+    printed = stack.status()
     assert "expected = " in printed and " waiting" in printed
+
+
+def test_status_names_the_priority_of_what_samples(stack: Stack) -> None:
+    found = json.loads(stack.status("--json"))["priority"]
+    assert found["bridge"] == found["pmcd"] == attainable("realtime")
+    line = f"sampling priority: bridge {found['bridge']}, pmcd {found['pmcd']}"
+    assert line in stack.status()
 
 
 def test_the_graph_knows_what_the_bridge_says_of_itself(stack: Stack) -> None:
@@ -100,9 +108,9 @@ def test_why_of_a_stack_that_runs(stack: Stack) -> None:
 
 def test_a_plan_that_was_removed_has_a_history(stack: Stack) -> None:
     metric = "kernel.all.nprocs"
-    wait_until(lambda: last(stack, metric) > 0, 30, "its values")
+    wait_until(lambda: last(stack, metric) > 0, what="its values")
     with without_plan(stack, metric):
-        wait_until(lambda: why(stack, metric)[1]["verdict"] == "plan removed", 30)
+        wait_until(lambda: why(stack, metric)[1]["verdict"] == "plan removed")
         code, found = why(stack, metric)
         api = stack.get("/why", host=HOST, metric=metric).json()
     assert code == 1

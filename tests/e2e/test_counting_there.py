@@ -104,7 +104,7 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     # The bridge here fetches it from there, beside what comes from the other PMCD.
     for name in ("msr::tsc", LOAD):
         asked = ("why", "node9", name)
-        wait_until(lambda: near.run(*asked, check=False).returncode == 0, 30, name)  # noqa: B023
+        wait_until(lambda: near.run(*asked, check=False).returncode == 0, what=name)  # noqa: B023
 
     # PMCD dies, and is kept; what keeps it dies, and both come when they are asked for.
     os.kill(running(there, folder)["pmcd"], signal.SIGKILL)
@@ -113,7 +113,7 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     os.kill(running(there, folder)["keeper"], signal.SIGKILL)
     wait_until(lambda: "pmcd" not in running(there, folder), what="the end of PMCD")
     done = near.run("perfevent", "resume", "--host", "node9")
-    assert done.stdout == "node9: 1 events are counted\n"
+    assert done.stdout == "node9: 1 event counted\n"
     assert counted(there, socket, TSC)
     add(near, "two", "--event", "software::page-faults")
     assert counted(there, socket, FAULTS) and counted(there, socket, TSC)
@@ -151,7 +151,7 @@ def test_who_asks_over_http_has_them_counted_there(near: Stack, there: Sshd) -> 
     (iri,) = re.findall(r"completed after \S+ s: (\S+)", done.stderr)
     total = f"""PREFIX st: <https://w3id.org/supertwin/ns#>
     SELECT ?total {{ <{iri}> st:hasSummary/st:totalValue ?total }}"""
-    wait_until(lambda: near.sparql(total), seconds=20, what="what was counted")
+    wait_until(lambda: near.sparql(total), what="what was counted")
     assert all(float(ticks) > 0 for (ticks,) in near.sparql(total))
 
 

@@ -72,7 +72,7 @@ def test_who_came_first_goes_first(desk: Desk) -> None:
     first = desk.begin(wish(0), None)
     with ThreadPoolExecutor(1) as pool:
         whole = pool.submit(desk.begin, wish(), lambda: True)
-        wait_until(lambda: "came first and waits for CPU 1" in refusal(desk, 1), 5)
+        wait_until(lambda: "came first and waits for CPU 1" in refusal(desk, 1))
         desk.drop(first)
         desk.drop(whole.result(10))
     assert refusal(desk, 1) == ""
@@ -114,7 +114,7 @@ def test_one_that_runs_here_is_not_silent(
         desk.cancel(session)
     finally:
         os.kill(runner, signal.SIGCONT)
-    wait_until(lambda: session.state == OVER, 10)
+    wait_until(lambda: session.state == OVER)
     assert session.runs[0].outcome == "cancelled"
     assert refusal(desk, 0) == ""
 
@@ -144,9 +144,9 @@ def test_one_that_falls_silent_elsewhere_is_ended_before_its_cpus_are_given_back
             assert session.state == (RUNNING if how == "cancelled" else OVER)
         finally:
             os.kill(runner, signal.SIGCONT)
-        wait_until(lambda one=session: one.state == OVER, 10)
+        wait_until(lambda one=session: one.state == OVER)
         assert outcome(near, f"{near.base}/observation/{session.id}") == how
-        wait_until(lambda pid=command: not Path(f"/proc/{pid}").exists(), 10)
+        wait_until(lambda pid=command: not Path(f"/proc/{pid}").exists())
         assert refusal(desk, 0, host="node9") == ""
 
 
@@ -211,7 +211,7 @@ def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
 def test_what_cannot_be_gone_on_with_holds_nothing(
     stack: Stack, settings: Settings
 ) -> None:
-    wait_until(lambda: plans(stack) == {"monitor"}, 10, "others' plans are gone")
+    wait_until(lambda: plans(stack) == {"monitor"}, what="others' plans are gone")
     killed = Desk(settings).begin(wish(0, **_PLAN), None)
     assert len(plans(stack)) == 2
     with subprocess.Popen(["sleep", "60"]) as command:
@@ -223,12 +223,12 @@ def test_what_cannot_be_gone_on_with_holds_nothing(
             after.go_on()
             assert after.sessions == []
             left = settings.home / "observing" / f"{killed.id}{suffix}"
-            wait_until(left.exists, 10, suffix)
+            wait_until(left.exists, what=suffix)
             assert plans(stack) == {"monitor"}
             # It may run still.
             assert f"observation {killed.id} has CPU 0" in refusal(after, 0)
         command.kill()
-    wait_until(lambda: not refusal(after, 0), 5)
+    wait_until(lambda: not refusal(after, 0))
     assert '"sleep", "987"' in left.read_text()
     left.unlink()
     killed._held.close()

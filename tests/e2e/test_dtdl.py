@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 
 def test_this_machine_in_every_version_and_back(stack: Stack, tmp_path: Path) -> None:
     """Also after a run under observation, which is no part of it."""
-    done = stack.run("observe", "--metrics", "kernel.all.pswitch", "--", "sleep", "0.2")
+    done = stack.run("observe", "--metric", "kernel.all.pswitch", "--", "sleep", "0.2")
     ((_, run),) = runs(done.stderr)
     assert outcome(stack, run) == "completed"
     documents = {

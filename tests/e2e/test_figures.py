@@ -76,7 +76,7 @@ def observed(stack: Stack, *words: str) -> str:
     done = stack.run("observe", *words)
     (iri,) = re.findall(r"supertwin: completed after \S+ s: (\S+)", done.stderr)
     recorded = f"{PREFIX}SELECT ?how {{ <{iri}> st:outcome ?how }}"
-    wait_until(lambda: stack.sparql(recorded), seconds=20)
+    wait_until(lambda: stack.sparql(recorded))
     return str(iri)
 
 
@@ -188,7 +188,7 @@ def test_where_a_run_comes_from(stack: Stack) -> None:
     )
     assert begun.status_code == 201, begun.text
     iri = f"{stack.base}/observation/{begun.json()['id']}"
-    wait_until(lambda: asked(stack, "origin", iri), seconds=20)
+    wait_until(lambda: asked(stack, "origin", iri))
     found: dict[str, dict[str, Any]] = {}
     for row in asked(stack, "origin", iri):
         relation = row["relation"].rpartition("#")[2]

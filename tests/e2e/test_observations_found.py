@@ -39,6 +39,13 @@ def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -
     assert_drawn(page, "kernel.all.pswitch")
     page.get_by_label("Only what differs for sure").check()
     expect(page.locator("#left")).to_contain_text("left out")
+    expect(took).to_contain_text("tolerance ±5 %")
+    page.get_by_label("Tolerance").fill("12.5")
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/observations/compare?*tolerance=12.5")
+    expect(page.locator("#measures tbody tr").first).to_contain_text(
+        "tolerance ±12.5 %"
+    )
     page.locator(".comparison thead a.command").first.click()
     page.wait_for_url(f"**/observations?ofGroup={pair['long']}")
     expect(rows).to_have_count(3)

@@ -1,10 +1,15 @@
 """Recorded runs over HTTP: at their IRIs, their series, side by side, taken away."""
 
+import io
 import json
+from pathlib import Path
+from zipfile import ZipFile
 
 import httpx
+import pyarrow.parquet as pq
 import pytest
 
+from observations.crate import METADATA
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e
@@ -42,6 +47,38 @@ def test_a_run_at_its_own_iri_and_what_is_kept_of_it(
     assert graph.json()["@context"].endswith("/context.jsonld")
 
 
+def test_group_works_wherever_a_run_does(
+    operator: httpx.Client, stack: Stack, pair: dict[str, str], tmp_path: Path
+) -> None:
+    group, runs = pair["long"], [f"{pair['long']}-{number}" for number in (1, 2, 3)]
+    page = operator.get(f"/observation/{group}", headers={"Accept": "text/html"})
+    assert page.status_code == 303
+    listed = operator.get(page.headers["location"], headers={"Accept": "text/html"})
+    assert all(f"/observation/{run}" in listed.text for run in runs)
+    turtle = operator.get(f"/observation/{group}?format=turtle").text
+    assert turtle.count("st:ObservationInterface") == 3
+    table = operator.get(f"/export/observation?id={group}&format=csv").text
+    lines = table.splitlines()
+    assert lines[0] == "run,series,hostname,instance,time_ms,value"
+    assert {line.partition(",")[0] for line in lines[1:]} == {*runs}
+    zipped = operator.get(f"/export/observation?id={group}").content
+    with ZipFile(io.BytesIO(zipped)) as archive:
+        names = {name for name in archive.namelist() if name.endswith(METADATA)}
+    assert names == {f"{run}/{METADATA}" for run in runs}
+    crates = str(tmp_path / "crates.zip")
+    stack.run("export", "observation", group, "--out", crates)
+    stack.run("forget", group, "--yes")
+    again = stack.run("import", "observation", crates).stdout.split()
+    assert again == [f"{stack.base}/observation/{run}" for run in runs]
+    parquet = tmp_path / "samples.parquet"
+    stack.run(
+        *("export", "observation", group, "--format", "parquet"),
+        *("--out", str(parquet)),
+    )
+    assert {*pq.read_table(parquet)["run"].to_pylist()} == {*runs}
+
+
+@pytest.mark.serial
 def test_series_are_told_from_the_start(
     operator: httpx.Client, stack: Stack, pair: dict[str, str]
 ) -> None:
@@ -51,7 +88,9 @@ def test_series_are_told_from_the_start(
     assert -0.011 <= found["times"][0] < 0.1
     assert found["times"][-1] > 0.85
     assert len(found["times"]) == len(found["values"][0]) > 10
-    total = sum(value for value in found["values"][0] if value) * found["step"]
+    given = [value for value in found["values"][0] if value is not None]
+    # A tick that was missed has no rate: the others stand for it.
+    total = sum(given) / len(given) * found["step"] * len(found["values"][0])
     node = f"{stack.base}/observation/{pair['long']}-1"
     (row,) = operator.get(
         "/queries/observations/statistics.json", params={"id": node, **asked}
@@ -78,6 +117,14 @@ def test_a_comparison_as_json_is_that_of_the_command_line(
     assert found["measures"] == printed["measures"]
     assert found["measures"][0]["verdicts"][0]["word"] == "worse"
     assert found["differences"] == printed["differences"]
+    assert found["tolerance"] == 0.05
+    tolerant = operator.get(
+        "/observations/compare", params={"id": ids, "tolerance": 12.5}
+    ).json()
+    (verdict,) = tolerant["measures"][0]["verdicts"]
+    assert verdict["tolerance"] == tolerant["tolerance"] == 0.125
+    refused = operator.get("/observations/compare", params={"id": ids, "tolerance": -1})
+    assert refused.status_code == 422
     alone = operator.get("/observations/compare", params={"id": ids[:1]})
     assert "name two or more" in alone.json()["detail"]
     missing = operator.get("/observations/compare", params={"id": [ids[0], "none"]})

@@ -168,7 +168,7 @@ def test_what_cannot_be_run_is_said_in_one_line(
         page.get_by_label("Queue behind").uncheck()
         page.get_by_label("CPUs", exact=True).select_option("")
         page.get_by_label("Command", exact=True).fill("/no/such/command")
-        wait_until(lambda: not running(operator), 30)
+        wait_until(lambda: not running(operator))
         run.click()
         page.wait_for_url(re.compile(r"/observations/\d+T"))
         expect(problem).to_contain_text("there is no command '/no/such/command'")

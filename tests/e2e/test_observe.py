@@ -55,7 +55,7 @@ def test_a_pinned_run_is_sampled_and_found_again(stack: Stack) -> None:
         '?m st:samplerName "mem.vmstat.pgfault"',
     )
     assert float(total["total"]) >= 20000
-    wait_until(lambda: plans(stack) == {"monitor"}, seconds=10)
+    wait_until(lambda: plans(stack) == {"monitor"})
 
 
 def test_a_command_that_is_not_there_leaves_nothing(stack: Stack) -> None:
@@ -67,7 +67,7 @@ def test_a_command_that_is_not_there_leaves_nothing(stack: Stack) -> None:
     assert done.stderr.splitlines()[-1].endswith(
         "there is no command '/no/such': give its path, or mend PATH"
     )
-    wait_until(lambda: plans(stack) == {"monitor"}, seconds=10)
+    wait_until(lambda: plans(stack) == {"monitor"})
     assert asked(stack, "?run a st:ObservationInterface") == before
 
 
@@ -125,7 +125,7 @@ def test_what_looks_like_shell_is_none(stack: Stack) -> None:
     assert done.stdout == text
     ((_, iri),) = runs(done.stderr)
     argv = f"<{iri}> st:argumentVector ?argv"
-    wait_until(lambda: asked(stack, argv), seconds=20)
+    wait_until(lambda: asked(stack, argv))
     (found,) = asked(stack, argv)
     assert json.loads(found["argv"]) == ["printf", "%s", text]
 
@@ -139,7 +139,7 @@ def test_a_run_on_another_host(near: Stack, there: Sshd) -> None:
     assert done.stdout == "blue {0}\n"
     ((_, iri),) = runs(done.stderr)
     where = f"<{iri}> st:ofHost ?host ; st:involvesThread ?thread"
-    wait_until(lambda: asked(near, where), seconds=20)
+    wait_until(lambda: asked(near, where))
     (found,) = asked(near, where)
     assert found["host"].endswith("/twin/node9")
     assert found["thread"].endswith("/twin/node9/thread/0")
@@ -211,17 +211,17 @@ def test_nothing_of_ours_runs_on_the_command_s_cpus(stack: Stack) -> None:
     with observing(stack, "--wait", "--cpus", "0", "--", *script) as process:
         assert process.stdout
         command = int(process.stdout.readline())
-        wait_until(lambda: are_aside(command, process.pid), 5, "all stepped aside")
+        wait_until(lambda: are_aside(command, process.pid), what="all stepped aside")
         assert affinities({command}) == {frozenset({0})}
         process.terminate()
         process.wait(20)
-    wait_until(lambda: affinities(ours(stack)) == before, 5, "all came back")
+    wait_until(lambda: affinities(ours(stack)) == before, what="all came back")
     with operator(stack, "mover") as client:
         one = begun(client, *script, cpus="0", wait=True)
         command = int(started(stack, one["id"])["pid"])
-        wait_until(lambda: are_aside(command), 5, "all stepped aside again")
+        wait_until(lambda: are_aside(command), what="all stepped aside again")
         client.delete(f"/observations/{one['id']}")
-    wait_until(lambda: affinities(ours(stack)) == before, 5, "all came back again")
+    wait_until(lambda: affinities(ours(stack)) == before, what="all came back again")
 
 
 def started(stack: Stack, id_: str) -> dict[str, Any]:

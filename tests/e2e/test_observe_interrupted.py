@@ -47,13 +47,13 @@ def test_an_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> 
 
 
 def test_an_interrupt_ends_all_repetitions_and_what_is_sampled(stack: Stack) -> None:
-    sampled = ("--metrics", "kernel.all.pswitch", "--every", "100ms")
+    sampled = ("--metric", "kernel.all.pswitch", "--every", "100ms")
     with observing(stack, *sampled, "--repeat", "3", "--", *_SLEEPS) as process:
         said(process, "ready")
         assert len(plans(stack)) == 2
         process.send_signal(signal.SIGINT)
         _cancelled(stack, process)
-    wait_until(lambda: plans(stack) == {"monitor"}, 10, "no plan is left")
+    wait_until(lambda: plans(stack) == {"monitor"}, what="no plan is left")
 
 
 def test_a_pipe_that_is_closed_ends_the_command(stack: Stack) -> None:
@@ -72,7 +72,7 @@ def test_who_waits_for_a_reader_can_be_interrupted(stack: Stack) -> None:
         said(process, "y")
         assert process.stdout
         blocked = _unmoved(lambda: _read_so_far(process.pid))
-        wait_until(blocked, 10, "nothing is written any more")
+        wait_until(blocked, what="nothing is written any more")
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == _TERMINATED
 
@@ -100,19 +100,17 @@ def test_a_flood_comes_through_whole_and_is_not_kept(stack: Stack) -> None:
     before = _peak(stack.children()["api"]["pid"])
     with observing(stack, "--", "head", "-c", str(size), "/dev/zero") as process:
         assert process.stdout
-        began, count, peak = time.monotonic(), 0, 0
+        count, peak = 0, 0
         while piece := os.read(process.stdout.fileno(), 1 << 20):
             count += len(piece)
             assert not piece.strip(b"\0")
             if count < size:
                 peak = _peak(process.pid)
-        took = time.monotonic() - began
-        _, error = process.communicate(timeout=20)
+        _, error = process.communicate(timeout=60)
     assert count == size
     assert [how for how, _ in runs(error)] == ["completed"]
     assert peak < 100 << 10
     assert _peak(stack.children()["api"]["pid"]) - before < 100 << 10
-    assert took < 60
 
 
 def _peak(pid: int) -> int:

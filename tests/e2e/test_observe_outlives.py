@@ -47,6 +47,7 @@ def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.serial
 def test_who_attends_goes_on_with_the_next_api(
     stack: Stack, client: httpx.Client, tmp_path: Path
 ) -> None:
@@ -74,7 +75,7 @@ def test_who_attends_goes_on_with_the_next_api(
     assert float(figures["total"]) > 0
     # A busy machine costs some; without us for two seconds a third would be missing.
     assert figures["samples"] >= 8 * seconds
-    wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
+    wait_until(lambda: plans(stack) == {"monitor"}, what="its plan is gone")
     begun(client, "true", cpus="0")
 
 
@@ -106,7 +107,7 @@ def test_what_the_api_launched_goes_on_with_the_next_one(
     assert outcome(stack, second) == outcome(stack, first) == "completed"
     (figures,) = statistics(stack, first)
     assert float(figures["covered"]) > 2
-    wait_until(lambda: plans(stack) == {"monitor"}, 10, "its plan is gone")
+    wait_until(lambda: plans(stack) == {"monitor"}, what="its plan is gone")
     kept = stack.home / "observations" / f"{one['id']}-1"
     assert not (kept / "said.jsonl").exists()
     begun(client, "true", cpus="0")
@@ -142,7 +143,7 @@ def test_what_the_api_launched_ends_where_it_is_stopped(
     pid = json.loads(events.read_text().splitlines()[0])["pid"]
     kill_api(stack, signal.SIGTERM)
     assert outcome(stack, f"{stack.base}/observation/{one['id']}") == "broke off"
-    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 10, "its command is gone")
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), what="its command is gone")
     begun(client, "true", cpus="0")
 
 
@@ -204,7 +205,7 @@ def test_those_that_nobody_hears_of_broke_off(
     try:
         for one in (attended, far):
             iri = f"{near.base}/observation/{one['id']}"
-            assert outcome(near, iri, 40) == "broke off"
-        wait_until(lambda: plans(near) == {"monitor"}, 10, "its plan is gone")
+            assert outcome(near, iri) == "broke off"
+        wait_until(lambda: plans(near) == {"monitor"}, what="its plan is gone")
     finally:
         there.set_network("up")

@@ -61,7 +61,7 @@ def test_an_interrupt_ends_the_job(stack: Stack, slurm: Slurm) -> None:
         _, error = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM, error
     assert [how for how, _ in runs(error)] == ["cancelled"]
-    wait_until(lambda: not slurm.told("squeue", "-h"), 20, "no job is left")
+    wait_until(lambda: not slurm.told("squeue", "-h"), what="no job is left")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")

@@ -305,7 +305,7 @@ def test_a_role_becomes_values(counting: Stack) -> None:
         found = [counting.seconds(name, now - 30, now) for name in names]
         return len(set.intersection(*found))
 
-    wait_until(lambda: seconds() >= 8, 60, "points of all series")
+    wait_until(lambda: seconds() >= 8, what="points of all series")
     now = time.time()
     role = counting.run("perfevent", "expression", "Twice", "--window", "6s").stdout
     # On a busy machine the store may show the last points of some series later.

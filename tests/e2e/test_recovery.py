@@ -14,7 +14,7 @@ from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.servers import wait_until
 from tests.stack import HOST, Stack, running_stack
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.serial]
 
 SELECTOR = f'kernel_all_pswitch{{hostname="{HOST}"}}'
 THREADS = (
@@ -27,7 +27,7 @@ THREADS = (
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack to be hurt: not the one of the other tests."""
     with running_stack(tmp_path_factory.mktemp("hurt")) as stack:
-        wait_until(lambda: bool(recent(stack)), 30, "first points")
+        wait_until(lambda: bool(recent(stack)), what="first points")
         yield stack
 
 
@@ -45,7 +45,7 @@ def kill(stack: Stack, name: str) -> int:
         child = stack.children()[name]
         return child["pid"] not in (None, pid) and child["state"] == "healthy"
 
-    wait_until(back, 60, f"{name} back")
+    wait_until(back, what=f"{name} back")
     return pid
 
 
@@ -81,7 +81,7 @@ def test_no_second_is_lost_when_a_store_is_killed(
     kill(stack, name)
     time.sleep(3)
     assert missing(stack, heartbeat, start + 1, int(time.time()) - 2) == []
-    wait_until(lambda: len(stack.sparql(THREADS)) > 0, 30, "the twin")
+    wait_until(lambda: len(stack.sparql(THREADS)) > 0, what="the twin")
 
 
 def test_the_bridge_loses_no_second_up_to_its_kill(
@@ -144,7 +144,7 @@ def test_the_twin_and_the_series_outlive_a_restart(
     assert sorted(stack.sparql(THREADS)) == restart.threads
     until = restart.until
     wait_until(
-        lambda: stack.seconds(SELECTOR, until, until) == {until}, 20, "the old points"
+        lambda: stack.seconds(SELECTOR, until, until) == {until}, what="the old points"
     )
 
 
@@ -154,4 +154,4 @@ def test_up_says_that_nobody_counted_while_it_was_down(
     away = stack.bridge()["uncounted"]
     assert away["reason"] == "the bridge was stopped"
     assert 0 < away["seconds"] < restart.seconds + 5
-    assert "nobody counted for" in stack.run("status").stdout
+    assert "nobody counted for" in stack.status()

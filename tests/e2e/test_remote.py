@@ -40,14 +40,14 @@ def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:
 
 def test_a_machine_elsewhere_is_sampled(near: Stack, there: Sshd) -> None:
     near.run("add", there.url(), "--host", "node9")
-    wait_until(lambda: _why(near, "kernel.all.pswitch")[0] == 0, 30, "a first value")
-    wait_until(lambda: _why(near, "supertwin.bridge.points.expected")[0] == 0, 30)
+    wait_until(lambda: _why(near, "kernel.all.pswitch")[0] == 0, what="a first value")
+    wait_until(lambda: _why(near, "supertwin.bridge.points.expected")[0] == 0)
     assert near.bridge("node9")["pcp"]["address"] == there.url()
     line = re.compile(r"^node9: [\d,]+ expected = .*, clock [+-]", re.M)
-    wait_until(lambda: line.search(near.run("status").stdout), 30, "its clock")
-    printed = near.run("status").stdout
+    wait_until(lambda: line.search(near.status()), what="its clock")
+    printed = near.status()
     assert "the last ticks of 2 hosts began within" in printed
-    found = json.loads(near.run("status", "--json").stdout)
+    found = json.loads(near.status("--json"))
     assert found["hosts"]["node9"]["pcp"]["connected"]
     near.run("remove", "node9", "--history", "--yes")
     state = near.home / "bridge/status.json"

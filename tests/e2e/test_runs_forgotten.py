@@ -1,10 +1,14 @@
 """Recorded runs that are not to be kept."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
-from tests.observed import outcome, runs
+from tests.e2e.launched_runs import begun, followed
+from tests.observed import operator, outcome, runs
 from tests.servers import wait_until
 from tests.stack import Stack
 
@@ -29,15 +33,15 @@ def test_runs_are_forgotten_with_all_that_was_kept_of_them(stack: Stack) -> None
     kept, *others = ran(stack, "--repeat", "3", "--", "echo", "geheim")
     folders = [stack.home / "observations" / iri.rpartition("/")[2] for iri in others]
     assert all("geheim" in (folder / "run.py").read_text() for folder in folders)
-    done = stack.run("forget", others[0], folders[1].name)
+    done = stack.run("forget", "--yes", others[0], folders[1].name)
     assert done.stdout == "".join(f"{one.name} is forgotten\n" for one in folders)
     assert not any(folder.exists() for folder in folders)
     assert kept in known(stack)
     assert not any(iri in known(stack) for iri in others)
     group = kept.rpartition("/")[2].rpartition("-")[0]
-    assert kept.rpartition("/")[2] in stack.run("forget", group).stdout
+    assert kept.rpartition("/")[2] in stack.run("forget", "--yes", group).stdout
     assert kept not in known(stack)
-    again = stack.run("forget", group, check=False)
+    again = stack.run("forget", "--yes", group, check=False)
     assert (again.returncode, again.stdout) == (2, "")
     assert f"no run and no group '{group}' is recorded" in again.stderr
 
@@ -45,13 +49,13 @@ def test_runs_are_forgotten_with_all_that_was_kept_of_them(stack: Stack) -> None
 def test_what_others_are_judged_by_is_kept(stack: Stack) -> None:
     one, other = (ran(stack, "--", "true")[0] for _ in range(2))
     stack.run("baseline", "set", "to-keep", one)
-    done = stack.run("forget", other, one, check=False)
+    done = stack.run("forget", "--yes", other, one, check=False)
     assert done.returncode == 2
     assert "`supertwin baseline remove to-keep` first" in done.stderr
     assert one in known(stack)
     assert other in known(stack)
     stack.run("baseline", "remove", "to-keep")
-    assert len(stack.run("forget", one, other, one).stdout.splitlines()) == 2
+    assert len(stack.run("forget", "--yes", one, other, one).stdout.splitlines()) == 2
 
 
 def test_what_runs_is_not_forgotten(stack: Stack) -> None:
@@ -63,9 +67,64 @@ def test_what_runs_is_not_forgotten(stack: Stack) -> None:
         (group,) = still_open(stack) - before
         first = f"{stack.base}/observation/{group}-1"
         assert outcome(stack, first) == "completed"
-        done = stack.run("forget", first, check=False)
+        done = stack.run("forget", "--yes", first, check=False)
         assert done.returncode == 2
         assert f"{group} still runs" in done.stderr
         assert len(runs(running.result().stderr)) == 2
     assert outcome(stack, f"{stack.base}/observation/{group}-2") == "completed"
-    stack.run("forget", group)
+    stack.run("forget", "--yes", group)
+
+
+def holding(home: Path, secret: str) -> list[Path]:
+    """The files of a folder that hold a text."""
+    found = []
+    for path in filter(Path.is_file, home.rglob("*")):
+        with suppress(FileNotFoundError):  # removed since it was listed
+            found += [path] if secret.encode() in path.read_bytes() else []
+    return found
+
+
+def test_refused_run_leaves_no_secret(stack: Stack) -> None:
+    secret = "of-a-run-that-was-refused"
+    for more in ((), ("--repeat", "3")):
+        words = ("--env", f"API_KEY={secret}", *more, "--", "no-such-command")
+        done = stack.run("observe", *words, check=False)
+        assert done.returncode == 2
+        assert "no-such-command" in done.stderr
+        wait_until(lambda: not holding(stack.home, secret), 10, "nothing is kept")
+
+
+def test_launched_run_that_is_refused_leaves_no_secret(stack: Stack) -> None:
+    secret = "of-a-launch-that-was-refused"
+    with operator(stack, "refused") as client:
+        run = begun(client, "no-such-command", env={"API_KEY": secret})
+        said = followed(client, run["id"])
+    assert "there is no command 'no-such-command'" in said[-1]["problem"]
+    wait_until(lambda: not holding(stack.home, secret), 10, "nothing is kept")
+
+
+def left_behind(stack: Stack, id_: str, **more: str) -> Path:
+    folder = stack.home / "observations" / id_
+    folder.mkdir(parents=True)
+    (folder / "wish.json").write_text(json.dumps({"group": "", **more}))
+    return folder
+
+
+def test_run_without_record_is_forgotten_by_its_folder(stack: Stack) -> None:
+    alone = left_behind(stack, "20260101T000000Z-abcdef")
+    group = "20260101T000000Z-123456"
+    both = [left_behind(stack, f"{group}-{n}", group=group) for n in (1, 2)]
+    other = left_behind(stack, f"{group}-3", group="another")
+    aside = stack.home / "observing" / f"{group}.set-aside"
+    aside.write_text("{}")
+    done = stack.run("forget", "--yes", alone.name, group)
+    names = [group, *(path.name for path in both), alone.name]
+    assert done.stdout == "".join(f"{name} is forgotten\n" for name in names)
+    assert not any(path.exists() for path in (alone, *both, aside))
+    assert (
+        stack.run("forget", "--yes", other.name).stdout
+        == f"{other.name} is forgotten\n"
+    )
+    outside = stack.run("forget", "--yes", "..", check=False)
+    assert outside.returncode == 2
+    assert stack.home.exists()

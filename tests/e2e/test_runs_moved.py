@@ -7,9 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from ontology.terms import ST
+from queries.endpoint import Endpoint
 from tests.command_line import run
 from tests.observed import outcome, runs, statistics
-from tests.stack import Stack
+from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -17,7 +19,7 @@ _ELSEWHERE = "http://twin.elsewhere.example"
 
 
 def test_a_run_goes_to_another_base(stack: Stack, tmp_path: Path) -> None:
-    sampled = ("--metrics", "kernel.percpu.cpu.user", "--every", "10ms")
+    sampled = ("--metric", "kernel.percpu.cpu.user", "--every", "10ms")
     done = stack.run("observe", *sampled, "--tag", "moved", "--", "sleep", "0.3")
     ((_, iri),) = runs(done.stderr)
     assert outcome(stack, iri) == "completed"
@@ -27,16 +29,26 @@ def test_a_run_goes_to_another_base(stack: Stack, tmp_path: Path) -> None:
     brought = run(there, "import", "observation", crate)
     assert brought.returncode == 0, brought.stderr
     moved = iri.replace(stack.base, _ELSEWHERE)
+    (address,) = _dashboards(stack, iri)
+    assert address.startswith(f"{stack.base}/dashboards/monitor?host={HOST}&from=")
     try:
         assert brought.stdout.strip() == moved
         assert outcome(stack, moved) == "completed"
         assert statistics(stack, moved) == _moved(stack, statistics(stack, iri))
+        elsewhere = address.replace(stack.base, _ELSEWHERE)
+        assert _dashboards(stack, moved) == [elsewhere]
     finally:
         name = moved.rsplit("/", 1)[1]
         drop = f"DROP GRAPH <{_ELSEWHERE}/graph/observation/{name}>"
         httpx.post(
             f"{stack.fuseki}/twin/update", data={"update": drop}
         ).raise_for_status()
+
+
+def _dashboards(stack: Stack, iri: str) -> list[str]:
+    with Endpoint(f"{stack.fuseki}/twin") as twin:
+        rows = twin.select(f"SELECT ?d {{ <{iri}> <{ST.dashboard}> ?d }}").values()
+    return [str(address) for (address,) in rows]
 
 
 def _moved(stack: Stack, rows: list[dict[str, Any]]) -> Any:

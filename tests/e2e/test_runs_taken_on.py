@@ -23,6 +23,7 @@ from tests.stack import Stack
 pytestmark = pytest.mark.e2e
 
 _RUN = re.compile(r"supertwin: [a-z ]+ after [\d.]+ s: (\S+)")
+_LOAD = ("--metrics", "kernel.all.load", "--every", "10ms")
 _SAMPLED = ("--metrics", "kernel.all.pswitch,kernel.percpu.cpu.user", "--every", "10ms")
 
 
@@ -32,7 +33,7 @@ def ran(stack: Stack, *words: str) -> list[str]:
     found = _RUN.findall(done.stderr)
     for iri in found:
         kept = stack.home / "observations" / iri.rsplit("/", 1)[1] / "recorded"
-        wait_until(kept.exists, seconds=20)
+        wait_until(kept.exists)
     return found
 
 
@@ -42,12 +43,12 @@ def group_of(iri: str) -> str:
 
 @pytest.fixture(scope="module")
 def quick(stack: Stack) -> str:
-    return group_of(ran(stack, "--repeat", "3", "--", "sleep", "0.05")[0])
+    return group_of(ran(stack, "--repeat", "3", *_LOAD, "--", "sleep", "0.05")[0])
 
 
 @pytest.fixture(scope="module")
 def slow(stack: Stack) -> str:
-    return group_of(ran(stack, "--repeat", "3", "--", "sleep", "2")[0])
+    return group_of(ran(stack, "--repeat", "3", *_LOAD, "--", "sleep", "2")[0])
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,9 @@ def test_what_takes_longer_is_worse(stack: Stack, quick: str, slow: str) -> None
     (verdict,) = duration["verdicts"]
     assert verdict["word"] == "worse"
     assert verdict["change"] > 1
-    assert verdict["low"] <= verdict["change"] <= verdict["high"]
+    # On a busy machine the quick runs may differ too much for an interval.
+    if verdict["low"] is not None:
+        assert verdict["low"] <= verdict["change"] <= verdict["high"]
     words = told["differences"]["https://w3id.org/supertwin/ns#argumentVector"]
     assert words == [['["sleep", "0.05"]'], ['["sleep", "2"]']]
     text = stack.run("compare", slow, quick).stdout
@@ -72,6 +75,7 @@ def test_what_takes_longer_is_worse(stack: Stack, quick: str, slow: str) -> None
     assert "Welch's t-test" in text
 
 
+@pytest.mark.serial
 def test_series_lie_over_one_another(stack: Stack, sampled: str, quick: str) -> None:
     words = ("compare", quick, sampled, "--series", "kernel.all.pswitch")
     rows = list(csv.DictReader(stack.run(*words).stdout.splitlines()))
@@ -105,15 +109,25 @@ def test_a_regression_exits_with_3(
 ) -> None:
     stack.run("baseline", "set", "before", quick)
     assert "before" in stack.run("baseline", "list").stdout
-    assert stack.run("baseline", "check", "before", quick).returncode == 0
     done = stack.run("baseline", "check", "before", slow, check=False)
     assert done.returncode == 3
     assert "worse" in done.stdout
-    tolerant = ("--tolerance", "100", "--more-is-better")
-    assert stack.run("baseline", "check", "before", slow, *tolerant).returncode == 0
+    more = stack.run("baseline", "check", "before", slow, "--more-is-better")
+    assert "better: +" in more.stdout and "; tolerance ±5 %" in more.stdout
+    stack.run("baseline", "set", "long", slow)
+    for tolerance, word in ((100, "equivalent"), (0, "undecided")):
+        words = ("--tolerance", str(tolerance), "--json")
+        same = stack.run("baseline", "check", "long", slow, *words, check=False)
+        verdict = json.loads(same.stdout)["verdict"]
+        assert (verdict["word"], verdict["tolerance"]) == (word, tolerance / 100)
+        assert same.returncode == (4 if word == "undecided" else 0)
     one = stack.run("baseline", "check", "before", sampled, check=False)
-    assert one.returncode == 2
-    assert "one run proves nothing" in one.stderr
+    assert one.returncode == 4
+    assert "undecided: one run does not tell how much runs vary" in one.stderr
+    state = ("baseline", "check", "before", slow, "--metric", "kernel.all.load")
+    refused = stack.run(*state, check=False)
+    assert refused.returncode == 2
+    assert "kernel.all.load is state of the machine" in refused.stderr
     none = stack.run("baseline", "check", "after", slow, check=False)
     assert none.returncode == 2
     assert "no baseline 'after'; there is before" in none.stderr
@@ -140,7 +154,7 @@ def test_a_baseline_is_of_runs_that_ended_and_can_be_forgotten(
     assert "they cannot be judged" in done.stderr
     done = stack.run("baseline", "check", "one", quick, check=False)
     assert "command: sleep 1 in the baseline, sleep 0.05 in these" in done.stderr
-    assert "a baseline of one run proves nothing" in done.stderr
+    assert "undecided: the baseline is one run" in done.stderr
     for name in ("", ".", "x" * 101):
         done = stack.run("baseline", "set", name, quick, check=False)
         assert done.returncode == 2
@@ -255,7 +269,7 @@ def test_a_crate_that_is_none_is_refused(stack: Stack, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = stack.run("import", "observation", str(tmp_path / "empty"), check=False)
     assert done.returncode == 2
-    assert "is no RO-Crate" in done.stderr
+    assert "is not an RO-Crate" in done.stderr
     (tmp_path / "no.zip").write_text("no zip")
     done = stack.run("import", "observation", str(tmp_path / "no.zip"), check=False)
     assert done.returncode == 2

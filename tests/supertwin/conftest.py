@@ -13,7 +13,7 @@ import pytest
 
 from tests.command_line import run
 from tests.servers import ROOT, wait_until
-from tests.stack import environment
+from tests.stack import address_within, environment
 
 SERVERS_ONLY = Path(__file__).with_name("servers_only.py")
 
@@ -45,9 +45,12 @@ class Servers:
     @property
     def fuseki(self) -> str:
         """Fuseki's address, with the account that the supervisor made."""
-        password = (self.home / "fuseki" / "password").read_text().strip()
-        port = self.env["SUPERTWIN_FUSEKI_PORT"]
-        return f"http://supertwin:{password}@127.0.0.1:{port}"
+        return address_within(self.home, "fuseki", self.env["SUPERTWIN_FUSEKI_PORT"])
+
+    @property
+    def store(self) -> str:
+        """VictoriaMetrics' address, with the account that the supervisor made."""
+        return address_within(self.home, "store", self.env["SUPERTWIN_STORE_PORT"])
 
     def is_running(self) -> bool:
         return self.state.get("phase") == "running"

@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import time
 from pathlib import Path
 
 import httpx
@@ -12,10 +10,14 @@ import pytest
 
 from queries.endpoint import Endpoint
 from queries.errors import AccountRefusedError
-from supertwin.access.accounts import fuseki_account, make_fuseki_account, store_account
+from supertwin.access.accounts import (
+    fuseki_account,
+    make_account,
+    store_read_account,
+    store_write_account,
+)
 from supertwin.errors import MendableError
 from supertwin.settings import Settings
-from supertwin.stack import tools
 from tests.command_line import run
 from tests.supertwin.conftest import Servers
 
@@ -45,46 +47,8 @@ def test_a_stranger_gets_nothing_from_fuseki(
         assert httpx.request(method, url, data=form, auth=auth).status_code == 401
 
 
-def own_password(servers: Servers) -> str:
-    return (servers.home / "fuseki" / "password").read_text().strip()
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/api/v1/admin/tsdb/delete_series?match[]=kept",
-        "/snapshot/create",
-        "/snapshot/delete_all",
-        "/internal/force_merge",
-    ],
-)
-def test_no_web_page_spoils_the_series(servers: Servers, path: str) -> None:
-    store = servers.url("STORE")
-    # Of before this second: an export without an end leaves the present one out.
-    point = f"kept 1 {int(time.time() * 1000) - 5000}"
-    httpx.post(f"{store}/api/v1/import/prometheus", content=point)
-    httpx.get(f"{store}/internal/force_flush")
-    for key in ("", "x"):
-        glue = "&" if "?" in path else "?"
-        for send in (httpx.get, httpx.post):
-            assert send(f"{store}{path}{glue}authKey={key}").status_code == 401
-    found = httpx.get(f"{store}/api/v1/export", params={"match[]": "kept"})
-    assert "kept" in found.text
-
-
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_no_web_page_reads_the_series(servers: Servers, method: str) -> None:
-    url = f"{servers.url('STORE')}/api/v1/query?query=1"
-    answer = httpx.request(method, url, headers={"Origin": "https://evil.example"})
-    open_to = [name for name in answer.headers if name.startswith("access-control")]
-    # Debian's VictoriaMetrics is too old to be told (docs/operations.md).
-    assert bool(open_to) <= (not knows_option("http.disableCORS"))
-
-
-def knows_option(name: str) -> bool:
-    """Whether the VictoriaMetrics in use has an option."""
-    told = subprocess.run([tools.store(), "-help"], capture_output=True, text=True)
-    return f"-{name}" in told.stdout + told.stderr
+def own_password(servers: Servers, service: str = "fuseki") -> str:
+    return (servers.home / service / "password").read_text().strip()
 
 
 def test_our_account_is_let_in(servers: Servers) -> None:
@@ -94,16 +58,17 @@ def test_our_account_is_let_in(servers: Servers) -> None:
         assert len(twin.get_graph("urn:a")) == 1
 
 
-@pytest.mark.parametrize("name", ["password", "passwd"])
+@pytest.mark.parametrize("name", ["fuseki/password", "fuseki/passwd", "store/password"])
 def test_passwords_are_for_our_eyes_only(servers: Servers, name: str) -> None:
-    mode = (servers.home / "fuseki" / name).stat().st_mode
+    mode = (servers.home / name).stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
     assert len(own_password(servers)) >= 32
 
 
-def test_the_password_stands_nowhere_else(servers: Servers) -> None:
+@pytest.mark.parametrize("service", ["fuseki", "store"])
+def test_the_password_stands_nowhere_else(servers: Servers, service: str) -> None:
     servers.run("query", "inventory/hosts")
-    password = own_password(servers).encode()
+    password = own_password(servers, service).encode()
     for path in servers.home.rglob("*"):
         if path.is_file() and path.name != "password":
             assert password not in path.read_bytes(), path
@@ -142,7 +107,7 @@ def test_an_account_in_an_address_is_taken_out_of_it() -> None:
     assert settings.fuseki == "http://graph.example:3030"
     assert settings.store_write == "https://store.example/insert/0/prometheus"
     assert fuseki_account(settings) == ("ada", f"{SECRET}@")
-    assert store_account(settings) == ("bob", SECRET)
+    assert store_write_account(settings) == ("bob", SECRET)
     assert SECRET not in repr(settings)
     assert SECRET not in json.dumps(settings.shown())
 
@@ -185,15 +150,24 @@ def test_what_is_no_file_of_a_password_is_refused_at_once(tmp_path: Path) -> Non
         (huge, "a password has at most 4096 characters"),
     ):
         with pytest.raises(MendableError, match=reason):
-            store_account(Settings(home=tmp_path, store_password_file=file))
+            store_read_account(Settings(home=tmp_path, store_password_file=file))
+
+
+def test_a_store_elsewhere_gets_no_password_of_ours(tmp_path: Path) -> None:
+    own = Settings(home=tmp_path)
+    account = make_account(own, "store")
+    assert store_read_account(own) == store_write_account(own) == account
+    settings = Settings(home=tmp_path, store_read_url="http://elsewhere")
+    assert store_read_account(settings) is None
+    assert store_write_account(settings) == account
 
 
 def test_a_fuseki_elsewhere_gets_no_password_of_ours(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, fuseki_url="http://elsewhere")
     (tmp_path / "fuseki").mkdir()
     own = Settings(home=tmp_path)
-    account = make_fuseki_account(own)
-    assert fuseki_account(own) == account == make_fuseki_account(own)
+    account = make_account(own, "fuseki")
+    assert fuseki_account(own) == account == make_account(own, "fuseki")
     assert fuseki_account(settings) is None
 
 
@@ -214,7 +188,7 @@ def test_a_password_is_never_open_to_others(tmp_path: Path) -> None:
     folder.mkdir()
     before = os.umask(0)
     try:
-        make_fuseki_account(Settings(home=tmp_path))
+        make_account(Settings(home=tmp_path), "fuseki")
     finally:
         os.umask(before)
     assert [path.name for path in folder.iterdir()] == ["password"]

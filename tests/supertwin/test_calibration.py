@@ -19,6 +19,8 @@ from tests.network import still_network
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 
+pytestmark = pytest.mark.serial
+
 CPUS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys")
 RSS = "proc.psinfo.rss"
 FEW = [

@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from ingest.triples import Triples, insertion
-from observations.crate import read_crate, write_crate
+from observations.crate import write_crate
+from observations.crate_reader import read_crate
 from observations.errors import CrateError
 from observations.program import program
 from observations.record import Asked, Observation, Run, Summary
@@ -22,7 +23,7 @@ from ontology.iris import Iris, series_name
 from ontology.terms import ST
 from queries.asking import saved_rows
 from queries.endpoint import Endpoint
-from supertwin.bringing import bring
+from supertwin.bringing import FILES, bring
 from supertwin.carrying import carried, crate_files
 from supertwin.comparing import find_group
 from supertwin.settings import Settings
@@ -94,7 +95,7 @@ def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
     found = carried(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
     write_crate(path, found.told, crate_files(found))
-    return read_crate(path)
+    return read_crate(path, {*FILES, "stdout.txt"})
 
 
 def forget(settings: Settings, twin: Endpoint, *ids: str) -> None:

@@ -37,7 +37,9 @@ async def until(child: Child, state: str, restarts: int) -> None:
 def test_a_hung_child_is_started_again(tmp_path: Path) -> None:
     async def scenario() -> None:
         spec = web_server(tmp_path, hang_after=0.5)
-        child = Child(spec, ChildLog(tmp_path, "web"), lambda: None)
+        reasons: list[str] = []
+        log = ChildLog(tmp_path, "web")
+        child = Child(spec, log, lambda: None, reasons.append)
         task = asyncio.create_task(child.run())
         await child.ready
         first = child.state.pid
@@ -46,6 +48,7 @@ def test_a_hung_child_is_started_again(tmp_path: Path) -> None:
         await until(child, "healthy", 1)
         assert child.state.pid != first
         assert child.state.reason.startswith("hung for ")
+        assert reasons == [child.state.reason]
         task.cancel()
         await child.stop()
         assert child.state.state == "stopped"

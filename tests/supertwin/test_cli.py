@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -10,9 +12,13 @@ import pytest
 from ingest.errors import HostNameError, NotConformingError
 from queries.errors import EndpointUnreachableError, ParameterError
 from supertwin.cli.ingest import write_whole
+from supertwin.cli.summary import web_address
+from supertwin.cli.wording import counted
 from supertwin.errors import MendableError, StartError
 from supertwin.report import error_lines, exit_code
+from supertwin.settings import Settings
 from tests.command_line import run_by_itself as run
+from tests.servers import ROOT
 
 
 def full_disk() -> OSError:
@@ -59,6 +65,98 @@ def test_a_wrong_command_is_one_line(env: dict[str, str], words: list[str]) -> N
     assert "Traceback" not in done.stderr
     if words != ["query"]:
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["query"], ["sample"], ["process"]])
+def test_group_without_command_prints_its_help(
+    env: dict[str, str], words: list[str]
+) -> None:
+    lines = run(env, *words).stderr.splitlines()
+    assert lines[0].startswith(f"Usage: supertwin {words[0]} ")
+    assert "Commands:" in lines
+    assert lines[-1] == f"supertwin: name a command of `supertwin {words[0]}`"
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("supertwin.cli.queries", {"rdflib", "pyarrow", "scipy", "numpy", "fastapi"}),
+        ("supertwin.cli.plans", {"pyshacl", "pyarrow", "scipy", "fastapi"}),
+        ("supertwin.cli.dtdl", {"pyshacl", "pyarrow", "scipy", "fastapi"}),
+    ],
+)
+def test_command_imports_nothing_heavy(
+    env: dict[str, str], module: str, heavy: set[str]
+) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, cwd=ROOT, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not heavy & {*done.stdout.decode().split()}
+
+
+def test_closed_pipe_is_silent(env: dict[str, str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "supertwin", "catalogue", "pmu", "skx"]
+    done = subprocess.run(
+        words, env=env, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["observe", "--metricss", "a", "sleep", "0"], "No such option '--metricss'"),
+        (["observe", "--nonsense", "--", "true"], "No such option '--nonsense'"),
+    ],
+)
+def test_unknown_option_of_observe_is_not_the_command(
+    env: dict[str, str], words: list[str], said: str
+) -> None:
+    done = run(env, *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "default"),
+    [
+        ("cache/sharing", "this host; '' for every host"),
+        ("fleet/drift", "every host"),
+        ("inventory/hosts", "every host"),
+        ("cgroups/of-job", "every host"),
+    ],
+)
+def test_query_says_which_host_it_asks_for(
+    env: dict[str, str], query: str, default: str
+) -> None:
+    text = " ".join(run(env, "query", query, "--help").stdout.split())
+    assert f"Host name [default: {default}]" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ({}, "http://localhost:8000"),
+        ({"base": "http://127.0.0.1:8000"}, "http://127.0.0.1:8000"),
+        ({"base": "https://twin.example"}, "http://127.0.0.1:8000"),
+        ({"base": "http://localhost:9000"}, "http://127.0.0.1:8000"),
+    ],
+)
+def test_pages_have_the_origin_of_the_iris(given: dict[str, str], address: str) -> None:
+    assert web_address(Settings(**given)) == address
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 ranks"), (1, "1 rank"), (2, "2 ranks")]
+)
+def test_counted(number: int, text: str) -> None:
+    assert counted(number, "rank") == text
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,11 @@ def test_variables_and_folders_that_are_listed(env: dict[str, str], cwd: str) ->
         ({"x\n" * 1000: ""}, "", "is not allowed: commands.txt lists those that are"),
         ({}, "/", "the folder '/' is not allowed: commands.txt lists those that are"),
         ({}, "/scratchy", "the folder '/scratchy' is not allowed"),
-        ({}, "/scratch/../etc", "the folder '/scratch/../etc' is not allowed"),
+        (
+            {},
+            "/scratch/../etc",
+            "the folder '/scratch/../etc', which is '/etc', is not",
+        ),
         ({}, "scratch", "the folder 'scratch' is not allowed"),
         ({}, ".", "the folder '.' is not allowed"),
     ],
@@ -111,6 +115,25 @@ def test_no_others(env: dict[str, str], cwd: str, words: str) -> None:
     refusal = LIST.refusal(["/usr/bin/true"], env, cwd)
     assert words in refusal
     assert "\n" not in refusal and len(refusal) < 300
+
+
+def test_links_of_a_folder_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "own" / "run").mkdir(parents=True)
+    (tmp_path / "alias").symlink_to(tmp_path / "own")
+    (tmp_path / "own" / "out").symlink_to("/etc")
+    listed = parse_command_list(f"/usr/bin/true\ncwd: {tmp_path}/alias", "c")
+    for inside in ("own", "own/run", "alias/run", "alias/run/..", "own/absent"):
+        assert not listed.refusal(["/usr/bin/true"], cwd=f"{tmp_path}/{inside}")
+    for outside, path in (("own/out", "/etc"), ("alias/..", tmp_path)):
+        wrong = listed.refusal(["/usr/bin/true"], cwd=f"{tmp_path}/{outside}")
+        assert f", which is '{path}', is not allowed" in wrong
+    # Links of another machine cannot be followed here: its runner does.
+    there = f"{tmp_path}/own"
+    assert listed.refusal(["/usr/bin/true"], cwd=there, is_here=False)
+    assert listed.refusal(["/usr/bin/true"], cwd=f"{there}/..", is_here=False)
+    assert not listed.refusal(
+        ["/usr/bin/true"], cwd=f"{tmp_path}/alias/x", is_here=False
+    )
 
 
 def test_an_empty_list_allows_nothing() -> None:

@@ -149,6 +149,22 @@ def meanwhile(work: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
+def begin(
+    settings: Settings,
+    roots: Endpoint,
+    interrupt: Callable[[], None],
+    ended: type[BaseException],
+) -> None:
+    """Begin to count over there, which is interrupted, and ends so."""
+    with (
+        meanwhile(interrupt),
+        pytest.raises(ended),
+        ended_in_order(),
+        counting_there(settings, HOST, NOTHING, roots, print),
+    ):
+        raise AssertionError
+
+
 # It has counted by then, but what it says of that never comes.
 SILENT = """answer=$(/bin/sh "$@")
 case $answer in *'"before": null, "socket": "/'*) sleep 50 ;; esac
@@ -175,13 +191,7 @@ def test_what_was_begun_is_undone(
             os.kill(pid, signal.SIGKILL)
 
     ended = KeyboardInterrupt if end == "a signal" else RemoteError
-    with (
-        meanwhile(interrupt),
-        pytest.raises(ended),
-        ended_in_order(),
-        counting_there(settings, HOST, NOTHING, roots, print),
-    ):
-        raise AssertionError
+    begin(settings, roots, interrupt, ended)
     assert found and not above.exists()
 
 
@@ -199,13 +209,7 @@ def test_who_has_left_is_not_served_later(
 
     with (above / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with (
-            meanwhile(interrupt),
-            pytest.raises(KeyboardInterrupt),
-            ended_in_order(),
-            counting_there(settings, HOST, NOTHING, roots, print),
-        ):
-            raise AssertionError
+        begin(settings, roots, interrupt, KeyboardInterrupt)
         wait_until(lambda: not holds(there, above / "lock"), what="its end")
     assert [path.name for path in above.iterdir()] == ["lock"]
     shutil.rmtree(above)
@@ -215,8 +219,8 @@ def holds(there: Sshd, path: Path) -> bool:
     """Whether something over there has a file open."""
     for pid in there.processes():
         with suppress(OSError):
-            links = Path(f"/proc/{pid}/fd").iterdir()
-            if path in [link.readlink() for link in links]:
+            # Its paths may differ from ours: compare the files.
+            if any(fd.samefile(path) for fd in Path(f"/proc/{pid}/fd").iterdir()):
                 return True
     return False
 

@@ -28,7 +28,7 @@ class OpenFuseki(Fuseki):
                 *("--ping", "--config", config),
             ]
         )
-        self.ready(lambda: answers(f"{self.url}/$/ping"), 60.0)
+        self.ready(lambda: answers(f"{self.url}/$/ping"))
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,12 @@
 """What a process leaves of observations for the next one, as files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from observations.record import Asked
+from supertwin.observing import repetition
 from supertwin.observing.marks import Mark, read_mark
 from supertwin.observing.open_sessions import (
     forget_open,
@@ -12,7 +14,7 @@ from supertwin.observing.open_sessions import (
     left_open,
     note_failure,
 )
-from supertwin.observing.repetition import begun, left_of
+from supertwin.observing.repetition import begun, discard_unrun, left_of
 from supertwin.observing.said import Said
 from supertwin.observing.wish import Wish
 
@@ -150,3 +152,30 @@ def test_what_is_not_on_disk_was_not_heard(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="events"):
         run.take({"event": "started"})
     assert run.said.count == 0
+
+
+def test_only_runs_that_started_are_kept(tmp_path: Path) -> None:
+    wish = replace(WISH, asked=replace(WISH.asked, repeat=4))
+    for events in (["started", "ended"], ["refused"], []):
+        number = len([*tmp_path.glob("observations/*")]) + 1
+        run = begun(tmp_path, wish, "one", number, Mark())
+        for event in events:
+            run.take({"event": event, "reason": "no such command"})
+    torn = tmp_path / "observations" / "one-4"
+    torn.mkdir()
+    (torn / "wish.json").write_text("{}")
+    discard_unrun(tmp_path, wish, "one", left_of(tmp_path, wish, "one"))
+    (kept,) = (tmp_path / "observations").iterdir()
+    assert kept.name == "one-1"
+
+
+def test_run_that_cannot_be_prepared_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(repetition, "program", full)
+    with pytest.raises(OSError, match="No space"):
+        begun(tmp_path, WISH, "one", 1, Mark())
+    assert not [*(tmp_path / "observations").iterdir()]

@@ -123,3 +123,24 @@ def test_a_home_with_too_long_a_name_is_refused_with_its_cure(tmp_path: Path) ->
     home = tmp_path / ("x" * 100)
     with pytest.raises(MendableError, match="bytes .*: set SUPERTWIN_HOME to a folder"):
         choose(Settings(pmcd="own", home=home))
+
+
+def test_only_the_owner_sets_metrics(servers: Servers) -> None:
+    """TCP does not tell PMCD which local user asks."""
+    pmcd = servers.child("pmcd")["pid"]
+    words = Path(f"/proc/{pmcd}/cmdline").read_text().split("\0")
+    tcp = f"127.0.0.1:{words[words.index('-p') + 1]}"
+    unix = f"unix://{servers.home}/pmcd/run/pmcd.socket"
+    refused = _pcp("pmstore", "-h", tcp, "pmcd.control.timeout", "7")
+    assert refused.returncode == 1
+    assert "No permission" in refused.stdout + refused.stderr
+    read = _pcp("pminfo", "-h", tcp, "-f", "pmcd.control.timeout")
+    assert "value 5" in read.stdout
+    stored = _pcp("pmstore", "-h", unix, "pmcd.control.timeout", "6")
+    assert stored.returncode == 0, stored.stdout + stored.stderr
+    back = _pcp("pmstore", "-h", unix, "pmcd.control.timeout", "5")
+    assert back.returncode == 0
+
+
+def _pcp(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(words, capture_output=True, text=True, check=False)

@@ -13,6 +13,7 @@ from ingest.hwloc.read import parse_hwloc
 from queries.endpoint import Endpoint
 from sampler_bridge.plan.choice import Choice
 from sampler_bridge.plan.graph_plan import read_plan
+from supertwin import audit
 from supertwin.cli.main import main
 from tests.ingest.documents import PCP, document, synthetic
 from tests.servers import Fuseki
@@ -113,6 +114,21 @@ def test_a_plan_is_added_listed_sampled_and_removed(run: Run, twin: Endpoint) ->
     assert "fast" not in listed(run)
     assert {plan for _, plan in twin.select(SERIES).values()} == {"monitor"}
     assert USER in read_plan(twin, "n1").groups()[1000].names
+
+
+def test_changes_are_in_the_audit_trail(run: Run) -> None:
+    good(run, "add", USER, "--period", "1s", "--plan", "audited")
+    good(run, "remove", "audited")
+    assert run("remove", "n1", "--yes").exit_code == 0
+    assert run("sample", "remove", "audited").exit_code == 2
+    found = json.loads(run("log", "--format", "json").stdout)
+    assert {event["who"] for event in found} == {audit.local_user()}
+    assert [(event["what"], event["thing"]) for event in found] == [
+        ("host.added", "n1"),
+        ("plan.added", "n1 audited"),
+        ("plan.removed", "n1 audited"),
+        ("host.removed", "n1"),
+    ]
 
 
 def test_a_component_set_refines_the_threads_of_one_socket(

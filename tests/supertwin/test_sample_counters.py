@@ -16,6 +16,7 @@ from ingest.plans.store import add_plan, plan_names, remove_plan
 from ingest.pmu.pfm import read_events
 from ingest.pmu.roles import known_codes, roles
 from ingest.pmu.store import publish_roles
+from ontology.terms import ST
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import split_event
@@ -95,6 +96,38 @@ def test_a_plan_says_what_it_counts(twin: Endpoint) -> None:
     assert "perfevent.hwcounters.msr.tsc.dutycycle" in names
     assert "perfevent.hwcounters.skx__INST_RETIRED_ANY_P.value" in names
     assert len(names) == 2 * (4 + 2)
+
+
+def test_series_of_pmu_events_are_hardware_telemetry(twin: Endpoint) -> None:
+    named = ("INST_RETIRED:ANY_P", "skx::INST_RETIRED:ANY_P:u", "msr::tsc")
+    more = {"events": named, "metrics": ("k.load",), "multiplex": True}
+    asked = request("sky", "a", "FLOPsDouble", **more)
+    load = IRIS.metric("k.load")
+    twin.update(
+        f"""INSERT DATA {{ GRAPH <{IRIS.twin_graph("sky")}> {{
+        <{load}> a <{ST.Metric}> ; <{ST.samplerName}> "k.load" ;
+          <{ST.valueType}> "u64" . <{IRIS.host("sky")}> <{ST.exposes}> <{load}> }} }}"""
+    )
+    add(twin, asked)
+    rows = twin.select(
+        f"""SELECT DISTINCT ?kind ?metric ?name ?event {{
+          ?series <{ST.sampledBy}> ?plan ; a ?kind ; <{ST.samplerName}> ?metric .
+          OPTIONAL {{ ?series <{ST.pmuName}> ?name }}
+          OPTIONAL {{ ?series <{ST.ofEvent}> ?event }} }}"""
+    ).values()
+    found = {metric: (kind, name, event) for kind, metric, name, event in rows}
+    hardware, event = str(ST.HWTelemetry), "INST_RETIRED:ANY_P"
+    counters = "perfevent.hwcounters"
+    plain = (hardware, event, str(IRIS.pmu_event("skx", event)))
+    assert found[f"{counters}.skx__INST_RETIRED_ANY_P.value"] == plain
+    assert found[f"{counters}.skx__INST_RETIRED_ANY_P.dutycycle"] == plain
+    modified = found[f"{counters}.skx__INST_RETIRED_ANY_P_u.value"]
+    assert modified == (hardware, f"{event}:u", None)
+    assert found[f"{counters}.msr.tsc.value"] == (hardware, "msr::tsc", None)
+    assert found["k.load"] == (str(ST.SWTelemetry), None, None)
+    of_role = [one for one in found.values() if (one[1] or "").startswith("FP_ARITH")]
+    assert len(of_role) == 2 * 4 and all(event for _, _, event in of_role)
+    assert all(kind == hardware for name, (kind, *_) in found.items() if "perf" in name)
 
 
 def test_what_a_plan_counts_has_a_cost(

@@ -13,6 +13,8 @@ from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 from tests.supertwin.test_sample import REFUSED
 
+pytestmark = pytest.mark.serial
+
 Run = Callable[..., Result]
 Values = Mapping[str, Mapping[int, float]]
 

@@ -18,7 +18,7 @@ from tests.supertwin.conftest import processes_of
 def nothing_left(env: dict[str, str]) -> None:
     home = Path(env["SUPERTWIN_HOME"])
     assert lock.holder(home) is None
-    wait_until(lambda: not processes_of(home), 5, "nothing left")
+    wait_until(lambda: not processes_of(home), what="nothing left")
     assert run(env, "down").stdout == "nothing is running\n"
 
 
@@ -45,7 +45,7 @@ def test_an_interrupted_up_stops_the_stack(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     home = Path(env["SUPERTWIN_HOME"])
-    wait_until(lambda: lock.holder(home) is not None, 20, "a supervisor")
+    wait_until(lambda: lock.holder(home) is not None, what="a supervisor")
     up.send_signal(number)
     _, said = up.communicate(timeout=60)
     assert up.returncode == 130
@@ -99,7 +99,7 @@ def test_a_home_in_use_is_not_taken_twice(env: dict[str, str]) -> None:
     home.mkdir()
     words = [sys.executable, str(Path(__file__).with_name("servers_only.py"))]
     servers = subprocess.Popen(words, cwd=ROOT, env=env)
-    wait_until(lambda: (home / "stack.json").exists(), 20, "a supervisor")
+    wait_until(lambda: (home / "stack.json").exists(), what="a supervisor")
     second = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, check=False)
     assert second.returncode == 1
     done = run(env | {"SUPERTWIN_RETENTION": "1y"}, "up")

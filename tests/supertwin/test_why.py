@@ -25,7 +25,7 @@ Why = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def why(servers: Servers, tmp_path: Path) -> Why:
     """Asks before a small twin, a store with a series, and a status of the bridge."""
-    url, store = f"{servers.fuseki}/twin/update", servers.url("STORE")
+    url, store = f"{servers.fuseki}/twin/update", servers.store
     httpx.post(url, data={"update": TWIN}).raise_for_status()
     now = int(time.time() * 1000)
     points = (
@@ -53,6 +53,22 @@ def test_a_series_that_is_sampled(why: Why) -> None:
     assert plan.split() == ["plan", "monitor,", "every", "1", "s"]
     assert value.split()[:3] == ["last", "value", "7,"]
     assert series.endswith('kernel_percpu_cpu_user{hostname="n1",instname="cpu0"}')
+
+
+@pytest.mark.parametrize(
+    ("words", "host", "first"),
+    [
+        ([CPU, "cpu0", "--host", "n1"], "other", f"n1 {CPU} cpu0: data"),
+        (["--host", "n1", CPU], "other", f"n1 {CPU}: data"),
+        ([CPU], "n1", f"n1 {CPU}: data"),
+    ],
+)
+def test_host_is_an_option_too(
+    why: Why, words: list[str], host: str, first: str
+) -> None:
+    done = why(*words, host=host)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == first
 
 
 @pytest.mark.parametrize(
@@ -117,7 +133,8 @@ def test_as_json_it_is_what_the_api_answers(why: Why) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["n1"], "Missing argument 'METRIC'"),
+        ([], "Missing argument 'METRIC'"),
+        (["--host", "n1", CPU, "cpu0", "more"], "'more' is too much"),
         (["", CPU], "name"),
         (["n1", ""], "METRIC is empty"),
         (["n1", CPU, ""], "INSTANCE is empty"),

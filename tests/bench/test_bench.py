@@ -1,0 +1,29 @@
+"""What `make bench` prints, and when."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bench.__main__ import main
+from tests.bench.table import Figure, print_rows
+
+
+def test_a_row_is_printed_before_the_next_is_measured(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def measured() -> Iterator[Figure]:
+        yield Figure("one", 1, "s", 2)
+        assert "| one " in capfd.readouterr().out
+        yield Figure("two", 2, "s", at_least=True)
+
+    print_rows(measured())
+    assert capfd.readouterr().out.startswith("| two ")
+
+
+def test_an_unknown_part_is_refused_with_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--only", "speed"])
+    assert ended.value.code == 2
+    assert "'bridge'" in capsys.readouterr().err

@@ -1,0 +1,39 @@
+"""Metrics that are sampled faster than their sources update them, on a stack."""
+
+import json
+
+import pytest
+
+from tests.observed import operator, outcome, runs
+from tests.stack import HOST, Stack
+
+pytestmark = pytest.mark.e2e
+
+_BUSY = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
+
+
+def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
+    metric = "kernel.percpu.cpu.user"
+    words = ("--pin", "compact", "--threads", "1", "--metrics", metric, "--every")
+    done = stack.run("observe", *words, "1ms", "--", "python3", "-Sc", _BUSY)
+    ((_, iri),) = runs(done.stderr)
+    outcome(stack, iri)
+    query = ("query", "observations/statistics", "--id", iri, "--format", "json")
+    rows = json.loads(stack.run(*query).stdout)
+    assert {row["resolution"] for row in rows} == {"0.01"}
+    assert {row["rateUnit"].rpartition("/")[2] for row in rows} == {"PPTH"}
+    # Between ticks of 1 ms it would be 10,000 ms a second.
+    assert max(float(row["maximum"]) for row in rows) < 4000
+    assert max(float(row["median"]) for row in rows) > 0
+
+    said = f"{metric}: its source updates it every 10 ms"
+    plan = ("--period", "1ms", "--plan", "fine", "--yes")
+    assert said in stack.run("sample", "add", metric, *plan).stderr
+    slower = stack.run("sample", "add", metric, "--period", "1s", "--plan", "coarse")
+    assert "its source" not in slower.stderr
+    body = {"host": HOST, "metrics": [metric], "period": "5ms", "plan": "http"}
+    with operator(stack, "planner") as client:
+        answer = client.post("/plans", json={**body, "accept_cost": True})
+    assert answer.json()["slower_sources"] == {metric: 0.01}
+    for name in ("fine", "coarse", "http"):
+        stack.run("sample", "remove", name)
