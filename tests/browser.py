@@ -28,7 +28,8 @@ _OPTIONS = [
 ]
 SIZE = {"width": 1280, "height": 800}
 # A busy machine is not a defect; Playwright's own limit is 5 s.
-expect.set_options(timeout=60_000)
+LIMIT_MS = 120_000
+expect.set_options(timeout=LIMIT_MS)
 
 
 @contextmanager
@@ -67,6 +68,7 @@ def watched_page(
 
 def _watched(browser: Browser, origin: str, scheme: str) -> Iterator[Watched]:
     context = browser.new_context(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
+    context.set_default_timeout(LIMIT_MS)
     watched = Watched(context.new_page())
     page = watched.page
     page.on("pageerror", lambda error: watched.errors.append(str(error)))

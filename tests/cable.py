@@ -65,12 +65,12 @@ class Cable:
     ) -> None:
         self._ended.set()
         self._listener.shutdown(socket.SHUT_RDWR)
-        self._accepting.join(5)
+        self._accepting.join(120)
         self._listener.close()
         for number in range(self.connections):
             self.cut(number)
         for pump in self._pumps:
-            pump.join(5)
+            pump.join(120)
         for ends in self._ends:
             for end in ends:
                 end.close()

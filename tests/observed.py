@@ -25,7 +25,7 @@ def operator(stack: Stack, name: str) -> Iterator[httpx.Client]:
     token = add_token(stack.home, name, Role.OPERATOR, None)
     headers = {"Authorization": f"Bearer {token}"}
     with httpx.Client(
-        base_url=stack.api, headers=headers, timeout=30, trust_env=False
+        base_url=stack.api, headers=headers, timeout=120, trust_env=False
     ) as client:
         yield client
 
@@ -99,7 +99,8 @@ def said(process: subprocess.Popen[str], word: str) -> None:
     for line in process.stdout:
         if line.strip() == word:
             return
-    raise AssertionError(f"{word} was never printed")
+    assert process.stderr
+    raise AssertionError(f"{word} was never printed: {process.stderr.read()}")
 
 
 def kill_api(stack: Stack, number: int = signal.SIGKILL) -> None:

@@ -31,7 +31,7 @@ ENDS_WITH_US = (str(tools.setpriv()), "--pdeathsig", "TERM", "--")
 
 
 def wait_until(
-    check: Callable[[], Any], seconds: float = 60.0, what: str = "what is waited for"
+    check: Callable[[], Any], seconds: float = 120.0, what: str = "what is waited for"
 ) -> float:
     """Seconds until a check holds; fails when it does not in time.
 
@@ -93,7 +93,7 @@ class Server(ABC):
                 stderr=subprocess.STDOUT,
             )
 
-    def ready(self, check: Callable[[], Any], seconds: float = 60.0) -> None:
+    def ready(self, check: Callable[[], Any], seconds: float = 120.0) -> None:
         """Wait until it answers; fails at once, with its output, when it ended."""
         wait_until(lambda: self.ended() is not None or check(), seconds, self.output())
         assert self.ended() is None, self.output()[-3000:]
@@ -102,7 +102,7 @@ class Server(ABC):
         """Send a signal and wait for the end; the exit status."""
         assert self._process
         self._process.send_signal(number)
-        return self._process.wait(20)
+        return self._process.wait(120)
 
     def ended(self) -> int | None:
         """The exit status, None while it runs."""

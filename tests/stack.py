@@ -58,7 +58,7 @@ class Stack:
 
     def get(self, path: str, accept: str = "*/*", **params: Any) -> httpx.Response:
         return httpx.get(
-            f"{self.api}{path}", headers={"Accept": accept}, params=params, timeout=60
+            f"{self.api}{path}", headers={"Accept": accept}, params=params, timeout=120
         )
 
     def sparql(self, query: str) -> list[list[str]]:
@@ -67,7 +67,7 @@ class Stack:
             f"{self.api}/sparql",
             data={"query": query},
             headers={"Accept": "application/sparql-results+json"},
-            timeout=60,
+            timeout=120,
         )
         assert answer.status_code == 200, answer.text
         found = answer.json()
@@ -78,7 +78,7 @@ class Stack:
     def update(self, text: str) -> None:
         """Change the graph behind everybody's back."""
         url = f"{self.fuseki}/twin/update"
-        httpx.post(url, data={"update": text}, timeout=60).raise_for_status()
+        httpx.post(url, data={"update": text}, timeout=120).raise_for_status()
 
     def children(self) -> dict[str, dict[str, Any]]:
         """What the supervisor says of its children, by name."""
@@ -98,7 +98,7 @@ class Stack:
         answer = httpx.get(
             f"{self.store}/api/v1/export",
             params={"match[]": selector, "start": start, "end": end + 0.999},
-            timeout=60,
+            timeout=120,
         )
         lines = [json.loads(line) for line in answer.text.splitlines()]
         return {ms // 1000 for line in lines for ms in line["timestamps"]}
@@ -120,6 +120,7 @@ def environment(home: Path, host: str = HOST) -> dict[str, str]:
         "SUPERTWIN_HOST": host,
         # Where a reader holds the old files, Fuseki is started again in the midst.
         "SUPERTWIN_COMPACT_EVERY": "86400",
+        "SUPERTWIN_QUERY_TIMEOUT": "120",
         "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",
         # A test run that is killed leaves no stack behind.
         "SUPERTWIN_OWNER_PID": str(os.getpid()),

@@ -84,14 +84,14 @@ def api_url(
 @pytest.fixture(scope="session")
 def api(api_url: str) -> Iterator[httpx.Client]:
     """A client of the API, which accepts anything unless told otherwise."""
-    with httpx.Client(base_url=api_url, timeout=20, trust_env=False) as client:
+    with httpx.Client(base_url=api_url, timeout=120, trust_env=False) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def opened(api_url: str, home: Path) -> Iterator[Closed]:
     """The API that everybody may read, on loopback, and its state folder."""
-    with httpx.Client(timeout=30, trust_env=False) as client:
+    with httpx.Client(timeout=120, trust_env=False) as client:
         yield Closed(api_url, home, client)
 
 

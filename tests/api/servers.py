@@ -76,7 +76,7 @@ def own_api(
     folder = {"base": base, "host": "n1", "home": str(home)}
     with (
         Api(home / "api", **folder, **stores, **settings) as server,
-        httpx.Client(timeout=30, trust_env=False) as client,
+        httpx.Client(timeout=120, trust_env=False) as client,
     ):
         yield Closed(server.url, home, client)
 

@@ -246,7 +246,7 @@ class Refused(Server):
     def refusal(self, **env: str) -> str:
         self.launch([sys.executable, "-m", "api"], **env)
         assert self._process
-        assert self._process.wait(30) == 2
+        assert self._process.wait(120) == 2
         return self.output()
 
 
@@ -301,7 +301,7 @@ def basic(user: str, password: str) -> dict[str, str]:
 
 
 def test_a_flood_of_wrong_tokens_keeps_nobody_out(guarded: str, state: Path) -> None:
-    with httpx.Client(timeout=20, trust_env=False) as client:
+    with httpx.Client(timeout=120, trust_env=False) as client:
         flood(Closed(guarded, state, client))
 
 

@@ -134,7 +134,7 @@ def test_this_machine_is_the_host_where_none_is_named(
     }
     with (
         Api(tmp_path / "api", **settings) as api,
-        httpx.Client(base_url=api.url, timeout=20) as client,
+        httpx.Client(base_url=api.url, timeout=120) as client,
     ):
         for headers in ({}, HTML):
             answer = client.get("/dashboards/monitor?component=a%26b", headers=headers)
@@ -228,7 +228,7 @@ def test_a_query_that_fails_spoils_its_own_panels(
     }
     with Api(tmp_path / "api", **settings) as api:
         query = {"host": LARGE}
-        answer = httpx.get(f"{api.url}/dashboards/monitor", params=query, timeout=20)
+        answer = httpx.get(f"{api.url}/dashboards/monitor", params=query, timeout=120)
         assert answer.status_code == 200, answer.text
         panels = [p for s in answer.json()["sections"] for p in s["panels"]]
         failed = [p for p in panels if p["problem"]]

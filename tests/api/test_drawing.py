@@ -49,13 +49,13 @@ class Site:
         params = {"graph": str(IRIS.twin_graph(document["host"]))}
         headers = {"Content-Type": "application/n-triples"}
         sent = httpx.put(
-            graph, params=params, content=body, headers=headers, timeout=60
+            graph, params=params, content=body, headers=headers, timeout=120
         )
         assert sent.is_success, sent.text
         assert keep_topology(self.home, document) == ""
 
     def get(self, path: str, accept: str = "*/*") -> httpx.Response:
-        return httpx.get(self.url + path, headers={"Accept": accept}, timeout=60)
+        return httpx.get(self.url + path, headers={"Accept": accept}, timeout=120)
 
     def drawing(self, host: str, query: str = "") -> Element:
         answer = self.get(f"/twin/{host}/drawing{query}")
@@ -71,7 +71,7 @@ class Site:
             f"{self.fuseki}/twin/sparql",
             data={"query": query},
             headers={"Accept": "application/sparql-results+json"},
-            timeout=60,
+            timeout=120,
         ).json()["results"]["bindings"]
         found: dict[str, set[str]] = {}
         for row in rows:

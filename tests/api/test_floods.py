@@ -145,12 +145,12 @@ def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
         held = [connected(stack, flooded, asks) for _ in range(in_flight.MOST)]
 
         def refused() -> bool:
-            found = httpx.get(f"{flooded.url}/queries", timeout=60)
+            found = httpx.get(f"{flooded.url}/queries", timeout=120)
             return found.status_code == 503 and "at once" in found.json()["title"]
 
         wait_until(refused, 60, "a refusal")
         for path in ("/queries", "/static/theme.css"):
-            page = httpx.get(flooded.url + path, headers=own, timeout=60)
+            page = httpx.get(flooded.url + path, headers=own, timeout=120)
             assert page.status_code == 200, path
         assert len(held) < MOST_CONNECTIONS
     served = lambda: httpx.get(f"{flooded.url}/queries").status_code == 200  # noqa: E731

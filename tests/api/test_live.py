@@ -51,7 +51,7 @@ def stream(live: Watched, **query: Any) -> Iterator[Iterator[Sent]]:
     """The events of a stream of the small host."""
     url = f"{live.api.url}/dashboards/monitor/live"
     query = {"host": SMALL, "seconds": 20, **query}
-    with httpx.stream("GET", url, params=query, timeout=12) as response:
+    with httpx.stream("GET", url, params=query, timeout=120) as response:
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
         yield events(response)
@@ -187,7 +187,7 @@ def test_too_many_streams(live: Watched) -> None:
     query = {"host": SMALL, "seconds": 1}
     url = f"{live.api.url}/dashboards/monitor/live"
     limits = httpx.Limits(max_connections=None)
-    with httpx.Client(limits=limits, timeout=30) as client:
+    with httpx.Client(limits=limits, timeout=120) as client:
         with ExitStack() as stack:
             opened = [
                 stack.enter_context(client.stream("GET", url, params=query))
@@ -203,7 +203,7 @@ def test_too_many_streams(live: Watched) -> None:
 
 
 def _accepted(url: str, query: dict[str, Any]) -> bool:
-    with httpx.stream("GET", url, params=query, timeout=12) as response:
+    with httpx.stream("GET", url, params=query, timeout=120) as response:
         return response.status_code == 200
 
 

@@ -34,14 +34,14 @@ def test_a_client_with_all_streams_gives_one_to_another(live: Watched) -> None:
         stack.callback(other.stdout.close)
         assert other.stdout.readline().startswith(b"HTTP/1.1 200")
         wait_until(lambda: any(map(_is_over, mine)), 120, "one that gave up")
-        assert httpx.get(url, timeout=60).status_code == 503
+        assert httpx.get(url, timeout=120).status_code == 503
         assert other.poll() is None
 
 
 def _opened(live: Watched, path: str) -> socket.socket:
     """A stream whose end is the connection's."""
     port = int(live.api.url.rpartition(":")[2])
-    one = socket.create_connection(("127.0.0.1", port), timeout=60)
+    one = socket.create_connection(("127.0.0.1", port), timeout=120)
     one.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
     assert one.recv(1).startswith(b"H")
     one.setblocking(False)

@@ -25,7 +25,7 @@ def token(closed: Closed) -> str:
 def browser(closed: Closed) -> Iterator[httpx.Client]:
     """What keeps cookies and asks for pages."""
     with httpx.Client(
-        base_url=closed.url, headers={"Accept": BROWSER}, timeout=20, trust_env=False
+        base_url=closed.url, headers={"Accept": BROWSER}, timeout=120, trust_env=False
     ) as client:
         yield client
 

@@ -130,7 +130,7 @@ def test_the_defaults_are_the_last_five_minutes(watched: Watched) -> None:
     found = watched.series(NUMBERS)
     assert found["step"] == 1
     assert 290 <= found["times"][-1] - found["times"][0] <= 300
-    assert time.time() - found["end"] < 10
+    assert time.time() - found["end"] < 120
 
 
 def test_an_empty_panel_says_why(watched: Watched) -> None:

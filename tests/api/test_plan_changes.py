@@ -76,7 +76,7 @@ def test_a_bridge_that_runs_is_told(opened: Closed, operator: str) -> None:
     try:
         answer = add(opened, PLAN | {"plan": "told"}, **bearer(operator))
         assert answer.json()["noticed"] is True
-        assert nudges.wait(60) == {Named("n1", "told")}
+        assert nudges.wait(120) == {Named("n1", "told")}
     finally:
         nudges.close()
 
@@ -196,7 +196,7 @@ def test_no_web_page_uses_the_session_of_a_browser(
 ) -> None:
     """Cookies and Basic accounts go along with whatever page asks."""
     origin = {"Origin": opened.url}
-    with httpx.Client(trust_env=False, timeout=30) as browser:
+    with httpx.Client(trust_env=False, timeout=120) as browser:
         form = {"token": operator}
         browser.post(f"{opened.url}/login", data=form, headers=origin)
         api = Closed(opened.url, opened.home, browser)

@@ -67,7 +67,7 @@ class Here:
         self, id_: str, host: str = "here", kind: str = "text/turtle"
     ) -> httpx.Response:
         url = f"{self.api.url}/twin/{host}/process/{id_}"
-        return httpx.get(url, headers={"Accept": kind}, timeout=20)
+        return httpx.get(url, headers={"Accept": kind}, timeout=120)
 
     def rows(self, query: str) -> list[list[object]]:
         return self.twin.select(saved_query(query).bind({"host": "here"})).values()
@@ -119,10 +119,10 @@ def test_its_series(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     assert {graph.value(one, RDF.type) for one in series} == {ST.SWTelemetry}
     for one in series:
         path = one.removeprefix(BASE)
-        assert httpx.get(here.api.url + path, timeout=20).status_code == 200
+        assert httpx.get(here.api.url + path, timeout=120).status_code == 200
     sleeper.kill()
     sleeper.wait()
-    answer = httpx.get(here.api.url + path, timeout=20)
+    answer = httpx.get(here.api.url + path, timeout=120)
     assert answer.json()["type"].endswith("unknown-instance")
 
 

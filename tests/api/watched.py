@@ -74,7 +74,7 @@ def watched(folder: Path, fuseki: Fuseki, **settings: str) -> Iterator[Watched]:
         }
         with (
             Api(folder / "api", **options) as api,
-            httpx.Client(base_url=api.url, timeout=30, trust_env=False) as client,
+            httpx.Client(base_url=api.url, timeout=120, trust_env=False) as client,
         ):
             yield Watched(fuseki, store, api, client)
 
@@ -140,7 +140,7 @@ def fed(store: VictoriaMetrics) -> Iterator[None]:
     thread = Thread(target=feed)
     thread.start()
     try:
-        assert begun.wait(30)
+        assert begun.wait(120)
         yield
     finally:
         done.set()

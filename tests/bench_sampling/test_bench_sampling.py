@@ -57,7 +57,7 @@ def test_idle_processes_end_when_who_started_them_is_killed() -> None:
         assert len(pids) == 5 and all(map(_runs, pids))
         starter.send_signal(signal.SIGKILL)
         starter.wait()
-    wait_until(lambda: not any(map(_runs, pids)), 5, "the end of the processes")
+    wait_until(lambda: not any(map(_runs, pids)), what="the end of the processes")
 
 
 def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> None:

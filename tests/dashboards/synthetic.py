@@ -70,7 +70,7 @@ def write_series(
     times = np.arange(end - int(minutes * 60) - ahead, end + 1)
     body = "\n".join(_lines(document, times)).encode()
     for path, content in (("/api/v1/import", body), ("/internal/force_flush", b"")):
-        httpx.post(store_url + path, content=content, timeout=60).raise_for_status()
+        httpx.post(store_url + path, content=content, timeout=120).raise_for_status()
 
 
 def _lines(document: dict[str, Any], times: NDArray[np.int64]) -> Iterator[str]:

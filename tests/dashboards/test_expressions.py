@@ -62,7 +62,7 @@ def test_the_store_finds_what_is_written(servers: Servers) -> None:
         f'"values":[1],"timestamps":[{int(time.time()) * 1000}]}}\n'
         for name in map(_json, NASTY)
     )
-    with httpx.Client(base_url=servers.store, timeout=10) as store:
+    with httpx.Client(base_url=servers.store, timeout=120) as store:
         store.post("/api/v1/import", content=lines.encode()).raise_for_status()
         store.get("/internal/force_flush").raise_for_status()
         for asked in ([NASTY[0]], [NASTY[4]], NASTY[:4], NASTY[4:8], NASTY):
@@ -114,6 +114,6 @@ def test_the_longest_expression_runs(servers: Servers) -> None:
     answer = httpx.get(
         f"{servers.store}/api/v1/query",
         params={"query": max(written, key=len)},
-        timeout=10,
+        timeout=120,
     )
     assert answer.is_success, answer.text

@@ -59,7 +59,7 @@ def operator(stack: Stack, operator_token: str) -> Iterator[httpx.Client]:
     """A client of the stack that may run commands."""
     headers = {"Authorization": f"Bearer {operator_token}"}
     with httpx.Client(
-        base_url=stack.api, headers=headers, timeout=30, trust_env=False
+        base_url=stack.api, headers=headers, timeout=120, trust_env=False
     ) as client:
         yield client
 
@@ -73,7 +73,7 @@ def pair(operator: httpx.Client) -> dict[str, str]:
             operator,
             *("sleep", seconds),
             repeat=3,
-            every="10ms",
+            every="50ms",
             metrics=["kernel.all.pswitch", "kernel.percpu.cpu.user"],
             pin="compact",
             threads="1",

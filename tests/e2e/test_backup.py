@@ -30,7 +30,7 @@ def quads(text: str) -> list[str]:
 
 def dataset(stack: Stack, name: str) -> list[str]:
     url, headers = f"{stack.fuseki}/{name}/data", {"Accept": "application/n-quads"}
-    return quads(httpx.get(url, headers=headers, timeout=60).raise_for_status().text)
+    return quads(httpx.get(url, headers=headers, timeout=120).raise_for_status().text)
 
 
 def points(stack: Stack, until: int) -> int:

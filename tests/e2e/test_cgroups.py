@@ -39,7 +39,7 @@ def points(stack: Stack, instance: str) -> dict[int, float]:
     """The points of the CPU time of a group, by millisecond."""
     series = f'supertwin_cgroup_cpu_usage{{instname="{instance}"}}'
     asked = {"match[]": series, "end": str(time.time() + 5)}
-    answer = httpx.get(f"{stack.store}/api/v1/export", params=asked, timeout=60)
+    answer = httpx.get(f"{stack.store}/api/v1/export", params=asked, timeout=120)
     blocks = [json.loads(line) for line in answer.text.splitlines()]
     pairs = [zip(b["timestamps"], b["values"], strict=True) for b in blocks]
     return dict(sorted(pair for block in pairs for pair in block))

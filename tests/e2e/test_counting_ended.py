@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -31,17 +32,26 @@ def command(stack: Stack) -> subprocess.Popen[str]:
     )
 
 
+def interrupted(stack: Stack, number: int, home: Path) -> int:
+    """Exit status of a command that gets a signal while its agent begins to count."""
+    before = kept_configuration(home)
+    with command(stack) as process:
+        while kept_configuration(home) == before and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode in (0, 130), said
+    return process.returncode
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
     home = stack.home / "pmu"
     before = kept_configuration(home)
-    with command(stack) as process:
-        while kept_configuration(home) == before:
-            assert process.poll() is None
-            time.sleep(0.001)
-        process.send_signal(number)
-        process.communicate(timeout=60)
-    assert process.returncode == 130
+    # A signal that comes too late finds the plan added: then it is tried once more.
+    while interrupted(stack, number, home) == 0:
+        stack.run("sample", "remove", "ended")
+        wait_until(lambda: kept_configuration(home) == before)
     assert kept_configuration(home) == before
     wait_until(lambda: not has_agent(f"unix://{socket_of(home)}"), what="its end")
     plans = json.loads(stack.run("sample", "list", "--format", "json").stdout)
@@ -69,6 +79,6 @@ def test_a_pmcd_that_started_again_meanwhile_is_told(stack: Stack) -> None:
             os.kill(old, signal.SIGKILL)
             wait_until(lambda: pid() not in (None, old), what="another PMCD")
             fcntl.flock(lock, fcntl.LOCK_UN)
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     stack.run("sample", "remove", "ended")

@@ -140,7 +140,7 @@ def test_who_asks_over_http_has_them_counted_there(near: Stack, there: Sshd) -> 
     token = add_token(near.home, "far", Role.OPERATOR, None)
     headers = {"Authorization": f"Bearer {token}"}
     plan = {"host": "node9", "plan": "asked", "events": ["msr::tsc"], "period": "1s"}
-    with httpx.Client(base_url=near.api, headers=headers, timeout=60) as client:
+    with httpx.Client(base_url=near.api, headers=headers, timeout=120) as client:
         answer = client.post("/plans", json=plan)
         assert answer.status_code == 201, answer.text
         assert counted(there, socket_of(near), TSC)

@@ -74,7 +74,7 @@ def test_who_came_first_goes_first(desk: Desk) -> None:
         whole = pool.submit(desk.begin, wish(), lambda: True)
         wait_until(lambda: "came first and waits for CPU 1" in refusal(desk, 1))
         desk.drop(first)
-        desk.drop(whole.result(10))
+        desk.drop(whole.result(120))
     assert refusal(desk, 1) == ""
 
 

@@ -129,6 +129,7 @@ def test_what_was_counted_anew_meanwhile_gives_no_figure(
     assert {row.get("total") for row in statistics(counting, iri)} == {None}
 
 
+@pytest.mark.serial
 def test_what_a_run_counted_comes_to(counting: Stack) -> None:
     roles = [word for role in FORMULAS for word in ("--role", role)]
     words = (*roles, "--every", "100ms", "--cpus", "0", "--", "python3", "-c", FAULTS)
@@ -164,6 +165,7 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
     assert '"title":"IPC"' not in page
 
 
+@pytest.mark.serial
 def test_what_is_counted_is_set_against_what_was_executed(counting: Stack) -> None:
     """Page faults are no instructions, and so are off by nearly all of them."""
     done = counting.run("accuracy", "--kernel", "triad", "--repeat", "1")
@@ -184,7 +186,7 @@ def test_where_a_run_comes_from(stack: Stack) -> None:
         f"{stack.api}/observations",
         json={**asked_for, "metrics": ["kernel.all.load"]},
         headers={"Authorization": f"Bearer {token}"},
-        timeout=30,
+        timeout=120,
     )
     assert begun.status_code == 201, begun.text
     iri = f"{stack.base}/observation/{begun.json()['id']}"

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.e2e
 NARROW = {"width": 420, "height": 800}
 
 
+@pytest.mark.serial
 def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -> None:
     page = visit("/observations")
     page.get_by_label("tag", exact=True).fill("pair")
@@ -86,7 +87,7 @@ def test_text_can_be_read_and_nothing_sticks_out(
             page.set_viewport_size(size)  # type: ignore[arg-type]
             # A chart is drawn anew once it has heard of it.
             fits = "width => document.documentElement.scrollWidth <= width"
-            page.wait_for_function(fits, arg=size["width"], timeout=10_000)
+            page.wait_for_function(fits, arg=size["width"])
 
 
 def test_times_since_a_start(visit: Open) -> None:

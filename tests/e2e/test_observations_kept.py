@@ -30,7 +30,7 @@ def test_a_run_at_its_own_iri_and_what_is_kept_of_it(
     unknown = operator.get("/observation/none")
     assert unknown.status_code == 404
     assert "no run 'none' is recorded" in unknown.json()["detail"]
-    assert "0.9" in operator.get(f"/observations/{id_}/program").text
+    assert '"sleep", "2"' in operator.get(f"/observations/{id_}/program").text
     printed = operator.get(f"/observations/{id_}/output").json()
     assert printed["stdout"] == {"bytes": 0, "head": "", "tail": "", "cut": 0}
     for path in ("..", "none", "%2e%2e%2faccess"):
@@ -85,8 +85,8 @@ def test_series_are_told_from_the_start(
     asked = {"metric": "kernel.all.pswitch"}
     path = f"/observations/{pair['long']}-1/series"
     found = operator.get(path, params=asked).json()
-    assert -0.011 <= found["times"][0] < 0.1
-    assert found["times"][-1] > 0.85
+    assert -0.051 <= found["times"][0] < 0.2
+    assert found["times"][-1] > 1.8
     assert len(found["times"]) == len(found["values"][0]) > 10
     given = [value for value in found["values"][0] if value is not None]
     # A tick that was missed has no rate: the others stand for it.
@@ -108,6 +108,7 @@ def test_series_are_told_from_the_start(
     assert len([v for v in long if v]) > 3 * len([v for v in short if v])
 
 
+@pytest.mark.serial
 def test_a_comparison_as_json_is_that_of_the_command_line(
     operator: httpx.Client, stack: Stack, pair: dict[str, str]
 ) -> None:

@@ -58,8 +58,8 @@ def test_a_command_is_launched_followed_and_recorded(
     # The control character is shown, not acted on.
     expect(page.locator("#output")).to_have_text(f"{MARKUP}␛[31m")
     expect(page.locator("#state")).to_have_text("running")
-    expect(page.locator("#state")).to_have_text("completed", timeout=15_000)
-    page.get_by_role("link", name="What was recorded").click(timeout=20_000)
+    expect(page.locator("#state")).to_have_text("completed")
+    page.get_by_role("link", name="What was recorded").click()
     page.wait_for_url("**/observation/*")
     expect(page.locator("h1")).to_have_text(command)
     expect(page.locator(".headline")).to_contain_text("completed exit status 0")
@@ -87,7 +87,7 @@ def test_one_that_runs_is_listed_followed_and_cancelled(
     page.wait_for_url(f"**/observations/{one['id']}")
     expect(page.locator("#elapsed")).to_contain_text(re.compile(r"\d\.\d s"))
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#state")).to_have_text("cancelled", timeout=15_000)
+    expect(page.locator("#state")).to_have_text("cancelled")
     node = followed(operator, one["id"])[-1]["runs"][0]["node"]
     assert recorded(operator, node) == "cancelled"
 

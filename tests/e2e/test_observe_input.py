@@ -24,18 +24,18 @@ def test_each_run_reads_the_whole_file(stack: Stack, tmp_path: Path) -> None:
         os.lseek(file.fileno(), len("passed over\n"), os.SEEK_SET)
         words = ("--repeat", "2", "--", "cat")
         with observing(stack, *words, stdin=file) as process:
-            out, error = process.communicate(timeout=30)
+            out, error = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, "read\nread\n"), error
     assert [how for how, _ in runs(error)] == ["completed", "completed"]
 
 
 def test_a_pipe_is_read_to_its_end_by_one_run_only(stack: Stack) -> None:
     with observing(stack, "--", "wc", "-c", stdin=subprocess.PIPE) as process:
-        out, error = process.communicate("x" * 300_000, timeout=30)
+        out, error = process.communicate("x" * 300_000, timeout=120)
     assert (process.returncode, out) == (0, "300000\n"), error
     words = ("--repeat", "2", "--", "cat")
     with observing(stack, *words, stdin=subprocess.PIPE) as process:
-        _, error = process.communicate("x", timeout=30)
+        _, error = process.communicate("x", timeout=120)
     assert process.returncode == 2
     assert "put it into a file" in error
 
@@ -45,7 +45,7 @@ def test_what_cannot_be_handed_on_is_refused(
     stack: Stack, where: tuple[str, str]
 ) -> None:
     with observing(stack, *where, "--", "cat", stdin=subprocess.PIPE) as process:
-        _, error = process.communicate("x", timeout=30)
+        _, error = process.communicate("x", timeout=120)
     assert process.returncode == 2
     (line,) = error.splitlines()
     assert "have the command read a file, or add < /dev/null" in line
@@ -94,6 +94,6 @@ def test_what_would_stop_us_does_not(stack: Stack) -> None:
         said(process, "ready")
         process.send_signal(signal.SIGTSTP)
         said(process, "done")
-        _, error = process.communicate(timeout=20)
+        _, error = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "supertwin: a run is not stopped" in error

@@ -29,7 +29,7 @@ def _alive(stack: Stack, iri: str) -> bool:
 
 def _cancelled(stack: Stack, process: subprocess.Popen[str]) -> str:
     """The IRI of the only run, which was cancelled and left nothing behind."""
-    _, error = process.communicate(timeout=20)
+    _, error = process.communicate(timeout=120)
     assert process.returncode == _TERMINATED, error
     ((how, iri),) = runs(error)
     assert how == "cancelled"
@@ -74,7 +74,7 @@ def test_who_waits_for_a_reader_can_be_interrupted(stack: Stack) -> None:
         blocked = _unmoved(lambda: _read_so_far(process.pid))
         wait_until(blocked, what="nothing is written any more")
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == _TERMINATED
+        assert process.wait(120) == _TERMINATED
 
 
 def _read_so_far(pid: int) -> int:
@@ -106,7 +106,7 @@ def test_a_flood_comes_through_whole_and_is_not_kept(stack: Stack) -> None:
             assert not piece.strip(b"\0")
             if count < size:
                 peak = _peak(process.pid)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=120)
     assert count == size
     assert [how for how, _ in runs(error)] == ["completed"]
     assert peak < 100 << 10

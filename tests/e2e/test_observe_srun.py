@@ -22,7 +22,7 @@ def run(
     """Exit status, output and what was said beside it."""
     env = {**stack.env, **slurm.env}
     with observing(stack, "--srun", options, *words, env=env) as process:
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=120)
     return process.returncode, out, error
 
 
@@ -58,7 +58,7 @@ def test_an_interrupt_ends_the_job(stack: Stack, slurm: Slurm) -> None:
         said(process, "ready")
         assert slurm.told("squeue", "-h", "-o", "%T") == "RUNNING"
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=30)
+        _, error = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGTERM, error
     assert [how for how, _ in runs(error)] == ["cancelled"]
     wait_until(lambda: not slurm.told("squeue", "-h"), what="no job is left")
@@ -91,7 +91,7 @@ def test_where_there_is_no_slurm(stack: Stack) -> None:
     env = {**stack.env, "PATH": "/no/such"}
     for options, words in (("", "no srun on PATH"), ("'-p", "No closing quotation")):
         with observing(stack, "--srun", options, "--", "true", env=env) as process:
-            _, error = process.communicate(timeout=60)
+            _, error = process.communicate(timeout=120)
         assert process.returncode == 2
         (line,) = error.splitlines()
         assert words in line

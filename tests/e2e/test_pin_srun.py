@@ -35,7 +35,7 @@ def bound(
         env=os.environ | slurm.env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert ran.returncode == 0, (line, ran.stderr)
     told = sorted(

@@ -28,7 +28,7 @@ def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:
     assert [name for name, _ in pages] == ["page", "monitor", "inventory"]
     for _, address in pages:
         html = {"Accept": "text/html"}
-        answer = httpx.get(address, headers=html, timeout=60, follow_redirects=True)
+        answer = httpx.get(address, headers=html, timeout=120, follow_redirects=True)
         assert (answer.status_code, "node9" in answer.text) == (200, True)
     assert near.get("/dashboards/monitor", "application/json", host="node9").json()
     for name in ("far", "node9", there.url(), f"{there.url()}:22"):

@@ -91,7 +91,7 @@ def test_refused_run_leaves_no_secret(stack: Stack) -> None:
         done = stack.run("observe", *words, check=False)
         assert done.returncode == 2
         assert "no-such-command" in done.stderr
-        wait_until(lambda: not holding(stack.home, secret), 10, "nothing is kept")
+        wait_until(lambda: not holding(stack.home, secret), what="nothing is kept")
 
 
 def test_launched_run_that_is_refused_leaves_no_secret(stack: Stack) -> None:
@@ -100,7 +100,7 @@ def test_launched_run_that_is_refused_leaves_no_secret(stack: Stack) -> None:
         run = begun(client, "no-such-command", env={"API_KEY": secret})
         said = followed(client, run["id"])
     assert "there is no command 'no-such-command'" in said[-1]["problem"]
-    wait_until(lambda: not holding(stack.home, secret), 10, "nothing is kept")
+    wait_until(lambda: not holding(stack.home, secret), what="nothing is kept")
 
 
 def left_behind(stack: Stack, id_: str, **more: str) -> Path:

@@ -19,8 +19,8 @@ _ELSEWHERE = "http://twin.elsewhere.example"
 
 
 def test_a_run_goes_to_another_base(stack: Stack, tmp_path: Path) -> None:
-    sampled = ("--metric", "kernel.percpu.cpu.user", "--every", "10ms")
-    done = stack.run("observe", *sampled, "--tag", "moved", "--", "sleep", "0.3")
+    sampled = ("--metric", "kernel.percpu.cpu.user", "--every", "100ms")
+    done = stack.run("observe", *sampled, "--tag", "moved", "--", "sleep", "1")
     ((_, iri),) = runs(done.stderr)
     assert outcome(stack, iri) == "completed"
     crate = str(tmp_path / "crate.zip")

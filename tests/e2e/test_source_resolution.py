@@ -7,7 +7,7 @@ import pytest
 from tests.observed import operator, outcome, runs
 from tests.stack import HOST, Stack
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.serial]
 
 _BUSY = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
 

@@ -45,7 +45,7 @@ def script(folder: Path, name: str, body: str) -> Path:
 def copied() -> Iterator[bytes]:
     """What it writes on this machine."""
     with start(Path("/usr/bin")) as process:
-        output, complaints = process.communicate(timeout=60)
+        output, complaints = process.communicate(timeout=120)
     assert (process.returncode, complaints) == (0, b"")
     yield output
 
@@ -94,7 +94,7 @@ def test_every_tool_is_bounded_and_says_why_it_failed(tmp_path: Path) -> None:
         script(path, name, "echo x")
     shutil.copy("/usr/bin/head", path)
     with start(path) as process:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=120)
     with unpacked(io.BytesIO(output).read1) as copy:
         outcomes = copy.machine.outcomes or {}
         assert copy.machine.tool("lstopo") == b"<topology/>\n"
@@ -136,7 +136,7 @@ def test_nobody_listens_any_more(tmp_path: Path) -> None:
         tool = wait_for(pid)
         assert process.stdout
         process.stdout.close()
-        assert process.wait(10) == 1
+        assert process.wait(120) == 1
         assert ends(tool)
 
 
@@ -146,7 +146,7 @@ def test_it_ends_its_tools_when_it_is_ended(tmp_path: Path, number: int) -> None
     with start(path) as process:
         tool = wait_for(pid)
         process.send_signal(number)
-        process.communicate(timeout=10)
+        process.communicate(timeout=120)
         assert process.returncode == 1
         assert ends(tool)
 
@@ -155,7 +155,7 @@ def test_a_terminal_gets_no_copy(tmp_path: Path) -> None:
     leader, follower = os.openpty()
     try:
         words = [sys.executable, str(SCRIPT)]
-        done = subprocess.run(words, stdout=follower, timeout=20, check=False)
+        done = subprocess.run(words, stdout=follower, timeout=120, check=False)
         said = os.read(leader, 1000).decode()
     finally:
         os.close(leader)

@@ -80,10 +80,10 @@ def test_plain_text_keeps_its_letters() -> None:
     ids=["empty", "cut", "entity", "deep", "negative", "other"],
 )
 def test_what_is_no_topology_is_refused(xml: bytes, said: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(TopologyError, match=said):
         sketch(xml)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_what_lstopo_refuses_is_one_line() -> None:

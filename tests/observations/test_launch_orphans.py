@@ -101,4 +101,4 @@ def test_nothing_of_another_user_is_ended() -> None:
         end_orphans(started, {}, os.geteuid() + 1)
         assert other.poll() is None
         end_orphans(started, {}, os.geteuid())
-        assert other.wait(10) == -signal.SIGKILL
+        assert other.wait(120) == -signal.SIGKILL

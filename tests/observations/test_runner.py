@@ -31,7 +31,7 @@ def run(*argv: str, **request: Any) -> list[Event]:
         input=program({"argv": list(argv), **request}),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert done.stderr == b""
     return list(map(json.loads, done.stdout.splitlines()))
@@ -233,7 +233,7 @@ def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
     sign.touch()
     code = """if True:
         import os, sys, time
-        until = time.time() + 20
+        until = time.time() + 200
         while time.time() < until:
             os.utime(sys.argv[1])
             if os.fork():
@@ -247,7 +247,7 @@ def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
         last = sign.stat().st_mtime_ns
         time.sleep(0.2)
         assert sign.stat().st_mtime_ns == last
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 100  # not to its own end
 
 
 def test_a_killed_runner_takes_its_command_along(started: Any) -> None:

@@ -54,7 +54,7 @@ def run(tree: Tree, cpus: Sequence[int], name: str, command: Sequence[str]) -> s
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     ).stdout
 
 
@@ -67,7 +67,7 @@ def mpirun(folder: Path, *options: str, padding: int = 0) -> str:
         ["mpirun", "--allow-run-as-root", *options],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         cwd=folder,
         env={
             **os.environ,

@@ -60,7 +60,7 @@ def test_who_appends_while_it_is_closed_leaves_nothing_behind(
 
     with ThreadPoolExecutor(1) as pool:
         appending = pool.submit(append)
-        assert under_way.wait(10)
+        assert under_way.wait(120)
         log.close()
         files = sorted(tmp_path.iterdir())
         taken = appending.result()

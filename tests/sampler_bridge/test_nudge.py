@@ -21,9 +21,9 @@ def seconds(nudges: Nudges, longest: float) -> float:
 def test_a_nudge_ends_the_wait_and_many_are_one(tmp_path: Path) -> None:
     nudges = Nudges(tmp_path)
     Timer(0.1, nudge, [tmp_path]).start()
-    assert 0.05 < seconds(nudges, 10) < 5
+    assert 0.05 < seconds(nudges, 120) < 60
     assert all(nudge(tmp_path) for _ in range(100_000))
-    assert seconds(nudges, 10) < 1
+    assert seconds(nudges, 120) < 60
     while seconds(nudges, 0.05) < 0.04:
         pass
     assert seconds(nudges, 0.2) > 0.15
@@ -41,7 +41,7 @@ def test_a_pipe_of_an_earlier_bridge_serves_the_next(tmp_path: Path) -> None:
     Nudges(tmp_path).close()
     nudges = Nudges(tmp_path)
     assert nudge(tmp_path)
-    assert seconds(nudges, 10) < 1
+    assert seconds(nudges, 120) < 60
     nudges.close()
 
 
@@ -109,7 +109,7 @@ def test_a_pipe_that_is_gone_is_made_again(
     nudges.wait(0.01)
     named = Named("n1", "fast")
     assert nudge(tmp_path, named)
-    assert nudges.wait(10) == {named}
+    assert nudges.wait(120) == {named}
     nudges.close()
 
 

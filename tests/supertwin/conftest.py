@@ -69,7 +69,7 @@ def running_servers(home: Path, **settings: str) -> Iterator[Servers]:
         yield servers
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(120)
 
 
 @pytest.fixture(scope="session")

@@ -28,12 +28,12 @@ def replace_often(twin: str) -> None:
     for _ in range(4):
         text = "DROP SILENT GRAPH <urn:big> ; "
         text += f"INSERT DATA {{ GRAPH <urn:big> {{ {triples} }} }}"
-        answer = httpx.post(f"{twin}/update", data={"update": text}, timeout=60)
+        answer = httpx.post(f"{twin}/update", data={"update": text}, timeout=120)
         assert answer.status_code < 300
 
 
 def count(twin: str) -> str:
-    answer = httpx.post(f"{twin}/sparql", data={"query": COUNT}, timeout=60)
+    answer = httpx.post(f"{twin}/sparql", data={"query": COUNT}, timeout=120)
     return str(answer.json()["results"]["bindings"][0]["n"]["value"])
 
 

@@ -195,6 +195,7 @@ def test_what_was_begun_is_undone(
     assert found and not above.exists()
 
 
+@pytest.mark.serial
 def test_who_has_left_is_not_served_later(
     there: Sshd, roots: Endpoint, tmp_path: Path
 ) -> None:

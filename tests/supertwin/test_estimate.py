@@ -262,7 +262,7 @@ def test_on_a_terminal_it_asks(
         text=True,
     ) as process:
         os.write(ours, f"{answer}\n".encode())
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=120)
     os.close(ours)
     os.close(theirs)
     assert process.returncode == status

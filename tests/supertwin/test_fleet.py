@@ -155,7 +155,7 @@ def test_a_host_is_written_by_one_at_a_time(run: Run, tmp_path: Path) -> None:
             "another command writes n1: waiting until it is done\n"
         )
         assert run("open", "n1").exit_code == 0
-    assert other.wait(60) == 0
+    assert other.wait(120) == 0
     other.stderr.close()
     assert run("open", "n1").exit_code == 2
 

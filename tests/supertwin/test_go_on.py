@@ -38,7 +38,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     yield desk
     for session in desk.sessions:
         session.close()
-    assert not desk._lanes.wait(30)
+    assert not desk._lanes.wait(120)
 
 
 def leave(home: Path, id_: str, attended: bool) -> None:
@@ -82,7 +82,7 @@ def test_what_hangs_does_not_keep_the_api_from_ending(
         desk.go_on()
         began = time.monotonic()
         desk.close()
-        assert time.monotonic() - began < 7
+        assert time.monotonic() - began < 60  # it would hang for ever
         assert "node9: the next start records what ran there" in caplog.text
-    assert not desk._lanes.wait(30)
+    assert not desk._lanes.wait(120)
     assert [id_ for id_, _ in left_open(tmp_path)] == ["run1"]

@@ -48,7 +48,7 @@ def test_a_stack_ends_with_its_owner(
     with owner(what, home) as process:
         assert len(processes_of(home)) > 4
         process.send_signal(number)
-        process.wait(60)
+        process.wait(120)
         wait_until(lambda: not processes_of(home), 120, "no process is left")
     assert json.loads((home / "stack.json").read_text())["phase"] == "stopped"
 

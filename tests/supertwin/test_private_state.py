@@ -102,7 +102,7 @@ def test_all_that_servers_write_is_private(tmp_path: Path) -> None:
     """PMCD's agents change the user: they must still come up."""
     home = tmp_path / "home"
     with running_servers(home):
-        wait_until(lambda: (home / "store" / "data").exists(), 30, "the store's data")
+        wait_until(lambda: (home / "store" / "data").exists(), what="the store's data")
         own = f"unix://{home}/pmcd/run/pmcd.socket"
         words = ["pminfo", "-h", own, "-f", "kernel.all.load", "proc.nprocs"]
         done = subprocess.run(words, capture_output=True, text=True, check=True)

@@ -27,7 +27,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             update = f"""DROP SILENT GRAPH <urn:g{number - 1}> ;
                 INSERT DATA {{ GRAPH <urn:g{number}> {{ {TRIPLES} }} }}"""
             answer = httpx.post(
-                f"{server.url}/twin/update", data={"update": update}, timeout=60
+                f"{server.url}/twin/update", data={"update": update}, timeout=120
             )
             assert answer.is_success, answer.text
     return folder / "twin"

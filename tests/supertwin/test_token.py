@@ -223,7 +223,7 @@ def test_many_at_once_lose_nothing(home: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert sorted(token.name for token in tokens.all_tokens(home)) == names
 
 

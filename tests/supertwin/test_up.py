@@ -47,7 +47,7 @@ def test_an_interrupted_up_stops_the_stack(
     home = Path(env["SUPERTWIN_HOME"])
     wait_until(lambda: lock.holder(home) is not None, what="a supervisor")
     up.send_signal(number)
-    _, said = up.communicate(timeout=60)
+    _, said = up.communicate(timeout=120)
     assert up.returncode == 130
     assert said.splitlines()[-1] == "supertwin: interrupted"
     nothing_left(env)
@@ -87,9 +87,9 @@ def test_the_one_that_waits_goes_on_when_the_other_has_ended(
     with lock.turn(home, lambda: None):
         waiter = threading.Thread(target=hold)
         waiter.start()
-        assert began.wait(5)
+        assert began.wait(120)
         assert waiter.is_alive()
-    waiter.join(5)
+    waiter.join(120)
     assert not waiter.is_alive()
 
 
@@ -108,4 +108,4 @@ def test_a_home_in_use_is_not_taken_twice(env: dict[str, str]) -> None:
     assert "make down" in done.stderr
     assert lock.holder(home) == servers.pid
     assert run(env, "down").returncode == 0
-    assert servers.wait(30) == 0
+    assert servers.wait(120) == 0

@@ -31,7 +31,7 @@ class Site:
     def get(self, path: str, accept: str = "application/json") -> httpx.Response:
         """An answer of the API."""
         headers = {"Accept": accept}
-        return httpx.get(self.url + path, headers=headers, timeout=30, trust_env=False)
+        return httpx.get(self.url + path, headers=headers, timeout=120, trust_env=False)
 
     def fill(self) -> None:
         """A host of 128 threads with series, and one without any; hostile names."""

@@ -72,7 +72,7 @@ def test_panels_out_of_sight_are_drawn_once_for_captures(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     last = page.locator(".draws-timeseries").last
-    expect(last.locator("canvas").first).to_be_attached(timeout=30_000)
+    expect(last.locator("canvas").first).to_be_attached()
     assert page.evaluate("window.scrollY") == 0
 
 
@@ -101,7 +101,7 @@ def test_no_crosshair_stays_after_a_zoom(visit: Open) -> None:
       .filter((mark) => !mark.classList.contains("u-off"))
       .map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e)
       .filter((left) => left >= 0).length"""
-    wait_until(lambda: page.evaluate(marks) == 0, 10, "no crosshair")
+    wait_until(lambda: page.evaluate(marks) == 0, what="no crosshair")
 
 
 def test_pause_stops_and_resume_goes_on(visit: Open) -> None:
@@ -207,7 +207,7 @@ def test_another_host_by_the_drop_down(visit: Open) -> None:
 def test_a_host_without_series_says_why_in_each_panel(visit: Open) -> None:
     page = visit(f"/dashboards/monitor?host={QUIET}").page
     message = page.locator(f"{FIRST} .panel-message")
-    expect(message).to_be_visible(timeout=15_000)
+    expect(message).to_be_visible()
     expect(message).to_contain_text(re.compile(r"bridge|sampled", re.IGNORECASE))
 
 
@@ -236,14 +236,12 @@ def test_a_dead_store_is_said_and_points_come_back(visit: Open, site: Site) -> N
     site.store.end(signal.SIGTERM)
     try:
         banner = page.locator("#banner")
-        expect(banner).to_contain_text(
-            "VictoriaMetrics does not answer", timeout=15_000
-        )
+        expect(banner).to_contain_text("VictoriaMetrics does not answer")
         expect(state(page)).to_have_text("Away")
         away = times(page)[-1]
     finally:
         site.store.start()
-    expect(banner).to_be_hidden(timeout=20_000)
+    expect(banner).to_be_hidden()
     wait_until(lambda: times(page)[-1] > away + 2, what="newer points")
     expect(state(page)).to_have_text(_LIVE)
     assert page.evaluate("window.sameDocument")

@@ -80,10 +80,10 @@ def test_colours_follow_the_values(visit: Open, site: Site) -> None:
     assert fill_of(page, 3) == IDLE and fill_of(page, 4) == BUSY
     page.evaluate("window.same = true")
     forget_idle(site, "cpu3")
-    expect(box).to_have_attribute("data-share", "", timeout=8000)
+    expect(box).to_have_attribute("data-share", "")
     assert "no-value" in fill_of(page, 3)
     write_idle(site, "cpu3", 0.0)
-    expect(box).to_have_attribute("data-share", "1.000", timeout=8000)
+    expect(box).to_have_attribute("data-share", "1.000")
     assert fill_of(page, 3) == BUSY
     assert page.evaluate("window.same") is True
 
@@ -186,7 +186,7 @@ def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) ->
     site.store.end()
     try:
         expect(page.locator("#problem")).to_contain_text(
-            "VictoriaMetrics does not answer", timeout=9000
+            "VictoriaMetrics does not answer"
         )
         expect(page.locator("#live")).to_have_text("no values")
     finally:

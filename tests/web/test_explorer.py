@@ -79,7 +79,7 @@ def test_series_are_live_with_value_age_and_chart(visit: Open) -> None:
     before = row.locator("[data-cell=value]").get_attribute("title")
     page.evaluate("window.same = true")
     expect(row.locator("[data-cell=value]")).not_to_have_attribute(
-        "title", before or "", timeout=9000
+        "title", before or ""
     )
     assert page.evaluate("window.same") is True
     row.get_by_role("link").click()
@@ -240,9 +240,7 @@ def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) ->
     site.store.end()
     try:
         problem = page.locator("#telemetry-problem")
-        expect(problem).to_contain_text(
-            "VictoriaMetrics does not answer", timeout=12000
-        )
+        expect(problem).to_contain_text("VictoriaMetrics does not answer")
     finally:
         site.store.start()
     expect(problem).to_be_hidden(timeout=12000)

@@ -47,7 +47,7 @@ def test_every_link_leads_somewhere(visit: Open, site: Site) -> None:
     assert f"{site.url}/dashboards/monitor?host={BIG}" in hrefs
     headers = {"Accept": "text/html,*/*;q=0.5"}
     for href in sorted(set(hrefs) - {f"{site.url}/health"}):
-        answer = httpx.get(href, headers=headers, timeout=30, follow_redirects=True)
+        answer = httpx.get(href, headers=headers, timeout=120, follow_redirects=True)
         assert answer.status_code == 200, href
 
 

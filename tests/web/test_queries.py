@@ -205,7 +205,7 @@ def test_the_graph_store_away_is_said_above_the_form(visit: Open, site: Site) ->
     site.fuseki.end()
     try:
         answer = httpx.get(
-            site.url + GROUPS, headers={"Accept": "text/html"}, timeout=30
+            site.url + GROUPS, headers={"Accept": "text/html"}, timeout=120
         )
         assert answer.status_code == 503
         watched.page.reload()
