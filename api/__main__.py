@@ -9,9 +9,11 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
 
+import pmapi
 from api.app import create_app
 from api.collapsed_log import log_to_stderr
 from api.http_protocol import BoundedProtocol
+from ingest.pmu.pfm_library import load_private_copy
 from supertwin.errors import MendableError
 from supertwin.report import error_lines
 from supertwin.settings import Settings
@@ -33,6 +35,7 @@ def main() -> int:
         return MendableError.exit_code
     log_to_stderr()
     _allow_more_files()
+    _change_environment()
     return _serve(app, settings)
 
 
@@ -40,6 +43,12 @@ def _allow_more_files() -> None:
     """Raise the limit on open files, which is 1024 almost everywhere."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _change_environment() -> None:
+    """Let libraries change the environment while no other thread can read it."""
+    pmapi.read_settings()
+    load_private_copy()
 
 
 class _Server(uvicorn.Server):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import pmapi
 from ingest.errors import HostNameError, SourceError, SourceMissingError
 from ingest.gaps import collected_gaps
 from ingest.hwloc.host import host_facts
@@ -143,6 +144,7 @@ def _now() -> str:
 def _ask_all(
     reads: dict[str, Read], machine: Machine, progress: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    pmapi.read_settings()
     with ThreadPoolExecutor(max_workers=len(reads)) as pool:
         asked: dict[Future[Any], str] = {
             pool.submit(_ask, name, read, machine): name for name, read in reads.items()

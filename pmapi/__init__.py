@@ -19,6 +19,7 @@ from pmapi.binding import (
     PmapiError,
     PmError,
     error_text,
+    read_settings,
 )
 from pmapi.context import Context, Descriptor, Result, pmid_array
 
@@ -41,4 +42,5 @@ __all__ = [
     "Result",
     "error_text",
     "pmid_array",
+    "read_settings",
 ]

@@ -1,6 +1,7 @@
 """PCP's Python binding, loaded when it is first needed, and its errors."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -51,6 +52,17 @@ def binding() -> Any:
             f"PCP's Python binding cannot be loaded ({error}): "
             "apt-get install python3-pcp, then run ./install.sh"
         ) from error
+
+
+@cache
+def read_settings() -> None:
+    """Let libpcp read pcp.conf into the environment, as it else does when it connects.
+
+    Call it before other threads start: one that reads the environment while libpcp
+    adds to it may crash the process. Does nothing where the binding is missing.
+    """
+    with suppress(BindingMissingError):
+        binding().pmContext.pmGetConfig("PCP_DIR")
 
 
 def asked(ask: Callable[..., Any], *parameters: Any, **options: Any) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
+import pmapi
 from cgroups.errors import CgroupError
 from cgroups.roots import Root, parse_roots
 from sampler_bridge import priority
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store_account=_account("STORE"),
     )
     _talk()
+    pmapi.read_settings()
     _hurry(wanted)
     # Not a blocked mask: numpy's own threads may be older than it and take the signal.
     stop = Event()

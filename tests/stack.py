@@ -47,7 +47,7 @@ class Stack:
     def run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run `supertwin WORDS` against this stack."""
         done = run(self.env, *words)
-        assert not check or done.returncode == 0, f"{words}: {done.stderr}"
+        assert not check or done.returncode == 0, f"{words}: {done}"
         return done
 
     def status(self, *options: str) -> str:

@@ -28,6 +28,7 @@ MAY_IMPORT = {
         "dtdl",
         "pinning",
         "ingest",
+        "pmapi",
         "remote_login",
         "sampler_bridge",
         "cgroups",

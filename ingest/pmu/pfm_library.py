@@ -7,7 +7,7 @@ one reader at a time has it.
 import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, sizeof
 from functools import cache
 from pathlib import Path
@@ -90,9 +90,18 @@ def opened(library: str = LIBRARY, inactive: bool = False) -> Iterator["Pfm"]:
     """
     with _LOCK:
         pfm = _private_copy(library) if inactive else _load(library)
-        with _environment(inactive):
-            _initialise(pfm, library)
+        _initialise(pfm, library)
         yield Pfm(pfm)
+
+
+def load_private_copy(library: str = LIBRARY) -> None:
+    """Load the copy that encodes for PMUs that are not here, if there is a library.
+
+    Call it before other threads start: one that reads the environment while that is
+    changed may crash the process.
+    """
+    with suppress(SourceMissingError, SourceRefusedError), _LOCK:
+        _private_copy(library)
 
 
 class Pfm:
@@ -182,9 +191,12 @@ def _private_copy(library: str) -> ctypes.CDLL:
     descriptor = os.memfd_create(library)
     try:
         os.write(descriptor, path.read_bytes())
-        return _load(f"/proc/self/fd/{descriptor}")
+        pfm = _load(f"/proc/self/fd/{descriptor}")
     finally:
         os.close(descriptor)
+    with _encodes_inactive():
+        _initialise(pfm, library)
+    return pfm
 
 
 def _path(library: str) -> Path:
@@ -207,7 +219,7 @@ def _initialise(pfm: ctypes.CDLL, library: str) -> None:
 
 
 @contextmanager
-def _environment(inactive: bool) -> Iterator[None]:
+def _encodes_inactive() -> Iterator[None]:
     """The library's setting, in the C environment while it is read and no longer.
 
     It is not put into os.environ, so a program started meanwhile with a copy of that
@@ -216,10 +228,10 @@ def _environment(inactive: bool) -> Iterator[None]:
     libc = ctypes.CDLL(None)
     libc.getenv.restype = c_char_p
     before = libc.getenv(_INACTIVE)
-    if inactive and before is None:
+    if before is None:
         libc.setenv(_INACTIVE, b"1", 1)
     try:
         yield
     finally:
-        if inactive and before is None:
+        if before is None:
             libc.unsetenv(_INACTIVE)

@@ -1,6 +1,8 @@
 """The probe asks everything and lives with what fails."""
 
 import json
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +32,28 @@ def test_this_machine(pmcd: str, capsys: pytest.CaptureFixture[str]) -> None:
             print(f"\n  {name:15}{source['seconds']:8.4f} s", end="")
     assert not {name for name in NEEDED if not document["sources"][name]["ok"]}
     assert sorted(line.partition(":")[0] for line in lines) == sorted(SOURCES)
+
+
+NAMES_OF_EACH_THREAD = """
+import ctypes, json, sys
+from ingest import probe
+
+def names():
+    found = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
+    return sum(1 for _ in iter(iter(found).__next__, None))
+
+seen, ask = [], probe._ask
+probe._ask = lambda *given: (seen.append(names()), ask(*given))[1]
+probe.probe("n1", sys.argv[1])
+print(json.dumps([*seen, names()]))
+"""
+
+
+def test_no_library_changes_the_environment_beside_other_threads(pmcd: str) -> None:
+    """The C library's getenv would crash the process while another thread adds to it."""
+    command = (sys.executable, "-c", NAMES_OF_EACH_THREAD, pmcd)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert len({*json.loads(done.stdout)}) == 1
 
 
 def test_a_machine_without_dmi_says_so(pmcd: str) -> None:
