@@ -2,6 +2,7 @@
 
 CostError
 ├── CalibrationError   the machine could not be measured
+│   └── BusyError      it got busy, and who calibrates wants to disturb nobody
 └── ModelError         what was measured before cannot be read
 """
 
@@ -12,6 +13,10 @@ class CostError(Exception):
 
 class CalibrationError(CostError):
     """The machine could not be measured as it should be."""
+
+
+class BusyError(CalibrationError):
+    """The machine got busy while it was measured in the background."""
 
 
 class ModelError(CostError):

@@ -16,12 +16,15 @@ class Estimate:
     """CPU in % of one core, memory in bytes, disk in bytes a day, network in bytes a
     second; each with its interval.
 
+    ``fitted`` is the CPU of each part with the interval of the fit alone, ``error`` the
+    factor by which it may be wrong on a machine that was not measured.
     ``unmeasured`` are agents that no calibration knows: their CPU is left out.
     ``beyond`` says how far, by part and term, more is asked for than was measured.
     """
 
     load: Load
-    cpu: dict[str, Range]
+    fitted: dict[str, Range]
+    error: float
     memory: dict[str, Range]
     disk: Range
     sent: float
@@ -29,12 +32,26 @@ class Estimate:
     beyond: dict[str, float]
 
     @property
+    def cpu(self) -> dict[str, Range]:
+        """Of each part, with the whole interval."""
+        return {part: within(of, self.error) for part, of in self.fitted.items()}
+
+    @property
     def cpu_total(self) -> Range:
-        """Of all parts; their errors are independent."""
-        return total(self.cpu.values())
+        """Of all parts."""
+        return self.cpu_of(self.fitted)
+
+    def cpu_of(self, parts: Iterable[str]) -> Range:
+        """Of some parts; the errors of fits are independent, ``error`` is of all."""
+        return within(_total(self.fitted[part] for part in parts), self.error)
 
 
-def total(ranges: Iterable[Range]) -> Range:
+def within(of: Range, factor: float) -> Range:
+    """An interval whose ends may be wrong by a factor."""
+    return Range(of.value, of.low / factor, of.high * factor)
+
+
+def _total(ranges: Iterable[Range]) -> Range:
     """A sum whose errors are independent."""
     found = list(ranges)
     value = sum(each.value for each in found)
@@ -76,8 +93,12 @@ def _estimate(
     return Estimate(
         load,
         {part: _of(model.cpu[part], of, base) for part, of in terms.items()},
-        {part: _of(model.rss[part], (load.series,), base) for part in (BRIDGE, STORE)},
-        model.disk.a_day(DAY * load.points, load.series),
+        model.error.get("cpu", 1.0),
+        {part: _memory(model, part, load.series, base) for part in (BRIDGE, STORE)},
+        within(
+            model.disk.a_day(DAY * load.points, load.series),
+            model.error.get("disk", 1.0),
+        ),
         model.disk.sent * load.points,
         tuple(sorted(asked - {*there, *model.inside})),
         _beyond(model, after, times),
@@ -94,6 +115,11 @@ def _scaled(terms: Sequence[float], times: float) -> list[float]:
 
 def _of(fit: Fit, terms: Sequence[float], base: bool) -> Range:
     return fit.predict(terms, base) if base or any(terms) else _NOTHING
+
+
+def _memory(model: Model, part: str, series: int, base: bool) -> Range:
+    found = _of(model.rss[part], (series,), base)
+    return within(found, model.error.get("memory", 1.0))
 
 
 def _beyond(model: Model, whole: Load, times: Mapping[str, float]) -> dict[str, float]:

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sampling_cost.estimate import Estimate, total
+from sampling_cost.estimate import Estimate
 from sampling_cost.fit import Range
 from sampling_cost.load import BRIDGE, STORE, Load
-from sampling_cost.wording import as_bytes, as_number, line, unknown_lines
+from sampling_cost.model import Model
+from sampling_cost.wording import as_bytes, as_number, basis_document, line
 
 
 def fleet_lines(
-    hosts: Mapping[str, int], load: Load, cost: Estimate | None, kept: float
+    hosts: Mapping[str, int], load: Load, cost: Estimate, kept: float
 ) -> Iterator[str]:
     """Of so many hosts of each name; points are ``kept`` for so many days."""
     number = sum(hosts.values())
@@ -18,9 +19,6 @@ def fleet_lines(
     like = f" like {names[0]}" if names and number > len(names) else ""
     yield f"{number:,} {'host' if number == 1 else 'hosts'}{like}:"
     yield line("points", f"{as_number(load.points)} /s", f"in {load.series:,} series")
-    if cost is None:
-        yield from unknown_lines(load)
-        return
     yield _cpu(
         "CPU of a host", _on_a_host(cost), "of one core, PMCD and agents, on average"
     )
@@ -34,21 +32,16 @@ def fleet_lines(
 
 
 def fleet_document(
-    hosts: Mapping[str, int], load: Load, cost: Estimate | None, kept: float
+    hosts: Mapping[str, int], load: Load, cost: Estimate, kept: float, model: Model
 ) -> dict[str, Any]:
     """The same as JSON."""
-    found: dict[str, Any] = {
+    return {
         "hosts": dict(hosts),
         "points_per_second": load.points,
         "series": load.series,
         "ssh_bytes_per_second": load.secured,
         "not_counted": sorted(load.unknown),
         "retention_days": kept,
-    }
-    if cost is None:
-        return found
-    return {
-        **found,
         "cpu_percent_of_a_core": {
             "host": _on_a_host(cost)._asdict(),
             **{part: cost.cpu[part]._asdict() for part in (BRIDGE, STORE)},
@@ -56,11 +49,12 @@ def fleet_document(
         "memory_bytes": {part: of._asdict() for part, of in cost.memory.items()},
         "disk_bytes_per_day": cost.disk._asdict(),
         "disk_bytes_in_retention": cost.disk.times(kept)._asdict(),
+        "calibration": basis_document(model),
     }
 
 
 def _on_a_host(cost: Estimate) -> Range:
-    return total(of for part, of in cost.cpu.items() if part not in (BRIDGE, STORE))
+    return cost.cpu_of(part for part in cost.fitted if part not in (BRIDGE, STORE))
 
 
 def _cpu(what: str, of: Range, more: str) -> str:

@@ -21,6 +21,15 @@ def value_counts(address: str, metrics: Sequence[str]) -> dict[str, int]:
     return dict(Counter(series.metric for series in _series(address, metrics)))
 
 
+def pcp_version(address: str) -> str:
+    """The version of PCP; empty where it does not say. Raises CalibrationError."""
+    try:
+        with pmapi.Context(address) as context:
+            return context.version() or ""
+    except pmapi.PmapiError as error:
+        raise CalibrationError(f"PMCD at {address} gives nothing: {error}") from error
+
+
 def sizes_now(address: str) -> tuple[dict[str, Size], str | None]:
     """Every metric of a PMCD that gives values, and the name of one process.
 

@@ -16,6 +16,7 @@ from sampling_cost.fit import Fit, Range, fit
 from sampling_cost.load import BRIDGE, PMCD, STORE, Asked, Load, terms_of
 
 FORMAT = "supertwin-cost/1"
+DEFAULT = Path(__file__).with_name("default.json")
 # CPU of others, in % of one core, beside which nothing is measured well.
 BUSY = 25.0
 
@@ -66,6 +67,8 @@ class Model:
     """What sampling costs on a machine, as measured on a day.
 
     ``inside`` are agents without a process of their own: they work in PMCD's.
+    ``error`` is that of the default model, which was measured on another machine: by
+    what factor its ``cpu``, ``memory`` and ``disk`` may be wrong in either direction.
     """
 
     host: str
@@ -75,6 +78,12 @@ class Model:
     inside: tuple[str, ...]
     disk: Disk
     runs: Sequence[Measured] = field(repr=False)
+    error: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it was measured on another machine and came with SuperTwin."""
+        return bool(self.error)
 
     @property
     def usable(self) -> list[Measured]:
@@ -138,9 +147,18 @@ def save_model(path: Path, model: Model) -> None:
         "cpu": {part: shown(of) for part, of in model.cpu.items()},
         "rss": {part: shown(of) for part, of in model.rss.items()},
         "runs": [_written(run) for run in model.runs],
+        **({"error": dict(model.error)} if model.error else {}),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(document, indent=1) + "\n")
+
+
+def default_model() -> Model:
+    """The model that comes with SuperTwin, for a machine that was not calibrated."""
+    model = load_model(DEFAULT)
+    if model is None:
+        raise ModelError(f"{DEFAULT} is missing: install SuperTwin again")
+    return model
 
 
 def load_model(path: Path) -> Model | None:
@@ -188,6 +206,7 @@ def _read(document: Mapping[str, Any]) -> Model:
         tuple(document["inside"]),
         _read_disk(document["disk"]),
         [_read_run(run) for run in document["runs"]],
+        {str(of): float(factor) for of, factor in document.get("error", {}).items()},
     )
     if not model.cpu or not model.rss or not model.disk.fit:
         raise ValueError("nothing was measured")

@@ -10,20 +10,19 @@ from sampling_cost.model import Model
 
 _STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _OURS = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "store"}
-CURE = "`supertwin sample calibrate` measures it, in a minute and a half"
+CURE = "`supertwin sample calibrate` measures this machine"
 
 
-def one_line(load: Load, cost: Estimate | None) -> str:
+def one_line(load: Load, cost: Estimate, model: Model) -> str:
     """What a plan costs, as `sample add` says it."""
     asked = f"{as_number(load.points)} points/s in {load.series:,} new series"
     if load.unknown:
         asked += f" (not counted: {', '.join(sorted(load.unknown))})"
-    if cost is None:
-        return f"it adds {asked}; what they cost is not calibrated: {CURE}"
     cpu, disk = cost.cpu_total, as_bytes(cost.disk.value)
     return (
         f"it adds {asked}: about {as_number(cpu.value)} % of one CPU core "
         f"({as_number(cpu.low)} to {as_number(cpu.high)}) and {disk} a day on disk"
+        f"{f', by the default model: {CURE}' if model.is_default else ''}"
     )
 
 
@@ -66,7 +65,7 @@ def total_line(host: str, whole: Load, cost: Estimate) -> str:
 
 def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
     """What the estimate leaves out, and where it goes beyond what was measured."""
-    yield from unknown_lines(load)
+    yield from _unknown_lines(load)
     if cost.unmeasured:
         names = ", ".join(cost.unmeasured)
         yield f"left out: the CPU of agents that were not measured ({names})"
@@ -80,7 +79,7 @@ def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
         yield "more than one core: one bridge cannot do it"
 
 
-def unknown_lines(load: Load) -> Iterator[str]:
+def _unknown_lines(load: Load) -> Iterator[str]:
     """Metrics that nobody could count."""
     if load.unknown:
         names = sorted(load.unknown)
@@ -93,6 +92,9 @@ def unknown_lines(load: Load) -> Iterator[str]:
 
 def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]:
     """What an estimate of some parts rests on."""
+    if model.is_default:
+        yield from _default_lines(model)
+        return
     yield (
         f"calibrated on {model.host}, {model.date[:16].replace('T', ' ')} UTC, with "
         f"{len(model.usable)} runs; intervals are of 95 %"
@@ -113,23 +115,25 @@ def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]
         yield f"  left out: {lost} runs that the machine did not keep up with"
 
 
-def as_document(
-    load: Load, cost: Estimate | None, model: Model | None
-) -> dict[str, Any]:
+def _default_lines(model: Model) -> Iterator[str]:
+    of = model.versions
+    yield (
+        "this machine is not calibrated: by the default model, measured on "
+        f"{of['cpu']}, {model.cpus} CPUs, Linux {of['kernel']}, PCP {of['pcp']}"
+    )
+    errors = (f"{name} by a factor of {by:g}" for name, by in model.error.items())
+    yield f"  on other machines it may be wrong: {', '.join(errors)}; {CURE}"
+
+
+def as_document(load: Load, cost: Estimate, model: Model) -> dict[str, Any]:
     """The same as JSON."""
-    found: dict[str, Any] = {
+    return {
         "points_per_second": load.points,
         "fetched_per_second": load.values,
         "fetches_per_second": load.fetches,
         "series": load.series,
         "network_bytes_per_second": {"pcp": load.network, "ssh": load.secured},
         "not_counted": sorted(load.unknown),
-        "calibration": None,
-    }
-    if cost is None or model is None:
-        return found
-    return {
-        **found,
         "cpu_percent_of_a_core": _ranges({"total": cost.cpu_total, **cost.cpu}),
         "memory_bytes": _ranges(cost.memory),
         "disk_bytes_per_day": cost.disk._asdict(),
@@ -139,14 +143,21 @@ def as_document(
             part: None if factor == float("inf") else factor
             for part, factor in cost.beyond.items()
         },
-        "calibration": {
-            "host": model.host,
-            "date": model.date,
-            "versions": dict(model.versions),
-            "runs": len(model.usable),
-            "others_percent_of_a_core": model.others,
-            "fits": {part: _quality(of) for part, of in model.cpu.items()},
-        },
+        "calibration": basis_document(model),
+    }
+
+
+def basis_document(model: Model) -> dict[str, Any]:
+    """What an estimate rests on, as JSON."""
+    return {
+        "default": model.is_default,
+        "error_factors": dict(model.error),
+        "host": model.host,
+        "date": model.date,
+        "versions": dict(model.versions),
+        "runs": len(model.usable),
+        "others_percent_of_a_core": model.others,
+        "fits": {part: _quality(of) for part, of in model.cpu.items()},
     }
 
 

@@ -195,7 +195,7 @@ class Settings(BaseSettings):
         "the right to one the next is taken.",
     )
     sample_max_cpu: float = Field(
-        default=10.0,
+        default=25.0,
         ge=0,
         description="CPU in % of one core that a plan may add, by estimate, before "
         "`supertwin sample add` asks.",
@@ -204,6 +204,23 @@ class Settings(BaseSettings):
         default=1024 * 1024 * 1024,
         description="Bytes a day on disk that a plan may add, by estimate, before "
         "`supertwin sample add` asks.",
+    )
+    calibrate: Literal["never", "when-idle"] = Field(
+        default="never",
+        description="`when-idle`: while this machine has no calibration of the "
+        "sampling cost, the supervisor waits until the machine is idle and makes one "
+        "at the lowest priority, as `supertwin sample calibrate --when-idle` does.",
+    )
+    idle_cpu: float = Field(
+        default=25.0,
+        gt=0,
+        description="CPU in % of one core below which the machine counts as idle. Such "
+        "a calibration stops when other work takes more than twice as much.",
+    )
+    idle_seconds: Seconds = Field(
+        default=600.0,
+        description="Seconds for which the machine must be idle before a calibration "
+        "starts.",
     )
     cgroup_roots: CgroupRoots = Field(
         default=",".join(DEFAULT_ROOTS),

@@ -64,6 +64,7 @@ MAY_CALL_PROGRAMS = {
     "observations/runner.py",
     "observations/surroundings.py",
     "remote_login/ssh.py",
+    "supertwin/cost/background.py",
     "supertwin/stack/child.py",
     "supertwin/stack/fuseki_classes.py",
     "supertwin/stack/fuseki_service.py",

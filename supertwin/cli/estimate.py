@@ -1,4 +1,4 @@
-"""`supertwin sample estimate` and `calibrate`: what sampling costs, before it does."""
+"""`supertwin sample estimate`: what sampling costs, before it does."""
 
 import json
 import sys
@@ -9,27 +9,24 @@ import click
 
 from ingest.plans.request import PlanRequest
 from sampling_cost.fleet import fleet_document, fleet_lines
-from sampling_cost.model import Model
 from sampling_cost.wording import (
-    CURE,
     as_document,
     basis_lines,
     cost_lines,
     load_lines,
     one_line,
     total_line,
-    unknown_lines,
     unsure_lines,
 )
 from supertwin.cli.host import HOST_OPTION
 from supertwin.cli.plan_options import plan_options, plan_request
-from supertwin.cost.calibration import calibrate, model_path
 from supertwin.cost.estimating import (
     FleetCost,
     PlanCost,
     beyond_limit,
     check_cost,
     fleet_cost,
+    may_be_beyond,
     plan_cost,
 )
 from supertwin.setting_forms import days
@@ -60,7 +57,8 @@ def estimate_command(
 ) -> None:
     """What a plan would cost: CPU, memory, disk and network, without adding it.
 
-    What is said of CPU, memory and disk rests on a calibration of this machine.
+    CPU, memory and disk follow from the calibration of this machine
+    (`supertwin sample calibrate`), or from the default model without one.
     """
     settings = Settings()
     if fleet and (metrics or period or any(options.values())):
@@ -75,7 +73,7 @@ def estimate_command(
         found = fleet_cost(settings, host, hosts)
         kept = days(settings.retention)
         _print(
-            fleet_document(found.hosts, found.load, found.cost, kept),
+            fleet_document(found.hosts, found.load, found.cost, kept, found.model),
             _fleet_lines(found, kept, asked),
             as_json,
         )
@@ -91,21 +89,6 @@ def estimate_command(
     )
 
 
-@click.command("calibrate")
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
-def calibrate_command(as_json: bool) -> None:
-    """Measure what sampling costs on this machine, in a minute and a half.
-
-    A PMCD, a bridge and stores of its own are started for it, and end with it; the
-    stack that runs is left alone, and better stopped meanwhile.
-    """
-    settings = Settings()
-    model = calibrate(settings, _progress)
-    path = model_path(settings)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    _print(document, _calibrated_lines(model, str(path)), as_json)
-
-
 def _print(document: dict[str, Any], lines: Iterator[str], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
@@ -116,10 +99,6 @@ def _print(document: dict[str, Any], lines: Iterator[str], as_json: bool) -> Non
 def _plan_lines(found: PlanCost, remote: bool) -> Iterator[str]:
     yield f"it would add to {found.host}:"
     yield from load_lines(found.added)
-    if found.cost is None or found.total is None or found.model is None:
-        yield from unknown_lines(found.added)
-        yield f"CPU, memory and disk are not calibrated yet: {CURE}"
-        return
     yield from cost_lines(found.cost, remote)
     yield total_line(found.host, found.whole, found.total)
     yield from unsure_lines(found.cost, found.added)
@@ -128,34 +107,26 @@ def _plan_lines(found: PlanCost, remote: bool) -> Iterator[str]:
 
 def _fleet_lines(found: FleetCost, kept: float, host: str) -> Iterator[str]:
     yield from fleet_lines(found.hosts, found.load, found.cost, kept)
-    if found.cost is None or found.model is None:
-        yield f"CPU, memory and disk are not calibrated yet: {CURE}"
-        return
     yield from unsure_lines(found.cost, found.load)
     others = [name for name in found.hosts if name != found.model.host]
     yield from basis_lines(found.model, others[0] if others else host, found.cost.cpu)
 
 
-def _calibrated_lines(model: Model, path: str) -> Iterator[str]:
-    yield from basis_lines(model, model.host, model.cpu)
-    yield f"kept in {path}"
-
-
 def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
-    """Say what a plan costs; where that is beyond the limits, ask.
+    """Say what a plan costs; where that is or may be beyond the limits, ask.
+
+    Without a terminal the upper end of the default model refuses nothing.
 
     Raises MendableError where nobody can be asked, click.Abort where the answer is no.
     """
     found = plan_cost(settings, request)
-    click.echo(one_line(found.added, found.cost), err=True)
+    click.echo(one_line(found.added, found.cost, found.model), err=True)
     if yes:
         return
     if not sys.stdin.isatty():
         check_cost(settings, found)
-    if not (beyond := beyond_limit(settings, found)):
+        return
+    beyond = beyond_limit(settings, found) or may_be_beyond(settings, found)
+    if not beyond:
         return
     click.confirm(f"That is beyond the limit ({beyond}). Add it?", abort=True, err=True)
-
-
-def _progress(line: str) -> None:
-    click.echo(line, err=True)

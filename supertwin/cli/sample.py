@@ -6,7 +6,7 @@ from supertwin.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "add": "supertwin.cli.plans:add_command",
-    "calibrate": "supertwin.cli.estimate:calibrate_command",
+    "calibrate": "supertwin.cli.calibrate:calibrate_command",
     "estimate": "supertwin.cli.estimate:estimate_command",
     "list": "supertwin.cli.plans:list_command",
     "remove": "supertwin.cli.plans:remove_command",

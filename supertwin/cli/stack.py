@@ -11,6 +11,7 @@ import click
 
 from supertwin.account_lines import Sampled, read_sampled, sampled_lines, status_path
 from supertwin.cli import summary
+from supertwin.cost.kept_model import calibrated_line, is_calibrated
 from supertwin.errors import SuperTwinError
 from supertwin.home import CHECKOUT
 from supertwin.private_folder import keep_files_private
@@ -73,8 +74,12 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
         found = _document(state, sampled) if state else None
         click.echo(json.dumps(found, indent=1))
     else:
-        lines = summary.status_lines(state) if state else ["nothing is running"]
-        click.echo("\n".join([*lines, *(sampled_lines(sampled) if state else [])]))
+        lines = ["nothing is running"]
+        if state:
+            waits = "" if is_calibrated(settings) else state.calibration
+            cost = summary.cost_line(calibrated_line(settings), waits)
+            lines = [*summary.status_lines(state), cost, *sampled_lines(sampled)]
+        click.echo("\n".join(lines))
     ctx.exit(0 if state and state.healthy and not sampled.losing else 1)
 
 

@@ -85,6 +85,13 @@ def status_lines(state: StackState) -> list[str]:
     ]
 
 
+def cost_line(basis: str, calibration: str) -> str:
+    """Return what estimates of the sampling cost rest on, and what becomes of it."""
+    return (
+        f"sampling cost: {basis}{f'; calibration {calibration}' if calibration else ''}"
+    )
+
+
 def _priority_line(found: Mapping[str, str]) -> str:
     """Return the scheduling priority of what samples."""
     said = [f"{name} {priority}" for name, priority in found.items()]

@@ -1,22 +1,24 @@
 """What sampling costs on this machine, measured in a minute and a half."""
 
 import asyncio
+import math
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 
+from ingest.sources.procfs import read_cpu
 from sampling_cost.disk import Part, index_bytes, parts_in
-from sampling_cost.errors import CalibrationError
-from sampling_cost.live import sizes_now
+from sampling_cost.errors import BusyError, CalibrationError
+from sampling_cost.live import pcp_version, sizes_now
 from sampling_cost.load import BRIDGE, PMCD, STORE, UNKNOWN_AGENT, Size
 from sampling_cost.model import Disk, Measured, Model, save_model
 from sampling_cost.runs import Run, designed_runs
 from supertwin.cost.counters import EVENTS, Counters
+from supertwin.cost.kept_model import model_path
 from supertwin.cost.measuring import Ground, count_series
+from supertwin.cost.private_home import private_home
 from supertwin.cost.private_servers import agents, private, private_stack
 from supertwin.errors import SuperTwinError
 from supertwin.loading import Progress
@@ -27,28 +29,29 @@ from supertwin.stack.pmcd import own_socket
 
 Design = Callable[[Mapping[str, Size], str | None], Sequence[Run]]
 
-MODEL_FILE = "cost.json"
 _AGENT, _ROOT = "pmda", "pmdaroot"
 
 
-def model_path(settings: Settings) -> Path:
-    """Where the calibration of this machine is kept."""
-    return settings.home / MODEL_FILE
-
-
 def calibrate(
-    settings: Settings, progress: Progress, design: Design = designed_runs
+    settings: Settings,
+    progress: Progress,
+    design: Design = designed_runs,
+    most_others: float = math.inf,
+    nice: int = 0,
 ) -> Model:
     """Measure and keep it; the calibration before stays until this one is whole.
 
     ``design`` gives the runs for a machine's metrics and one of its processes.
-    Raises CalibrationError where nothing could be measured.
+    Raises CalibrationError where nothing could be measured, BusyError where other work
+    took more than ``most_others`` % of a core in a run. ``nice`` is the nice level that
+    the caller has taken.
     """
-    with tempfile.TemporaryDirectory(prefix="supertwin-cost-") as folder:
-        apart = private(settings, Path(folder))
+    with private_home() as folder:
+        apart = private(settings, folder)
         # Of a store that has been in use the parts are large, and tell most.
         in_use = parts_in(settings.home / "store")
-        model = asyncio.run(_calibrate(apart, in_use, progress, design))
+        work = _calibrate(apart, in_use, progress, design, most_others, nice)
+        model = asyncio.run(work)
     if 3 * len(model.usable) < len(model.runs):
         raise CalibrationError(
             f"the machine kept up with {len(model.usable)} of {len(model.runs)} runs: "
@@ -60,12 +63,18 @@ def calibrate(
 
 
 async def _calibrate(
-    settings: Settings, in_use: list[Part], progress: Progress, design: Design
+    settings: Settings,
+    in_use: list[Part],
+    progress: Progress,
+    design: Design,
+    most_others: float,
+    nice: int,
 ) -> Model:
     address = f"unix://{own_socket(settings)}"
     progress("starting a PMCD, a bridge and two stores to measure with")
-    async with private_stack(settings) as pids:
+    async with private_stack(settings, nice) as pids:
         sizes, process = sizes_now(address)
+        versions = _versions(address)
         counters = await _counters(settings, pids, progress)
         if counters:
             sizes |= counters.sizes()
@@ -79,6 +88,7 @@ async def _calibrate(
             for number, run in enumerate(runs, 1):
                 progress(f"{number} of {len(runs)}: {run.title}")
                 measured.append(await ground.measure(run))
+                _check_quiet(measured[-1], most_others)
             status = await ground.at_rest()
         series = count_series(settings)
     points = status["written"]
@@ -87,7 +97,7 @@ async def _calibrate(
     return Model(
         settings.host,
         datetime.now(UTC).isoformat(timespec="seconds"),
-        _versions(),
+        versions,
         os.cpu_count() or 1,
         tuple(sorted(inside)),
         Disk(
@@ -97,6 +107,14 @@ async def _calibrate(
         ),
         measured,
     )
+
+
+def _check_quiet(run: Measured, most_others: float) -> None:
+    if run.others > most_others:
+        raise BusyError(
+            f"the machine got busy: other work took {run.others:.0f} % of a core in "
+            f"{run.title!r}, the limit is {most_others:g} %"
+        )
 
 
 async def _counters(
@@ -131,5 +149,18 @@ def _agents(pids: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def _versions() -> dict[str, str]:
-    return {"supertwin": version("supertwin"), "kernel": platform.release()}
+def _versions(address: str) -> dict[str, str]:
+    """What the figures hang on, for those who compare or share them."""
+    return {
+        "supertwin": version("supertwin"),
+        "kernel": platform.release(),
+        "pcp": pcp_version(address),
+        "cpu": _cpu(),
+    }
+
+
+def _cpu() -> str:
+    """The CPU model; virtual machines often hide all of a name but its maker."""
+    first = next(iter(read_cpu()["sockets"].values()))
+    numbers = [f"{key} {first[key]}" for key in ("family", "model") if first.get(key)]
+    return f"{first.get('name') or platform.machine()} ({', '.join(numbers)})"

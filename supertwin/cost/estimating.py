@@ -13,14 +13,14 @@ from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.errors import BridgeError
 from sampler_bridge.sources.local_metrics import is_local
-from sampling_cost.errors import ModelError
 from sampling_cost.estimate import Estimate, estimate_added, estimate_all
 from sampling_cost.graph import Count, loads, loads_with, nobody_counts
 from sampling_cost.live import value_counts
 from sampling_cost.load import Load
-from sampling_cost.model import Model, load_model
+from sampling_cost.model import Model
+from sampling_cost.wording import CURE
 from supertwin.cgroup_list import read_groups
-from supertwin.cost.calibration import model_path
+from supertwin.cost.kept_model import current_model
 from supertwin.counting.counters import Planned, planned, sampled_of
 from supertwin.errors import MendableError
 from supertwin.loading import dataset
@@ -30,17 +30,14 @@ from supertwin.stack import stack
 
 @dataclass(frozen=True)
 class PlanCost:
-    """What a plan adds, and what all plans of its host cost with it.
-
-    Without a calibration nothing but the load is known.
-    """
+    """What a plan adds, and what all plans of its host cost with it."""
 
     host: str
     added: Load
     whole: Load
-    model: Model | None
-    cost: Estimate | None
-    total: Estimate | None
+    model: Model
+    cost: Estimate
+    total: Estimate
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,8 @@ class FleetCost:
 
     hosts: Mapping[str, int]
     load: Load
-    model: Model | None
-    cost: Estimate | None
+    model: Model
+    cost: Estimate
 
 
 def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
@@ -65,14 +62,14 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
         metrics, counters = _asked(request, twin, iris)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, counters, count)
-    model = _model(settings)
+    model = current_model(settings)
     return PlanCost(
         request.host,
         after.plus(before, -1),
         after,
         model,
-        estimate_added(model, before, after) if model else None,
-        estimate_all(model, after) if model else None,
+        estimate_added(model, before, after),
+        estimate_all(model, after),
     )
 
 
@@ -105,25 +102,41 @@ def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str,
 def check_cost(settings: Settings, found: PlanCost) -> None:
     """Raise MendableError for a plan that costs more than is added unasked."""
     if beyond := beyond_limit(settings, found):
+        calibrate = f"{CURE}; or " if found.model.is_default else ""
         raise MendableError(
-            f"the plan is beyond what is added unasked: {beyond}; sample less often or "
-            "fewer instances, raise the limit, or accept it (`--yes`, `accept_cost`)"
+            f"the plan is beyond what is added unasked: {beyond}; {calibrate}sample "
+            "less often or fewer instances, raise the limit, or accept it (`--yes`, "
+            "`accept_cost`)"
         )
 
 
 def beyond_limit(settings: Settings, found: PlanCost) -> str:
-    """The first limit that a plan exceeds; empty for none."""
-    if found.cost is None:
+    """The first limit that a plan exceeds by its estimate; empty for none."""
+    cpu, disk = found.cost.cpu_total, found.cost.disk
+    basis = " by the default model" if found.model.is_default else ""
+    return _beyond(settings, cpu.value, disk.value, basis)
+
+
+def may_be_beyond(settings: Settings, found: PlanCost) -> str:
+    """The first limit that a plan may exceed as far as the default model can tell.
+
+    Empty for a calibrated machine: its estimates are near enough to be taken as such.
+    """
+    if not found.model.is_default:
         return ""
-    cpu, disk = found.cost.cpu_total.value, found.cost.disk.value
+    cpu, disk = found.cost.cpu_total, found.cost.disk
+    return _beyond(settings, cpu.high, disk.high, " at most, by the default model")
+
+
+def _beyond(settings: Settings, cpu: float, disk: float, basis: str) -> str:
     if cpu > settings.sample_max_cpu:
         return (
-            f"{figures(cpu)} % of one CPU core, SUPERTWIN_SAMPLE_MAX_CPU is "
+            f"{figures(cpu)} % of one CPU core{basis}, SUPERTWIN_SAMPLE_MAX_CPU is "
             f"{figures(settings.sample_max_cpu)}"
         )
     if disk > settings.sample_max_bytes:
         return (
-            f"{figures(round(disk))} bytes a day on disk, "
+            f"{figures(round(disk))} bytes a day on disk{basis}, "
             f"SUPERTWIN_SAMPLE_MAX_BYTES is {settings.sample_max_bytes}"
         )
     return ""
@@ -145,17 +158,9 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
     load = Load()
     for name, of in found.items():
         load = load.plus(of, hosts[name])
-    model = _model(settings)
-    number = sum(hosts.values())
-    cost = estimate_all(model, load, number) if model else None
+    model = current_model(settings)
+    cost = estimate_all(model, load, sum(hosts.values()))
     return FleetCost(hosts, load, model, cost)
-
-
-def _model(settings: Settings) -> Model | None:
-    try:
-        return load_model(model_path(settings))
-    except ModelError as error:  # it says how it is made anew
-        raise MendableError(str(error)) from error
 
 
 def _counter(settings: Settings, host: str) -> Count:

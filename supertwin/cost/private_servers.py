@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -19,6 +20,8 @@ from supertwin.stack.pmcd import own_socket
 from supertwin.stack.ports import free_port, open_files
 
 _PREFIX = "pmda"
+# A process of another session has the nice level of its autogroup, where there are any.
+_OF_GROUP = 'echo "$0" 2>/dev/null >/proc/self/autogroup; exec "$@"'
 
 
 def private(settings: Settings, home: Path) -> Settings:
@@ -37,23 +40,30 @@ def private(settings: Settings, home: Path) -> Settings:
 
 
 @asynccontextmanager
-async def private_stack(settings: Settings) -> AsyncIterator[dict[str, int]]:
-    """Start all but the API; the pids by name."""
+async def private_stack(
+    settings: Settings, nice: int = 0
+) -> AsyncIterator[dict[str, int]]:
+    """Start all but the API at a nice level; the pids by name."""
     address = f"unix://{own_socket(settings)}"
     async with AsyncExitStack() as stack:
         servers = children.servers(settings, own_pmcd=True)
         pids = {
-            spec.name: await stack.enter_async_context(running(settings, spec))
+            spec.name: await stack.enter_async_context(running(settings, spec, nice))
             for spec in servers
         }
         spec = children.bridge(settings, address)
-        pids["bridge"] = await stack.enter_async_context(running(settings, spec))
+        pids["bridge"] = await stack.enter_async_context(running(settings, spec, nice))
         yield pids
 
 
 @asynccontextmanager
-async def running(settings: Settings, spec: ChildSpec) -> AsyncIterator[int]:
+async def running(
+    settings: Settings, spec: ChildSpec, nice: int = 0
+) -> AsyncIterator[int]:
     """One child, ready, by its pid; raises StartError where it does not come up."""
+    if nice:
+        command = ("/bin/sh", "-c", _OF_GROUP, str(nice), *spec.command)
+        spec = replace(spec, command=command)
     nobody: Callable[[], None] = lambda: None  # noqa: E731
     child = Child(spec, ChildLog(settings.home / "log", spec.name), nobody)
     task = asyncio.create_task(child.run())

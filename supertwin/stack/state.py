@@ -29,13 +29,14 @@ class StackState:
 
     ``pmcd`` is the address of the PMCD in use, ``settings`` what the stack was
     started with (environment variables), ``cpus`` those that it may use, ``reason`` why
-    it failed.
+    it failed, ``calibration`` how far that of the sampling cost is.
     """
 
     pid: int
     started: float
     phase: str = "starting"
     reason: str = ""
+    calibration: str = ""
     pmcd: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     cpus: list[int] = field(default_factory=list)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from supertwin import audit
+from supertwin.cost.background import keep_calibrated
 from supertwin.errors import StartError, SuperTwinError
 from supertwin.private_folder import keep_files_private
 from supertwin.settings import Settings
@@ -31,6 +32,7 @@ Chore = Callable[[], Coroutine[Any, Any, None]]
 _log = logging.getLogger(__name__)
 
 _CANCEL_AGAIN = 1.0
+_CHORES_END = 60.0
 _PUBLISH_AGAIN = 2.0  # seconds after a state that the disk did not take
 
 
@@ -52,11 +54,11 @@ class Supervisor:
     async def run(
         self,
         groups: Sequence[Sequence[ChildSpec]],
-        chore: Chore | None = None,
+        chores: Sequence[Chore] = (),
     ) -> None:
         """Run until a signal asks to stop; StartError when a child does not come up.
 
-        ``chore`` runs beside the children once all are up.
+        ``chores`` run once all children are up.
         """
         stop = _stop_signal()
         self._publish()
@@ -68,22 +70,26 @@ class Supervisor:
             if not stop.done():
                 await starting
                 self._enter("running")
-                await self._until(stop, chore)
+                await self._until(stop, chores)
             starting.cancel()
         except SuperTwinError as error:
             await self._stop("failed", str(error))
             raise
         await self._stop("stopped", "")
 
-    async def _until(
-        self,
-        stop: asyncio.Future[None],
-        chore: Chore | None,
-    ) -> None:
-        task = asyncio.create_task(chore()) if chore else None
+    async def _until(self, stop: asyncio.Future[None], chores: Sequence[Chore]) -> None:
+        tasks = [asyncio.create_task(chore()) for chore in chores]
         await stop
-        if task:
+        for task in tasks:
             task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CHORES_END)
+
+    def say_calibration(self, line: str) -> None:
+        """Publish how far the calibration of the sampling cost is."""
+        if line != self._state.calibration:
+            self._state.calibration = line
+            self._publish()
 
     async def _start(self, groups: Sequence[Sequence[ChildSpec]]) -> None:
         for group in groups:
@@ -176,8 +182,20 @@ def supervise(settings: Settings) -> None:
     """Run the whole stack in this process; SuperTwinError when it does not come up."""
     address, own = pmcd.choose(settings)
     groups = [children.servers(settings, own), children.clients(settings, address)]
-    chore = None if settings.fuseki_url else partial(keep_small, settings)
-    asyncio.run(Supervisor(settings, address).run(groups, chore))
+    asyncio.run(_supervised(settings, address, groups))
+
+
+async def _supervised(
+    settings: Settings, address: str, groups: Sequence[Sequence[ChildSpec]]
+) -> None:
+    supervisor = Supervisor(settings, address)
+    chores: list[Chore] = []
+    if not settings.fuseki_url:
+        chores.append(partial(keep_small, settings))
+    if settings.calibrate == "when-idle":
+        say = supervisor.say_calibration
+        chores.append(partial(keep_calibrated, settings, say))
+    await supervisor.run(groups, chores)
 
 
 def main() -> int:

@@ -217,6 +217,9 @@ def test_no_web_page_uses_the_session_of_a_browser(
 REFUSED: list[tuple[Any, int, str]] = [
     ({"metrics": ["no.such.metric"]}, 400, "n1 has no metric 'no.such.metric'"),
     ({"period": "0ms"}, 400, "a period of 0ms is not possible"),
+    # Nobody has calibrated this machine.
+    ({"period": "1ms"}, 400, "by the default model, SUPERTWIN_SAMPLE_MAX_CPU is 25"),
+    ({"period": "1ms"}, 400, "`supertwin sample calibrate` measures this machine"),
     ({"period": "often"}, 400, "a period of 'often' cannot be read"),
     ({"plan": "monitor"}, 409, "has a plan monitor already"),
     ({"plan": ""}, 400, "can be no name of a plan"),

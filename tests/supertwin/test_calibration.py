@@ -4,68 +4,97 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from sampling_cost.model import Model, load_model
-from sampling_cost.runs import Asking, Run
+from supertwin import audit
 from supertwin.cli.main import main
-from supertwin.cost.calibration import calibrate
 from supertwin.cost.counters import EVENTS
-from supertwin.settings import Settings
 from tests.network import still_network
 from tests.sampler_bridge.servers import BridgeProcess, closes
-from tests.servers import Fuseki, Pmcd, VictoriaMetrics
+from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
+from tests.supertwin.conftest import running_servers
+from tests.supertwin.small_calibration import CPUS, FEW, RSS
 
 pytestmark = pytest.mark.serial
 
-CPUS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys")
-RSS = "proc.psinfo.rss"
-FEW = [
-    Run("idle", ()),
-    Run("few", (Asking(CPUS, 200),)),
-    Run("more", (Asking(CPUS, 20), Asking((RSS,), 200))),
-    Run(
-        "events",
-        (Asking(tuple(name for e in EVENTS for name in (e.value, e.dutycycle)), 50),),
-    ),
-]
+
+@dataclass
+class Calibrated:
+    """A calibration by a supervisor, and what its status said before and after."""
+
+    home: Path
+    model: Model
+    waiting: str
+    before: str
+    after: str
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def model(home: Path) -> Model:
-    """Few runs, so that the test is quick: their errors are large."""
-    settings = Settings(home=home, host="here")
+def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Calibrated:
+    """Few runs, in the background of a stack that runs."""
     for _ in range(3):
-        model = calibrate(settings, print, lambda _sizes, _process: FEW)
+        found = _calibrated(tmp_path_factory.mktemp("home"))
         # Of three seconds a busy machine may hold up a tenth.
-        if all(run.missing < 0.1 for run in model.runs):
+        if all(run.missing < 0.1 for run in found.model.runs):
             break
-    return model
+    return found
+
+
+def _calibrated(home: Path) -> Calibrated:
+    idle = {"SUPERTWIN_IDLE_SECONDS": "1", "SUPERTWIN_IDLE_CPU": "1e9"}
+    consent = {"SUPERTWIN_HOST": "here", "SUPERTWIN_CALIBRATE": "when-idle"}
+    with running_servers(home, **idle, **consent) as servers:
+        wait_until(lambda: servers.state["calibration"], 600, "the wait for idleness")
+        waiting, before = servers.state["calibration"], servers.run("status").stdout
+        wait_until(lambda: (home / "cost.json").exists(), 600, "a calibration")
+        wait_until(lambda: not servers.state["calibration"], 600, "its end")
+        after = servers.run("status").stdout
+    model = load_model(home / "cost.json")
+    assert model is not None
+    return Calibrated(home, model, waiting, before, after)
+
+
+@pytest.fixture(scope="module")
+def home(calibrated: Calibrated) -> Path:
+    return calibrated.home
+
+
+@pytest.fixture(scope="module")
+def model(calibrated: Calibrated) -> Model:
+    return calibrated.model
+
+
+def test_it_is_made_in_the_background_and_status_says_so(
+    calibrated: Calibrated,
+) -> None:
+    assert "waits until the machine is idle for 1 s" in calibrated.waiting
+    line = "sampling cost: the default model; `supertwin sample calibrate` measures"
+    assert f"{line} this machine; calibration " in calibrated.before
+    assert "sampling cost: calibrated 20" in calibrated.after
+    events = [e for e in audit.events(calibrated.home) if e["who"] == "supervisor"]
+    (event,) = (e for e in events if e["what"] == "sampling.calibrated")
+    assert (event["thing"], event["outcome"]) == ("here", "done")
 
 
 def test_what_was_measured_is_kept(model: Model, home: Path) -> None:
-    kept = load_model(home / "cost.json")
-    assert kept is not None
-    assert kept.runs == model.runs
-    assert [run.title for run in kept.runs] == [run.title for run in FEW]
-    assert kept.host == "here"
-    assert {"supertwin", "kernel"} <= kept.versions.keys()
-    assert [*home.iterdir()] == [home / "cost.json"]
+    assert [run.title for run in model.runs] == [run.title for run in FEW]
+    assert model.host == "here"
+    assert not model.is_default
+    assert {"supertwin", "kernel", "pcp", "cpu"} <= model.versions.keys()
+    assert all(model.versions.values())
+    assert [*home.glob("cost*")] == [home / "cost.json"]
 
 
 def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
-    idle, few, more, _ = model.runs
+    idle, few, more = model.runs
     for part in ("pmcd", "linux", "proc", "bridge", "store"):
         assert idle.cpu[part] < more.cpu[part], part
-    assert few.load.fetches == pytest.approx(5)
+    assert few.load.fetches == pytest.approx(5 + 20)
     assert more.load.fetches == pytest.approx(55)
     assert more.load.series > few.load.series > idle.load.series == 0
     for run in model.runs:
@@ -75,11 +104,12 @@ def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
 
 def test_events_have_a_pmcd_of_their_own(model: Model) -> None:
     """Each of them has a value and a dutycycle for each CPU."""
-    idle, *_, events = model.runs
+    idle, events, _ = model.runs
     cpus = len(os.sched_getaffinity(0))
-    assert events.load.fetches == pytest.approx(20)
-    assert events.load.series == 2 * len(EVENTS) * cpus
-    assert events.load.agents["perfevent"].values == 20 * events.load.series
+    each = 2 * len(EVENTS) * cpus
+    assert events.load.agents["perfevent"].fetches == pytest.approx(20)
+    assert events.load.series == each + len(CPUS) * cpus
+    assert events.load.agents["perfevent"].values == 20 * each
     assert events.missing < 0.1
     assert "perfevent" in model.agents
     assert "perfevent" not in model.inside
@@ -129,6 +159,7 @@ def test_an_estimate_is_what_the_bridge_then_writes(
             call("sample", "estimate", *CPUS, "--period", "0.2s", "--json")
         )
         assert estimate["not_counted"] == []
+        assert estimate["calibration"]["default"] is False
         cpu = estimate["cpu_percent_of_a_core"]
         assert {"total", "pmcd", "bridge", "store"} <= cpu.keys()
         # Processes are counted now, by the PMCD that the twin is sampled from.
@@ -141,13 +172,24 @@ def test_an_estimate_is_what_the_bridge_then_writes(
         process = BridgeProcess(tmp_path / "out", pmcd.address, store.url)
         process.options |= {"fuseki": fuseki.url, "host": "here"}
         whole = json.loads(call("sample", "estimate", "--fleet", "--json"))
+        foretold = round(whole["points_per_second"])
+
+        def told() -> bool:
+            return fullest(store) + missing(process) >= foretold
+
         with process:
-            process.wait_for(lambda status: status["expected"] > 4 * whole["series"])
+            process.wait_for(lambda status: status["written"] > 0)
+            wait_until(told, 120, "a second with all points that were foretold")
             assert process.end() == 0
-    status, values = process.status(), store.values()
-    assert closes(status)
-    # A second has each tick that was not late: the fullest is what was foretold, less
-    # what the bridge says is missing.
-    seconds = Counter(ms // 1000 for points in values.values() for ms in points)
-    fullest, foretold = max(seconds.values()), round(whole["points_per_second"])
-    assert fullest <= foretold <= fullest + sum(status["missing"].values())
+    assert closes(process.status())
+    assert fullest(store) <= foretold <= fullest(store) + missing(process)
+
+
+def fullest(store: VictoriaMetrics) -> int:
+    """The points of the second that has most: it has each tick that was not late."""
+    points = (ms // 1000 for values in store.values().values() for ms in values)
+    return max(Counter(points).values(), default=0)
+
+
+def missing(process: BridgeProcess) -> int:
+    return sum(process.status()["missing"].values())

@@ -1,0 +1,53 @@
+"""`supertwin sample calibrate`: measure what sampling costs on this machine."""
+
+import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from supertwin.settings import Settings
+
+if TYPE_CHECKING:
+    from sampling_cost.model import Model
+
+
+@click.command("calibrate")
+@click.option(
+    "--when-idle",
+    is_flag=True,
+    help="Wait until the machine is idle, measure at low priority, and start again "
+    "when it gets busy.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+def calibrate_command(when_idle: bool, as_json: bool) -> None:
+    """Measure what sampling costs on this machine, in a minute and a half.
+
+    A PMCD, a bridge and stores of its own are started for it, and end with it; the
+    stack that runs is left alone, and better stopped meanwhile.
+    """
+    from supertwin.cost.background import calibrated_when_idle
+    from supertwin.cost.calibration import calibrate
+    from supertwin.cost.kept_model import model_path
+
+    # A signal ends it like Ctrl-C: what it started must not outlive it.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    settings = Settings()
+    work = calibrated_when_idle if when_idle else calibrate
+    model, path = work(settings, _progress), model_path(settings)
+    if as_json:
+        click.echo(path.read_text(encoding="utf-8").rstrip())
+    else:
+        click.echo("\n".join(_lines(model, str(path))))
+
+
+def _lines(model: "Model", path: str) -> Iterator[str]:
+    from sampling_cost.wording import basis_lines
+
+    yield from basis_lines(model, model.host, model.cpu)
+    yield f"kept in {path}"
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)
