@@ -2,6 +2,7 @@
 
 import { drawSpark } from "./charts/spark.js";
 import { formatAge, formatMoment } from "./charts/times.js";
+import { showProse } from "./prose.js";
 
 const EVERY_MS = 3000;
 const STALE_S = 60;
@@ -50,7 +51,7 @@ function mark(item, state, text) {
   item.querySelector(".state").className = `state ${state}`;
   const said = item.querySelector(".said");
   said.classList.toggle("failed", state === "bad");
-  if (said.textContent !== text) said.textContent = text;
+  showProse(said, text);
 }
 
 function well({ ms, age_s: age }) {
@@ -74,7 +75,7 @@ function showHost(card, found, problem) {
   // The table of hosts is sorted by data-value.
   busy.dataset.value = known ? share : "";
   const age = card.querySelector(".sampled");
-  age.textContent = sampled(found, problem, "unplanned" in card.dataset);
+  showProse(age, sampled(found, problem, "unplanned" in card.dataset));
   age.dataset.value = typeof found?.age_s === "number" ? Math.round(found.age_s) : "";
   const canvas = card.querySelector("canvas");
   if (!canvas) return;

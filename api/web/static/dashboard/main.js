@@ -6,6 +6,7 @@ import { Feed } from "./feed.js";
 import { Links } from "./links.js";
 import { readRange, writeRange } from "./range.js";
 import { Toolbar } from "./toolbar.js";
+import { showProse } from "../prose.js";
 
 const RETRY_MS = 3000;
 const SLEEP_MS = 30000;
@@ -208,7 +209,7 @@ function sayOnce() {
 
 function say(text, kind = "bad") {
   banner.className = `banner ${kind}`;
-  banner.textContent = text;
+  showProse(banner, text);
   banner.hidden = !text;
 }
 
