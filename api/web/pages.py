@@ -50,7 +50,8 @@ _NAVIGATION = (
     ("/plans", "Plans"),
     ("/editor", "Editor"),
     ("/ontology", "Ontology"),
-    ("/openapi.json", "API"),
+    ("/api", "API"),
+    ("/docs", "Docs"),
 )
 _CODE = re.compile(r"`([^`\n]+)`")
 _FIRST = (RDF.type, RDFS.label, RDFS.comment)
