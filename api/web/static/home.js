@@ -1,8 +1,9 @@
 // The first page: health of the services and load of the hosts, kept up to date.
 
 import { drawSpark } from "./charts/spark.js";
-import { formatAge, formatMoment } from "./charts/times.js";
+import { formatAge } from "./charts/times.js";
 import { showProse } from "./prose.js";
+import { showTimes } from "./zone.js";
 
 const EVERY_MS = 3000;
 const STALE_S = 60;
@@ -106,16 +107,6 @@ async function recover(services) {
   if (last) showHosts(last);
 }
 
-/** Times of the server as the reader's clock shows them. */
-function showTimes() {
-  for (const element of document.querySelectorAll("#hosts time")) {
-    const seconds = Date.parse(element.dateTime) / 1000;
-    if (!Number.isFinite(seconds)) continue;
-    element.title = element.dateTime;
-    element.textContent = formatMoment(seconds);
-  }
-}
-
 /** Show the hosts whose card contains every word that is looked for. */
 function find(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -137,5 +128,4 @@ document.addEventListener("input", ({ target }) => {
   if (target.id === "find-host") find(target.value);
 });
 document.addEventListener("themechange", () => last && showHosts(last));
-showTimes();
 void refresh();

@@ -58,6 +58,10 @@ addEventListener("popstate", () => applyAddress());
 addEventListener("pagehide", () => feed.stop());
 addEventListener("pageshow", (event) => event.persisted && start());
 addEventListener("visibilitychange", sleep);
+document.addEventListener("zonechange", () => {
+  toolbar.fill(board.range, true);
+  showState();
+});
 document.getElementById("reload").addEventListener("click", () => location.reload());
 setInterval(showState, 1000);
 narrow();
@@ -82,6 +86,7 @@ function start(begun = false) {
     board.show([range.from, range.to]);
     for (const panel of board.panels.values()) if (panel.visible) void fetchPanel(panel);
   }
+  toolbar.fill(board.range);
   showState();
 }
 

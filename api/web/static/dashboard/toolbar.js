@@ -1,5 +1,6 @@
 // What stands above the panels: host, component, range of time, pause, and state.
 
+import { fieldOf, ofField } from "../charts/times.js";
 import { PRESETS, readSpan, writeSpan } from "./range.js";
 
 /**
@@ -32,11 +33,11 @@ export class Toolbar {
     this.pause.hidden = !range.last;
   }
 
-  /** Fill the fields of from and to with what is shown. */
-  fill([from, to]) {
-    if (this.find("custom").open) return;
-    this.find("from").value = local(from);
-    this.find("to").value = local(to);
+  /** Fill the fields of from and to with what is shown; `again`: even while they are used. */
+  fill([from, to], again = false) {
+    if (this.find("custom").open && !again) return;
+    this.find("from").value = fieldOf(from);
+    this.find("to").value = fieldOf(to);
   }
 
   /** Show the component that is chosen. */
@@ -77,7 +78,7 @@ export class Toolbar {
     const custom = this.find("custom");
     custom.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      const [from, to] = ["from", "to"].map((name) => Date.parse(this.find(name).value) / 1000);
+      const [from, to] = ["from", "to"].map((name) => ofField(this.find(name).value));
       const wrong = !(to > from);
       this.find("to").setCustomValidity(wrong ? "The end must lie after the beginning" : "");
       if (wrong) {
@@ -100,9 +101,4 @@ export class Toolbar {
     event.preventDefault();
     this.on.pause();
   }
-}
-
-function local(seconds) {
-  const date = new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
-  return date.toISOString().slice(0, 19);
 }
