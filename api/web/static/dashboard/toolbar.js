@@ -5,12 +5,11 @@ import { PRESETS, readSpan, writeSpan } from "./range.js";
 
 /**
  * Wires the controls that the page holds. `on` has the functions `host(name)`,
- * `component(id)`, `range(range)` and `pause()`.
+ * `component(id)`, `range(range)` and `pause()`. `since`: what the longest range begins at.
  */
 export class Toolbar {
-  constructor(root, on) {
-    this.root = root;
-    this.on = on;
+  constructor(root, on, since = 0) {
+    Object.assign(this, { root, on, since });
     this.find = (name) => root.querySelector(`[data-control=${name}]`);
     this._selects();
     this._presets();
@@ -23,14 +22,16 @@ export class Toolbar {
   /** Show which range is chosen. */
   range(range) {
     for (const button of this.find("presets").children) {
-      button.setAttribute("aria-pressed", String(readSpan(button.value) === range.last));
+      const same = button.value ? readSpan(button.value) === range.last : Boolean(range.since);
+      button.setAttribute("aria-pressed", String(same));
     }
     const custom = this.find("custom");
-    const listed = PRESETS.some((text) => readSpan(text) === range.last);
+    const listed = range.since || PRESETS.some((text) => readSpan(text) === range.last);
     custom.classList.toggle("chosen", !listed);
-    const label = range.last ? (listed ? "Custom" : writeSpan(range.last)) : "From – to";
+    const other = range.last ? writeSpan(range.last) : "From – to";
+    const label = listed ? "Custom" : other;
     custom.querySelector("summary").textContent = label;
-    this.pause.hidden = !range.last;
+    this.pause.hidden = !(range.last || range.since);
   }
 
   /** Fill the fields of from and to with what is shown; `again`: even while they are used. */
@@ -65,13 +66,14 @@ export class Toolbar {
   }
 
   _presets() {
-    for (const text of PRESETS) {
-      const button = this.find("presets").appendChild(document.createElement("button"));
-      button.type = "button";
-      button.value = text;
-      button.textContent = text;
-      button.addEventListener("click", () => this.on.range({ last: readSpan(text) }));
-    }
+    if (this.since) this._preset("", "Whole run", { since: this.since });
+    for (const text of PRESETS) this._preset(text, text, { last: readSpan(text) });
+  }
+
+  _preset(value, text, range) {
+    const button = this.find("presets").appendChild(document.createElement("button"));
+    Object.assign(button, { type: "button", value, textContent: text });
+    button.addEventListener("click", () => this.on.range(range));
   }
 
   _absolute() {
