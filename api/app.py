@@ -45,7 +45,7 @@ from api.processes.watch import follow
 from api.services import make_services
 from api.version import supertwin_version
 from api.vocabulary import routes as vocabulary
-from api.web import assets, editor, index
+from api.web import assets, documents, editor, index, reference
 from api.web.problem_page import draw_problem
 from ontology.load import context, ontology_graph
 from queries.catalogue import load_catalogue
@@ -70,6 +70,8 @@ _PARTS = (
     drawing,
     drawing_load,
     editor,
+    documents,
+    reference,
     explorer,
     history,
     exports,

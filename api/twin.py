@@ -142,6 +142,12 @@ async def role_formula(
     return await _answer(request, services, iri)
 
 
+@router.get("/agent/{name}", summary="An agent", tags=["Observations"], **OPTIONS)
+async def agent(request: Request, services: Use, name: Segment) -> Response:
+    """Who asked for a run, or the software that observed it."""
+    return await _answer(request, services, services.iris.agent(decoded(name)))
+
+
 def accepted(request: Request) -> str:
     """The media type to serve a node in; raises NotAcceptableError.
 

@@ -93,6 +93,7 @@ def _build(found: Definition, host: str, base: str) -> Batches:
         sections=_sections(drafts, panels),
         hosts=hosts,
         components=components,
+        given=found.given,
     )
 
 
@@ -102,7 +103,7 @@ def _first_questions(found: Definition, host: str) -> dict[str, Question]:
         raise UnknownHostError(f"dashboard {found.name} is about one host: name it")
     try:
         sound = [panel for panel in found.panels if not panel.problem]
-        asked = {panel.saved.name: _bound(panel, host) for panel in sound}
+        asked = {panel.saved.name: _bound(panel, host, found.given) for panel in sound}
         asked[_HOSTS] = Question.of("inventory/names", {})
         if found.about_one_host:
             asked[COMPONENTS] = Question.of(COMPONENTS, {"host": host})
@@ -124,9 +125,10 @@ def _drafts(
     return draw(panel, answers[name], asked[name].sparql, around)
 
 
-def _bound(panel: PanelHeader, host: str) -> Question:
+def _bound(panel: PanelHeader, host: str, given: Mapping[str, str]) -> Question:
     takes_host = "host" in panel.saved.params
-    return Question.of(panel.saved, {"host": host or None} if takes_host else {})
+    own = {"host": host or None} if takes_host else {}
+    return Question.of(panel.saved, {**own, **given})
 
 
 def _hosts(answer: Answer) -> tuple[str, ...]:

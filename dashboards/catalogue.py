@@ -1,24 +1,43 @@
 """The dashboards there are: one for each name that a saved query's panel states."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dashboards.errors import UnknownDashboardError
-from dashboards.header import PanelHeader, read_panels
-from queries.catalogue import load_catalogue
+from dashboards.header import GRID, PanelHeader, read_panel, read_panels
+from ontology.iris import IdError, decode_id, encode_id
+from queries.catalogue import load_catalogue, saved_query
 
+# Of dashboards that no header states: the saved query, and the parameters in the name.
+_CHARTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "metric": ("telemetry/metric-series", ("metric",)),
+    "series": ("telemetry/metric-series", ("metric", "instname")),
+    "plan": ("telemetry/plan-series", ("plan",)),
+}
+_LOOK: dict[str, Any] = {
+    "dashboard": "series",
+    "section": "Series",
+    "picture": "timeseries",
+    "empty": "no series of numbers is known",
+}
 # Every other dashboard is titled by its name.
 _TITLES = {"inventory": "Inventory and drift"}
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a dashboard is made of, of whatever host; panels stand by position."""
+    """What a dashboard is made of, of whatever host; panels stand by position.
+
+    ``given`` are values for parameters of its saved queries.
+    """
 
     name: str
     title: str
     panels: tuple[PanelHeader, ...]
+    given: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def about_one_host(self) -> bool:
@@ -36,12 +55,42 @@ def load_dashboards(folder: Path | None = None) -> dict[str, Definition]:
 
 
 def definition(name: str, folder: Path | None = None) -> Definition:
-    """One dashboard by name; raises UnknownDashboardError, which lists the known."""
+    """One dashboard by name; raises UnknownDashboardError, which lists the known.
+
+    Some that no header states have names too: see ``chart_name``.
+    """
+    if found := _chart(name):
+        return found
     dashboards = load_dashboards(folder)
     if name not in dashboards:
         known = ", ".join(dashboards) or "none"
         raise UnknownDashboardError(f"no dashboard {name[:80]!r}; there are: {known}")
     return dashboards[name]
+
+
+def chart_name(kind: str, *values: str) -> str:
+    """The name of the dashboard of a metric, of one of its series, or of a plan.
+
+    ``metric`` takes its name in PCP, ``series`` the same and the instance, ``plan`` the
+    plan's name.
+    """
+    return ":".join((kind, *map(encode_id, values)))
+
+
+def _chart(name: str) -> Definition | None:
+    """What such a name stands for; None for any other."""
+    kind, *segments = name.split(":")
+    query, params = _CHARTS.get(kind, ("", ()))
+    if not segments or len(segments) != len(params):
+        return None
+    try:
+        given = dict(zip(params, map(decode_id, segments), strict=True))
+    except IdError:
+        return None
+    metric = given.get("metric")
+    keys = _LOOK | {"metrics": [metric], "width": GRID} if metric else _LOOK
+    panel = read_panel(saved_query(query), keys)
+    return Definition(name, " ".join(given.values()), (panel,), given)
 
 
 @cache

@@ -83,6 +83,11 @@ def read_panels(saved: SavedQuery) -> tuple[PanelHeader, ...]:
     return tuple(_read(saved, keys) for keys in saved.panels)
 
 
+def read_panel(saved: SavedQuery, keys: Mapping[str, Any]) -> PanelHeader:
+    """A saved query drawn by other keys than its own; a wrong one is its problem."""
+    return _read(saved, keys)
+
+
 def _read(saved: SavedQuery, keys: Mapping[str, Any]) -> PanelHeader:
     try:
         header = _Keys(saved, keys).header()

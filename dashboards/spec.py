@@ -4,6 +4,7 @@ Nothing here knows Grafana, HTML or a store: a panel names its saved query, the 
 its picture, the unit of its values, and either its series or its table.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -135,7 +136,10 @@ class Component:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """Everything that is drawn of one host, or (host empty) of all of them."""
+    """Everything that is drawn of one host, or (host empty) of all of them.
+
+    ``given`` are values for parameters of its saved queries, besides the host.
+    """
 
     name: str
     title: str
@@ -144,6 +148,7 @@ class Dashboard:
     sections: tuple[Section, ...]
     hosts: tuple[str, ...] = ()
     components: tuple[Component, ...] = field(default=())
+    given: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """As plain dictionaries and lists, for JSON."""

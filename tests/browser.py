@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -59,15 +60,18 @@ class Watched:
 
 @contextmanager
 def watched_page(
-    browser: Browser, origin: str, scheme: str = "light"
+    browser: Browser, origin: str, scheme: str = "light", **options: Any
 ) -> Iterator[Watched]:
-    """A new page of 1280 x 800 that notes console errors and outside requests."""
+    """A new page of 1280 x 800 that notes console errors and outside requests.
+
+    ``options`` are further ones of Playwright's ``new_context``.
+    """
     with still_network():
-        yield from _watched(browser, origin, scheme)
+        yield from _watched(browser, origin, color_scheme=scheme, **options)
 
 
-def _watched(browser: Browser, origin: str, scheme: str) -> Iterator[Watched]:
-    context = browser.new_context(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
+def _watched(browser: Browser, origin: str, **options: Any) -> Iterator[Watched]:
+    context = browser.new_context(**{"viewport": SIZE, **options})
     context.set_default_timeout(LIMIT_MS)
     watched = Watched(context.new_page())
     page = watched.page

@@ -9,7 +9,7 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS, SKOS, XSD
 from rdflib.term import Node as Term
 
-from api.web.pages import Links, Shown, moment
+from api.web.pages import Links, Shown
 from dashboards.errors import UnitError
 from dashboards.figures import quantity
 from dashboards.spec import Unit
@@ -119,7 +119,7 @@ def _literal(value: Literal, unit: Unit | None, links: Links) -> Shown:
     if value.datatype == XSD.boolean:
         return Shown({"true": "yes", "false": "no"}.get(text, text), title=text)
     if value.datatype == XSD.dateTime:
-        return Shown(moment(text), title=text)
+        return Shown(text, time=text)
     number = _number(text)
     if unit is None or number is None:
         return Shown(text, title=str(value.datatype or ""))

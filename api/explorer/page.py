@@ -9,6 +9,7 @@ from fastapi import Request, Response
 from rdflib import URIRef
 from rdflib.namespace import RDFS
 
+from api.dashboards.charts import find_chart
 from api.explorer.facts import find_class, find_facts
 from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
 from api.explorer.running import Running, find_running
@@ -18,9 +19,11 @@ from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown
 from dashboards.figures import quantity
+from dashboards.spec import Dashboard
 from dashboards.units import drawn_unit
 from ingest.hwloc.topology_file import topology_path
 from ontology.iris import IdError, decode_id
+from ontology.terms import ST
 from queries.catalogue import saved_query
 from queries.endpoint import JSON_RESULTS
 from queries.findings import of_host, read_known
@@ -62,6 +65,7 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
         telemetry = telemetry | {"silence": await _silence(services, host, node.iri)}
     if running:
         standing["crumbs"] = [running.host]
+    asked = request.query_params.get("host", "")
     return pages.page(
         "node.html",
         request,
@@ -72,10 +76,26 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
         cut=node.cut,
         facts=find_facts(node.graph, node.iri, made),
         running=running,
+        chart=await _chart(services, node, host, asked),
+        host_iri=host,
         **standing,
         **telemetry,
         **pages.triples(node, made),
     )
+
+
+async def _chart(
+    services: Services, node: Node, host: str, asked: str
+) -> Dashboard | None:
+    """What a series did, or all series of a metric on the host that is asked for."""
+    metric = node.graph.value(node.iri, ST.samplerName)
+    if metric is None:
+        return None
+    instance = node.graph.value(node.iri, ST.instname)
+    if host and instance is not None:
+        return await find_chart(services, host, "series", str(metric), str(instance))
+    wanted = host or asked or services.settings.host
+    return await find_chart(services, wanted, "metric", str(metric))
 
 
 def _standing(

@@ -6,12 +6,15 @@ from urllib.parse import urlencode
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
+from api.dashboards.charts import find_chart
 from api.observations.found import RUNS, rows
 from api.observations.may import refusal
 from api.observations.measured import observation_of
 from api.observations.shown import not_running, shown
 from api.services import Services
 from api.web import pages
+from dashboards.spec import Dashboard
+from observations.origin import plan_of
 
 if TYPE_CHECKING:
     from supertwin.observing.session import Session
@@ -38,7 +41,16 @@ async def live_page(
         asked=asked,
         wish=session.wish,
         may_not=await refusal(request, services),
+        chart=await _chart(services, session),
     )
+
+
+async def _chart(services: Services, session: "Session") -> Dashboard | None:
+    """What it samples, while it does."""
+    asked = session.wish.asked
+    if session.state == "over" or not session.wish.samples:
+        return None
+    return await find_chart(services, asked.host, "plan", plan_of(session.id))
 
 
 async def _recorded(services: Services, links: pages.Links, id_: str) -> str:

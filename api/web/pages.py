@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from rdflib import Graph, Literal, URIRef
-from rdflib.namespace import RDF, RDFS
+from rdflib.namespace import RDF, RDFS, XSD
 from rdflib.term import Node as Term
 
 from api import formats
@@ -50,7 +51,8 @@ _NAVIGATION = (
     ("/plans", "Plans"),
     ("/editor", "Editor"),
     ("/ontology", "Ontology"),
-    ("/openapi.json", "API"),
+    ("/api", "API"),
+    ("/docs", "Docs"),
 )
 _CODE = re.compile(r"`([^`\n]+)`")
 _FIRST = (RDF.type, RDFS.label, RDFS.comment)
@@ -58,11 +60,12 @@ _FIRST = (RDF.type, RDFS.label, RDFS.comment)
 
 @dataclass(frozen=True)
 class Shown:
-    """One term as text, with a link where it has one."""
+    """One term as text, with a link where it has one; ``time`` where it is a time."""
 
     text: str
     href: str = ""
     title: str = ""
+    time: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Links:
     def shown(self, term: Term, graph: Graph) -> Shown:
         """A term by its label, its short name or its text."""
         if not isinstance(term, URIRef):
-            return Shown(str(term), title=_kind(term))
+            return Shown(str(term), title=_kind(term), time=_time(term))
         label = next((str(found) for found in graph.objects(term, RDFS.label)), "")
         return Shown(label or self.short(term), self.href(term), str(term))
 
@@ -128,10 +131,19 @@ def render(template: str, **values: Any) -> str:
     return _TEMPLATES.get_template(template).render(**values)
 
 
-def moment(text: str) -> str:
-    """``2026-11-21 16:38:21 UTC`` of a time in UTC as the graph writes it."""
-    day, _, time = text.removesuffix("Z").removesuffix("+00:00").partition("T")
-    return f"{day} {time.partition('.')[0]} UTC" if time else day
+def time_element(text: str) -> Markup:
+    """A time that says its zone as ``2026-11-21 16:38:21 UTC``; other text as it is.
+
+    The pages' script writes it in the zone that the reader chose.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return escape(text)
+    if at.tzinfo is None:
+        return escape(text)
+    shown = f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(text, shown)
 
 
 def prose(text: str) -> Markup:
@@ -139,7 +151,7 @@ def prose(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-_TEMPLATES.filters.update(moment=moment, prose=prose)
+_TEMPLATES.filters.update(time=time_element, prose=prose)
 
 
 def json_block(value: Any) -> Markup:
@@ -221,6 +233,11 @@ def _grouped(
         )
         for link in ordered
     ]
+
+
+def _time(term: Term) -> str:
+    is_time = isinstance(term, Literal) and term.datatype == XSD.dateTime
+    return str(term) if is_time else ""
 
 
 def _kind(term: Term) -> str:

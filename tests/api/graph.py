@@ -46,6 +46,10 @@ GRAPH <{BASE}/graph/twin/n1> {{
 GRAPH <{BASE}/graph/twin/n2> {{
   <{BASE}/twin/n2> a st:ComputeNode ; rdfs:label "n2" ; st:hostname "n2" .
 }}
+GRAPH <{BASE}/graph/observation/1> {{
+  <{BASE}/agent/SuperTwin~200.1.0> a <http://www.w3.org/ns/prov#SoftwareAgent> ;
+    rdfs:label "SuperTwin 0.1.0" .
+}}
 GRAPH <{BASE}/graph/metrics> {{
   m:kernel.percpu.cpu.user a st:Metric ; st:samplerName "kernel.percpu.cpu.user" ;
     st:dbName "kernel_percpu_cpu_user" ; st:semantics st:Counter ;

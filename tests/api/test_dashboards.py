@@ -264,3 +264,37 @@ def test_openapi(watched: Watched) -> None:
         operation = paths[f"/dashboards{path}"]["get"]
         assert operation["summary"] and operation["description"]
         assert all(p["description"] for p in operation.get("parameters", []))
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("metric:kernel.percpu.cpu.idle", [f"cpu{number}" for number in range(4)]),
+        ("series:kernel.percpu.cpu.idle:cpu1", ["cpu1"]),
+        ("series:kernel.all.load:1~20minute", ["1 minute"]),
+        ("metric:no.such.metric", []),
+    ],
+)
+def test_charts_of_series(watched: Watched, name: str, labels: list[str]) -> None:
+    found = watched.spec(name, host=SMALL)
+    [panel] = [panel for section in found["sections"] for panel in section["panels"]]
+    assert [series["label"] for series in panel["series"]] == labels
+    assert not panel["problem"]
+    assert bool(panel["why"]) is not bool(labels)
+
+
+def test_a_chart_of_what_a_plan_samples(watched: Watched) -> None:
+    found = watched.spec("plan:monitor", host=SMALL)
+    panels = {p["title"]: p for each in found["sections"] for p in each["panels"]}
+    assert {"kernel.all.load", "kernel.percpu.cpu.idle"} <= panels.keys()
+    assert len(panels["kernel.all.load"]["series"]) == 3
+    assert found["given"] == {"plan": "monitor"}
+
+
+@pytest.mark.parametrize(
+    "name", ["metric:", "metric:a:b", "series:a", "plan:", "plan:~zz", "other:a", ":"]
+)
+def test_other_names_of_charts_are_unknown(watched: Watched, name: str) -> None:
+    answer = watched.client.get(f"/dashboards/{name}", params={"host": SMALL})
+    assert answer.status_code == 404
+    assert answer.json()["type"].endswith("unknown-dashboard")

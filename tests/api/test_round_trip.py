@@ -13,7 +13,7 @@ import pytest
 import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdflib import OWL, RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
+from rdflib import OWL, PROV, RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 from rdflib.term import Node
 
@@ -114,10 +114,13 @@ def test_what_is_made_when_it_is_asked_for(watched: Watched, api: httpx.Client) 
 
 
 def test_the_catalogue_of_pmus(api: httpx.Client) -> None:
-    # Runs of other tests may be in the graph: they name agents, which are not served.
-    served = (path for path in paths(api) if not path.startswith("/agent/"))
-    found = [check(api, path) for path in served]
+    found = [check(api, path) for path in paths(api)]
     assert (None, RDF.type, ST.PmuEvent) in sum(found, Graph())
+
+
+def test_agents_of_runs(api: httpx.Client) -> None:
+    found = check(api, "/agent/SuperTwin~200.1.0")
+    assert (None, RDF.type, PROV.SoftwareAgent) in found
 
 
 # No blank nodes: a twin has none, and rdflib loses rings of them.

@@ -92,6 +92,40 @@ def test_one_that_runs_is_listed_followed_and_cancelled(
     assert recorded(operator, node) == "cancelled"
 
 
+def test_what_a_running_one_samples_is_charted_from_its_start(
+    visit: Open, operator: httpx.Client, operator_token: str
+) -> None:
+    wanted = {"metrics": ["kernel.percpu.cpu.user", "mem.util.free"], "every": "1s"}
+    one = begun(operator, "sleep", "300", **wanted)
+    page = visit(f"/observations/{one['id']}", operator_token)
+    expect(page.locator("section.panel h3")).to_have_text(sorted(wanted["metrics"]))
+    whole = page.get_by_role("button", name="Whole run")
+    expect(whole).to_have_attribute("aria-pressed", "true")
+    panel = page.locator("section.panel", has_text="mem.util.free")
+
+    def points() -> list[float]:
+        found: list[float] = panel.evaluate(
+            "element => Array.from(element.panel.frame.times)"
+            ".filter((_, i) => !Number.isNaN(element.panel.frame.values[0][i]))"
+        )
+        return found
+
+    wait_until(points, what="points")
+    first = points()
+    wait_until(lambda: points()[-1] >= first[-1] + 3, what="three more seconds")
+    # From the start: what came first stays.
+    assert points()[0] <= first[0]
+    shown = "element => element.panel.picture.range[0]"
+    assert abs(panel.evaluate(shown) - one["began"]) < 1
+    page.set_viewport_size({"width": 420, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#state")).to_have_text("cancelled")
+    expect(page.locator("#times")).to_be_hidden()
+    expect(page.locator("#changed")).to_be_hidden()
+    assert len(points()) > 3
+
+
 def test_without_a_token_nothing_can_be_run_and_no_output_is_seen(
     visit: Open, operator: httpx.Client, stack: Stack
 ) -> None:

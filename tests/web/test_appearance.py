@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.conftest import Open
+from tests.web.site import BIG
 from tests.web.test_dashboard import MONITOR
 
 _SHIFT = """() => new Promise((resolve) => {
@@ -47,8 +48,15 @@ CONTRAST = """() => {
 }"""
 
 
+SERIES = f"/twin/{BIG}/telemetry/kernel.percpu.cpu.user/cpu3"
+
+
 @pytest.mark.parametrize(
-    "path", ["/", "/?view=table", MONITOR, "/dashboards", "/dashboards/inventory"]
+    "path",
+    [
+        *("/", "/?view=table", MONITOR, "/dashboards", "/dashboards/inventory"),
+        *("/api", "/docs/web.md", SERIES),
+    ],
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_and_nothing_sticks_out(
@@ -61,6 +69,18 @@ def test_text_can_be_read_and_nothing_sticks_out(
     backdrop = page.evaluate("getComputedStyle(document.body).backgroundColor")
     bright = sum(int(part) for part in re.findall(r"\d+", backdrop)) / 3
     assert (bright > 200) if scheme == "light" else (bright < 60)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/api", "/docs/README.md", "/docs/api.md", SERIES, "/metric/mem.util.free"],
+)
+def test_narrow_windows_scroll_down_only(visit: Open, path: str) -> None:
+    page = visit("/").page
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.goto(page.url.rstrip("/") + path)
+    page.wait_for_load_state("networkidle" if "/docs" in path else "load")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
 
 
 @pytest.mark.parametrize("path", ["/", MONITOR])

@@ -24,7 +24,7 @@ def test_hosts_with_what_they_are(visit: Open) -> None:
     expect(card).to_contain_text("2 sockets · 64 cores · 128 threads · 512 GiB")
     expect(card).to_contain_text("Debian GNU/Linux 12 (bookworm) · 6.1.0-32-amd64")
     expect(card).to_contain_text("Made-up CPU of 64 threads")
-    expect(card).to_contain_text(re.compile(r"Probed \d+ \w+ \d{4}, \d\d:\d\d"))
+    expect(card).to_contain_text(re.compile(r"Probed \d{4}-\d\d-\d\d \d\d:\d\d"))
     expect(card).to_contain_text("All 6 sources could be read")
 
 
@@ -94,6 +94,7 @@ def test_a_dead_store_is_named_and_its_return_is_seen(visit: Open, site: Site) -
     try:
         expect(store.locator(".state.bad")).to_be_visible(timeout=_SOON_MS)
         expect(store).to_contain_text("VictoriaMetrics does not answer")
+        expect(store.locator("code")).to_have_text("make status")
         sampled = page.locator(f"[data-host={BIG}] .sampled")
         expect(sampled).to_contain_text(
             "series unknown: VictoriaMetrics does not answer"
@@ -111,6 +112,7 @@ def test_hosts_come_back_with_the_graph(visit: Open, site: Site) -> None:
         page = visit("/").page
         alert = page.get_by_role("alert")
         expect(alert).to_contain_text("The graph of the twin cannot be read")
+        expect(alert.locator("code")).to_have_text("make status")
         dead = page.locator("[data-service=fuseki] .state.bad")
         expect(dead).to_be_visible(timeout=_SOON_MS)
     finally:

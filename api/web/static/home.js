@@ -1,7 +1,9 @@
 // The first page: health of the services and load of the hosts, kept up to date.
 
 import { drawSpark } from "./charts/spark.js";
-import { formatAge, formatMoment } from "./charts/times.js";
+import { formatAge } from "./charts/times.js";
+import { showProse } from "./prose.js";
+import { showTimes } from "./zone.js";
 
 const EVERY_MS = 3000;
 const STALE_S = 60;
@@ -50,7 +52,7 @@ function mark(item, state, text) {
   item.querySelector(".state").className = `state ${state}`;
   const said = item.querySelector(".said");
   said.classList.toggle("failed", state === "bad");
-  if (said.textContent !== text) said.textContent = text;
+  showProse(said, text);
 }
 
 function well({ ms, age_s: age }) {
@@ -74,7 +76,7 @@ function showHost(card, found, problem) {
   // The table of hosts is sorted by data-value.
   busy.dataset.value = known ? share : "";
   const age = card.querySelector(".sampled");
-  age.textContent = sampled(found, problem, "unplanned" in card.dataset);
+  showProse(age, sampled(found, problem, "unplanned" in card.dataset));
   age.dataset.value = typeof found?.age_s === "number" ? Math.round(found.age_s) : "";
   const canvas = card.querySelector("canvas");
   if (!canvas) return;
@@ -105,16 +107,6 @@ async function recover(services) {
   if (last) showHosts(last);
 }
 
-/** Times of the server as the reader's clock shows them. */
-function showTimes() {
-  for (const element of document.querySelectorAll("#hosts time")) {
-    const seconds = Date.parse(element.dateTime) / 1000;
-    if (!Number.isFinite(seconds)) continue;
-    element.title = element.dateTime;
-    element.textContent = formatMoment(seconds);
-  }
-}
-
 /** Show the hosts whose card contains every word that is looked for. */
 function find(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -136,5 +128,4 @@ document.addEventListener("input", ({ target }) => {
   if (target.id === "find-host") find(target.value);
 });
 document.addEventListener("themechange", () => last && showHosts(last));
-showTimes();
 void refresh();

@@ -1,7 +1,7 @@
 // What stands around the cells of a heat map: labels, time, and the scale of colours.
 
 import { colours } from "./colours.js";
-import { formatTick } from "./times.js";
+import { formatTick, zoneOffset } from "./times.js";
 import { formatValue } from "./units.js";
 
 const FONT = "11px system-ui, sans-serif";
@@ -80,7 +80,7 @@ function drawTimes(pen, map) {
   const [from, to] = range;
   const step = STEPS.find((s) => ((to - from) / s) * 75 <= plot.width) ?? 86400;
   const y = plot.top + plot.height + 12;
-  const offset = new Date(from * 1000).getTimezoneOffset() * 60;
+  const offset = -zoneOffset(from);
   pen.textAlign = "center";
   pen.strokeStyle = colours().line;
   const first = Math.ceil((from - offset) / step) * step + offset;

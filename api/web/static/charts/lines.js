@@ -6,7 +6,7 @@ import { follow, point } from "./cursor.js";
 import { drawn, extent } from "./lines_data.js";
 import { areaPath, linePath } from "./lines_path.js";
 import { lineTooltip } from "./lines_tooltip.js";
-import { SINCE_STEPS, formatSince, formatTick } from "./times.js";
+import { SINCE_STEPS, chosenZone, formatSince, formatTick } from "./times.js";
 import { hideTooltip } from "./tooltip.js";
 import { formatTicks, tickSteps } from "./units.js";
 
@@ -59,7 +59,8 @@ export class Lines {
   }
 
   restyle() {
-    this.chart?.redraw(false, false);
+    // With the axes, whose times may be in another zone by now.
+    this.chart?.redraw(false, true);
     this._overlay();
   }
 
@@ -95,6 +96,7 @@ export class Lines {
       width,
       height,
       legend: { show: false },
+      tzDate: inZone,
       padding: [8, 8, 0, 0],
       scales: {
         x: { time: !this.panel.elapsed, auto: false },
@@ -234,6 +236,12 @@ export class Lines {
     pen.strokeStyle = this._stroke(at);
     pen.stroke(this._line(this.chart, at + 1));
   }
+}
+
+/** A Date whose methods for the local zone read the zone that was chosen. */
+function inZone(seconds) {
+  const date = new Date(seconds * 1000);
+  return chosenZone() === "utc" ? uPlot.tzDate(date, "Etc/UTC") : date;
 }
 
 /** Times of the clock, or those since a start. */

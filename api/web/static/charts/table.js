@@ -1,9 +1,9 @@
 // A saved query's answer as a table that can be sorted.
 
-import { formatMoment } from "./times.js";
+import { timeElement } from "./times.js";
 import { formatValue } from "./units.js";
 
-const INSTANT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d/;
+const INSTANT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 const CAPITALS = {
   ...{ bios: "BIOS", cpu: "CPU", cpus: "CPUs", ipv4: "IPv4", iri: "IRI", mac: "MAC", nic: "NIC" },
@@ -75,7 +75,7 @@ export class Table {
       const place = row.insertCell();
       if (column.numeric) place.className = "number";
       place.append(this._cell(cell, column));
-      if (typeof cell === "string" && cell.length > 20) place.title = cell;
+      if (typeof cell === "string" && cell.length > 20 && !INSTANT.test(cell)) place.title = cell;
     });
     return row;
   }
@@ -86,7 +86,7 @@ export class Table {
       return column.numeric ? formatValue(cell, column.unit) : String(cell);
     }
     if (typeof cell === "boolean") return cell ? "yes" : "no";
-    if (INSTANT.test(cell)) return formatMoment(Date.parse(cell) / 1000);
+    if (INSTANT.test(cell)) return timeElement(cell);
     return this.context.iri(cell) ?? cell;
   }
 }

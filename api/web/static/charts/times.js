@@ -1,17 +1,71 @@
-// Times as text, in the reader's own time zone.
+// Times as text, in the time zone that the reader chose: the browser's or UTC.
 
+const KEY = "supertwin-zone";
+// They are given what a clock in the zone shows, as if that were UTC.
+const AS_IT_STANDS = { timeZone: "UTC" };
 const CLOCK = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
+  ...AS_IT_STANDS,
 });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...AS_IT_STANDS });
+
+let zone = kept();
+
+function kept() {
+  try {
+    return localStorage.getItem(KEY) === "utc" ? "utc" : "browser";
+  } catch {
+    return "browser"; // Storage can be forbidden.
+  }
+}
+
+/** `browser` or `utc`. */
+export function chosenZone() {
+  return zone;
+}
+
+/** Choose `browser` or `utc`, and keep it. */
+export function chooseZone(next) {
+  zone = next;
+  try {
+    localStorage.setItem(KEY, next);
+  } catch {
+    // It then holds for this page only.
+  }
+}
+
+/** The name of the zone, such as `Europe/Berlin`. */
+export function zoneName() {
+  return zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** Seconds by which a clock in the zone is ahead of UTC, at a time. */
+export function zoneOffset(seconds) {
+  return zone === "utc" ? 0 : -60 * new Date(seconds * 1000).getTimezoneOffset();
+}
+
+/** What a clock in the zone shows at a time, read by the Date's methods for UTC. */
+function wall(seconds) {
+  return new Date((seconds + zoneOffset(seconds)) * 1000);
+}
+
+/** The value of a `datetime-local` field for a time. */
+export function fieldOf(seconds) {
+  return wall(seconds).toISOString().slice(0, 19);
+}
+
+/** Seconds since 1970 of the value of a `datetime-local` field, NaN for an empty one. */
+export function ofField(text) {
+  return Date.parse(zone === "utc" ? `${text}Z` : text) / 1000;
+}
 
 /** Seconds since 1970 as `14:03:20`, with the day where it is not today. */
 export function formatTime(seconds) {
-  const date = new Date(seconds * 1000);
+  const date = wall(seconds);
   const clock = CLOCK.format(date);
-  const today = DAY.format(new Date()) === DAY.format(date);
+  const today = DAY.format(wall(Date.now() / 1000)) === DAY.format(date);
   return today ? clock : `${DAY.format(date)}, ${clock}`;
 }
 
@@ -21,17 +75,28 @@ export function formatTime(seconds) {
  * @param {number} step seconds between two ticks
  */
 export function formatTick(seconds, step) {
-  const date = new Date(seconds * 1000);
+  const date = wall(seconds);
   const clock = CLOCK.format(date);
   if (step < 60) return clock;
-  const midnight = date.getHours() === 0 && date.getMinutes() === 0;
+  const midnight = date.getUTCHours() === 0 && date.getUTCMinutes() === 0;
   return step >= 86400 || midnight ? DAY.format(date) : clock.slice(0, 5);
 }
 
-/** Seconds since 1970 as `21 Nov 2026, 14:03`. */
-export function formatMoment(seconds) {
-  const date = new Date(seconds * 1000);
-  return `${DAY.format(date)} ${date.getFullYear()}, ${CLOCK.format(date).slice(0, 5)}`;
+/** Show the time of a `time` element: `2026-11-21 14:03:20`, and the zone as its title. */
+export function showTime(element) {
+  const seconds = Date.parse(element.dateTime) / 1000;
+  if (!Number.isFinite(seconds)) return;
+  const text = wall(seconds).toISOString().replace("T", " ");
+  element.textContent = text.slice(0, 19);
+  element.title = `${text.replace(/(\.000)?Z$/, "")} ${zoneName()}`;
+}
+
+/** A `time` element for an ISO time. */
+export function timeElement(text) {
+  const element = document.createElement("time");
+  element.dateTime = text;
+  showTime(element);
+  return element;
 }
 
 /** Seconds as `12 s`, `5 min`, `3 h` or `2 d`. */

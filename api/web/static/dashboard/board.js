@@ -18,9 +18,11 @@ export class Board {
     addEventListener("beforeprint", () => this._draw(true));
     this.sections = spec.sections.map((section) => this._section(section));
     place.append(...this.sections);
-    document.addEventListener("themechange", () => {
-      for (const panel of this.panels.values()) panel.restyle();
-    });
+    for (const change of ["themechange", "zonechange"]) {
+      document.addEventListener(change, () => {
+        for (const panel of this.panels.values()) panel.restyle();
+      });
+    }
   }
 
   /** Draw, with the next frame of the screen, all panels that changed. */

@@ -4,8 +4,9 @@ import { formatAge, formatTime } from "../charts/times.js";
 import { Board } from "./board.js";
 import { Feed } from "./feed.js";
 import { Links } from "./links.js";
-import { readRange, writeRange } from "./range.js";
+import { askedOf, readRange, shownOf, writeRange } from "./range.js";
 import { Toolbar } from "./toolbar.js";
+import { showProse } from "../prose.js";
 
 const RETRY_MS = 3000;
 const SLEEP_MS = 30000;
@@ -16,7 +17,11 @@ const links = new Links(spec.base, root, spec.host);
 const address = `${root}/dashboards/${encodeURIComponent(spec.name)}`;
 const banner = document.getElementById("banner");
 
-let range = readRange(new URLSearchParams(location.search));
+const since = Number(document.getElementById("board").dataset.since ?? 0);
+
+let range = readRange(new URLSearchParams(location.search), since);
+let asked = 0;
+let isOver = false;
 let paused = false;
 let lastTick = 0;
 let retry = 0;
@@ -31,7 +36,7 @@ const feed = new Feed(address, spec.host ? { host: spec.host } : {}, {
 });
 // The stream is asked for first: the panels are built while it is on its way.
 const hasSeries = spec.sections.some((s) => s.panels.some((p) => p.series.length));
-if (hasSeries && range.last) feed.live(range.last);
+if (hasSeries && isLive()) follow();
 
 const board = new Board(document.getElementById("board"), spec, {
   links,
@@ -41,22 +46,27 @@ const board = new Board(document.getElementById("board"), spec, {
     zoom: (from, to) => go({ from, to }),
   },
   query: queryAddress,
-  isLive: () => Boolean(range.last),
+  isLive,
 });
 board.onSeen = (panel) => {
-  if (!range.last) void fetchPanel(panel);
+  if (!isLive()) void fetchPanel(panel);
 };
 const toolbar = new Toolbar(document.getElementById("toolbar"), {
   host: (name) => change({ host: name, component: "" }, true),
   component: (id) => change({ component: id }),
   range: go,
   pause,
-});
+}, since);
 
 addEventListener("popstate", () => applyAddress());
 addEventListener("pagehide", () => feed.stop());
 addEventListener("pageshow", (event) => event.persisted && start());
 addEventListener("visibilitychange", sleep);
+document.addEventListener("runover", end);
+document.addEventListener("zonechange", () => {
+  toolbar.fill(board.range, true);
+  showState();
+});
 document.getElementById("reload").addEventListener("click", () => location.reload());
 setInterval(showState, 1000);
 narrow();
@@ -71,26 +81,44 @@ if (range.problem) say(range.problem, "warn");
 function start(begun = false) {
   clearTimeout(retry);
   toolbar.range(range);
-  if (range.last) {
-    const now = Date.now() / 1000;
-    board.show([now - range.last, now]);
-    if (!begun) feed.live(range.last);
+  if (isLive()) {
+    board.show(shownOf(range, Date.now() / 1000));
+    if (!begun) follow();
   } else {
     feed.stop();
     for (const panel of board.panels.values()) panel.loaded = false;
     board.show([range.from, range.to]);
     for (const panel of board.panels.values()) if (panel.visible) void fetchPanel(panel);
   }
+  toolbar.fill(board.range);
   showState();
+}
+
+function isLive() {
+  return Boolean(range.last || range.since);
+}
+
+function follow() {
+  asked = askedOf(range);
+  feed.live(asked);
+}
+
+/** What was followed is over: the pictures stay as they are. */
+function end() {
+  isOver = true;
+  feed.stop();
+  document.getElementById("times").hidden = true;
+  document.getElementById("changed").hidden = true;
+  say("");
 }
 
 function loaded(window) {
   const panel = board.panels.get(window.panel);
   if (!panel) return;
   panel.load(window);
-  if (range.last) {
+  if (isLive()) {
     lastTick = Math.max(lastTick, window.end);
-    board.range = [window.end - range.last, window.end];
+    board.range = shownOf(range, lastTick);
   }
   toolbar.fill(board.range);
   board.redraw();
@@ -99,11 +127,13 @@ function loaded(window) {
 function tick({ time, panels }) {
   lastTick = time;
   for (const [id, values] of Object.entries(panels)) {
-    board.panels.get(id)?.append(time, values, range.last);
+    board.panels.get(id)?.append(time, values, asked);
   }
-  board.show([time - range.last, time]);
+  board.show(shownOf(range, time));
   toolbar.fill(board.range);
   showState();
+  // The picture has outgrown what the stream was asked for.
+  if (range.since && time - range.since > asked) follow();
 }
 
 /** One panel's points of a fixed range; asked for when it is first seen. */
@@ -128,7 +158,7 @@ async function fetchPanel(panel) {
 }
 
 function pause() {
-  if (!range.last) return;
+  if (!isLive()) return;
   paused = !paused;
   if (paused) feed.stop();
   else start();
@@ -138,7 +168,7 @@ function pause() {
 /** A page that nobody sees lets go of its stream: a browser has few per site. */
 function sleep() {
   clearTimeout(asleep);
-  if (!range.last || paused || !hasSeries) return;
+  if (!isLive() || paused || isOver || !hasSeries) return;
   if (document.hidden) asleep = setTimeout(() => feed.stop(), SLEEP_MS);
   else if (!feed.source) start();
 }
@@ -165,8 +195,8 @@ function change(parameters, reload = false) {
 }
 
 function applyAddress() {
-  const next = readRange(new URLSearchParams(location.search));
-  const same = ["last", "from", "to"].every((name) => next[name] === range[name]);
+  const next = readRange(new URLSearchParams(location.search), since);
+  const same = ["since", "last", "from", "to"].every((name) => next[name] === range[name]);
   narrow();
   if (same) return;
   [range, paused] = [next, false];
@@ -193,7 +223,7 @@ function recovered() {
 
 /** What is drawn is made from a description that is no longer the last one. */
 function changed() {
-  document.getElementById("changed").hidden = false;
+  document.getElementById("changed").hidden = isOver;
 }
 
 /** Where all panels are empty for the same reason, it stands above them, once. */
@@ -208,12 +238,12 @@ function sayOnce() {
 
 function say(text, kind = "bad") {
   banner.className = `banner ${kind}`;
-  banner.textContent = text;
+  showProse(banner, text);
   banner.hidden = !text;
 }
 
 function showState() {
-  if (!range.last) {
+  if (!isLive()) {
     const span = `${formatTime(range.from)} – ${formatTime(range.to)}`;
     toolbar.state("range", span);
   } else if (paused) toolbar.state("paused", "Paused");
@@ -224,10 +254,11 @@ function showState() {
 
 function lag() {
   const age = Date.now() / 1000 - lastTick;
-  return age > Math.max(10, range.last / 100) ? `, ${formatAge(age)} ago` : "";
+  return age > Math.max(10, (range.last ?? asked) / 100) ? `, ${formatAge(age)} ago` : "";
 }
 
 function queryAddress(panel) {
-  const search = spec.host ? `?${new URLSearchParams({ host: spec.host })}` : "";
+  const given = { ...spec.given, ...(spec.host ? { host: spec.host } : {}) };
+  const search = Object.keys(given).length ? `?${new URLSearchParams(given)}` : "";
   return `${root}/queries/${panel.query.split("/").map(encodeURIComponent).join("/")}${search}`;
 }

@@ -12,16 +12,30 @@ export const PRESETS = ["5m", "15m", "1h", "6h", "24h"];
 /**
  * The range that an address asks for.
  * @param {URLSearchParams} search
- * @returns {{last?: number, from?: number, to?: number, problem?: string}} in seconds;
+ * @param {number} [since] what a range begins at that is not in the address
+ * @returns {{since?: number, last?: number, from?: number, to?: number, problem?: string}} in seconds;
  *   `problem` says what was not understood
  */
-export function readRange(search) {
+export function readRange(search, since = 0) {
   const [from, to, last] = ["from", "to", "last"].map((name) => search.get(name));
   if (from !== null || to !== null) return absolute(from, to);
-  if (last === null) return DEFAULT;
+  if (last === null) return since ? { since } : DEFAULT;
   const seconds = readSpan(last);
   if (seconds > LIVE_S) return endingNow(seconds);
   return seconds ? { last: seconds } : misfit(`last=${last}`, "write it as last=15m");
+}
+
+/** What is shown of a range that is followed live, when the last points are of a time. */
+export function shownOf(range, time) {
+  if (range.since) return [range.since, Math.max(time, range.since + 10)];
+  return [time - range.last, time];
+}
+
+/** Seconds to ask the stream for: of a range that grows more, so that it lasts a while. */
+export function askedOf(range) {
+  if (!range.since) return range.last;
+  const elapsed = Date.now() / 1000 - range.since;
+  return Math.min(LIVE_S, Math.max(120, Math.ceil(2 * elapsed)));
 }
 
 /** A fixed range: what is longer than a week changes too little to be followed. */
@@ -42,7 +56,7 @@ export function writeRange(search, range) {
   const made = new URLSearchParams(search);
   for (const name of ["from", "to", "last"]) made.delete(name);
   if (range.last) made.set("last", writeSpan(range.last));
-  else {
+  else if (!range.since) {
     made.set("from", iso(range.from));
     made.set("to", iso(range.to));
   }

@@ -1,5 +1,7 @@
 // The frame of one panel: its title, its notes, and the place for its picture.
 
+import { prose } from "../prose.js";
+
 // A row of the grid with the gap below it.
 const ROW_PX = 34;
 
@@ -41,7 +43,7 @@ export function notes(lines) {
 /** A list of texts. */
 export function listed(lines) {
   const list = made("ul", "");
-  list.append(...lines.map((line) => made("li", "", line)));
+  for (const line of lines) list.appendChild(made("li")).append(...prose(line));
   return list;
 }
 

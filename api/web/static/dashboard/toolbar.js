@@ -1,15 +1,15 @@
 // What stands above the panels: host, component, range of time, pause, and state.
 
+import { fieldOf, ofField } from "../charts/times.js";
 import { PRESETS, readSpan, writeSpan } from "./range.js";
 
 /**
  * Wires the controls that the page holds. `on` has the functions `host(name)`,
- * `component(id)`, `range(range)` and `pause()`.
+ * `component(id)`, `range(range)` and `pause()`. `since`: what the longest range begins at.
  */
 export class Toolbar {
-  constructor(root, on) {
-    this.root = root;
-    this.on = on;
+  constructor(root, on, since = 0) {
+    Object.assign(this, { root, on, since });
     this.find = (name) => root.querySelector(`[data-control=${name}]`);
     this._selects();
     this._presets();
@@ -22,21 +22,23 @@ export class Toolbar {
   /** Show which range is chosen. */
   range(range) {
     for (const button of this.find("presets").children) {
-      button.setAttribute("aria-pressed", String(readSpan(button.value) === range.last));
+      const same = button.value ? readSpan(button.value) === range.last : Boolean(range.since);
+      button.setAttribute("aria-pressed", String(same));
     }
     const custom = this.find("custom");
-    const listed = PRESETS.some((text) => readSpan(text) === range.last);
+    const listed = range.since || PRESETS.some((text) => readSpan(text) === range.last);
     custom.classList.toggle("chosen", !listed);
-    const label = range.last ? (listed ? "Custom" : writeSpan(range.last)) : "From – to";
+    const other = range.last ? writeSpan(range.last) : "From – to";
+    const label = listed ? "Custom" : other;
     custom.querySelector("summary").textContent = label;
-    this.pause.hidden = !range.last;
+    this.pause.hidden = !(range.last || range.since);
   }
 
-  /** Fill the fields of from and to with what is shown. */
-  fill([from, to]) {
-    if (this.find("custom").open) return;
-    this.find("from").value = local(from);
-    this.find("to").value = local(to);
+  /** Fill the fields of from and to with what is shown; `again`: even while they are used. */
+  fill([from, to], again = false) {
+    if (this.find("custom").open && !again) return;
+    this.find("from").value = fieldOf(from);
+    this.find("to").value = fieldOf(to);
   }
 
   /** Show the component that is chosen. */
@@ -64,20 +66,21 @@ export class Toolbar {
   }
 
   _presets() {
-    for (const text of PRESETS) {
-      const button = this.find("presets").appendChild(document.createElement("button"));
-      button.type = "button";
-      button.value = text;
-      button.textContent = text;
-      button.addEventListener("click", () => this.on.range({ last: readSpan(text) }));
-    }
+    if (this.since) this._preset("", "Whole run", { since: this.since });
+    for (const text of PRESETS) this._preset(text, text, { last: readSpan(text) });
+  }
+
+  _preset(value, text, range) {
+    const button = this.find("presets").appendChild(document.createElement("button"));
+    Object.assign(button, { type: "button", value, textContent: text });
+    button.addEventListener("click", () => this.on.range(range));
   }
 
   _absolute() {
     const custom = this.find("custom");
     custom.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      const [from, to] = ["from", "to"].map((name) => Date.parse(this.find(name).value) / 1000);
+      const [from, to] = ["from", "to"].map((name) => ofField(this.find(name).value));
       const wrong = !(to > from);
       this.find("to").setCustomValidity(wrong ? "The end must lie after the beginning" : "");
       if (wrong) {
@@ -100,9 +103,4 @@ export class Toolbar {
     event.preventDefault();
     this.on.pause();
   }
-}
-
-function local(seconds) {
-  const date = new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
-  return date.toISOString().slice(0, 19);
 }

@@ -5,6 +5,7 @@ import { watchKeys } from "./keys.js";
 import { watchPointer } from "./pointer.js";
 import { watchZoom } from "./zoom.js";
 import { poll } from "./poll.js";
+import { showProse } from "../prose.js";
 
 const sheet = document.getElementById("sheet");
 const svg = sheet.querySelector("svg");
@@ -26,7 +27,7 @@ poll(sheet.dataset.load, 2000, (answer) => {
 
 function show(trouble, known, all) {
   problem.hidden = !trouble;
-  problem.textContent = trouble;
+  showProse(problem, trouble);
   live.className = `state ${known ? "good" : trouble ? "bad" : ""}`;
   live.textContent = known
     ? `live, ${known} of ${boxes.threads.length} threads`

@@ -1,5 +1,7 @@
 // The answer: a table, the raw text, or what is wrong, in words.
 
+import { showProse } from "../prose.js";
+
 /**
  * @param {object} Yasr the library's view of results
  * @param {HTMLElement} place
@@ -44,7 +46,7 @@ function problem(summary) {
   const title = box.appendChild(document.createElement("strong"));
   title.textContent = found.title ?? "The query failed";
   const detail = box.appendChild(document.createElement("p"));
-  detail.textContent = found.detail || "SuperTwin does not answer; ask again.";
+  showProse(detail, found.detail || "SuperTwin does not answer; ask again.");
   return box;
 }
 

@@ -3,6 +3,7 @@
 import { completers } from "./complete.js";
 import { makeAnswer } from "./answer.js";
 import { watchSaved } from "./saved.js";
+import { showProse } from "../prose.js";
 
 const root = document.documentElement.dataset.root ?? "";
 const start = JSON.parse(document.getElementById("start").textContent);
@@ -15,7 +16,7 @@ else say("The editor's library did not load: run ./install.sh where SuperTwin is
 
 function say(text) {
   problem.hidden = !text;
-  problem.textContent = text;
+  showProse(problem, text);
 }
 
 async function begin() {

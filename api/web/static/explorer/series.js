@@ -3,6 +3,7 @@
 import { formatValue } from "../charts/units.js";
 import { ask } from "./api.js";
 import { sparkline } from "./spark.js";
+import { showProse } from "../prose.js";
 
 const EVERY = 5000;
 // A series whose last value is older than this many periods has gone quiet.
@@ -46,7 +47,7 @@ export function showSeries(table, iri) {
 
 function say(problem, text) {
   problem.hidden = !text;
-  problem.textContent = text;
+  showProse(problem, text);
 }
 
 function fill(row, metric) {
@@ -84,9 +85,9 @@ async function explain(row, metric) {
   cell.className = "why";
   try {
     const { verdict, reason } = await ask("/why", parameters);
-    cell.textContent = verdict === "data" ? "" : `${verdict}: ${reason}`;
+    showProse(cell, verdict === "data" ? "" : `${verdict}: ${reason}`);
   } catch (error) {
-    cell.textContent = error.message;
+    showProse(cell, error.message);
     row.dataset.explained = "";
   }
 }

@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { watchTreeKeys } from "./tree_keys.js";
+import { showProse } from "../prose.js";
 
 // Kinds that the labels of their components do not tell.
 const UNNAMED = { disk: "disk", nic: "network", gpu: "GPU" };
@@ -68,7 +69,7 @@ async function load(item) {
     close(item);
     const line = document.createElement("p");
     line.className = "problem";
-    line.textContent = error.message;
+    showProse(line, error.message);
     item.querySelector(":scope > .problem")?.remove();
     item.append(line);
   }

@@ -2,6 +2,7 @@
 
 import { Board } from "../dashboard/board.js";
 import { Links } from "../dashboard/links.js";
+import { showProse } from "../prose.js";
 
 /**
  * Draw the panels of the page's spec.
@@ -50,7 +51,7 @@ export function drawCharts(spec, windowOf, query) {
       at("problem").hidden = true;
     } catch (error) {
       panel.asked = null;
-      at("problem").textContent = error.message;
+      showProse(at("problem"), error.message);
       at("problem").hidden = false;
     }
     board.redraw();

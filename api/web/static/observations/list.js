@@ -1,6 +1,7 @@
 // The list of runs: what runs now, kept up to date, and what is chosen to be compared.
 
 import { formatElapsed } from "./elapsed.js";
+import { showTimes } from "../zone.js";
 import { visible } from "./visible.js";
 
 const EVERY_MS = 1000;
@@ -14,7 +15,6 @@ let known = new Set();
 
 recorded.addEventListener("change", choose);
 choose();
-showTimes();
 void look();
 
 /** Ask what runs, show it, and ask again a little later. */
@@ -66,7 +66,7 @@ async function refresh() {
   recorded.replaceChildren(...[...list.childNodes].map((node) => document.adoptNode(node)));
   for (const box of boxes()) box.checked = chosen.has(box.value);
   choose();
-  showTimes();
+  showTimes(recorded);
 }
 
 function choose() {
@@ -83,13 +83,4 @@ function boxes() {
 
 function checked() {
   return boxes().filter((box) => box.checked);
-}
-
-/** Times of the server as the reader's clock shows them. */
-function showTimes() {
-  const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
-  for (const element of recorded.querySelectorAll("time")) {
-    element.title = element.dateTime;
-    element.textContent = format.format(new Date(element.dateTime));
-  }
 }

@@ -117,6 +117,7 @@ function show(found) {
   const recorded = new Set(found.recorded);
   isSettled = isOver && (Boolean(found.problem) || found.runs.every((one) => recorded.has(one.node)));
   at("cancel").hidden = isOver || !page.dataset.may;
+  if (isOver) document.dispatchEvent(new Event("runover"));
   const outcomes = [...new Set(found.runs.map((one) => one.outcome))];
   const good = outcomes.length === 1 && outcomes[0] === "completed";
   at("state").textContent = isOver ? outcomes.join(", ") || "did not run" : "running";

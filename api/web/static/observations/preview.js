@@ -1,6 +1,7 @@
 // Which CPUs a policy would choose, and why, before anything runs.
 
 import { ask } from "../explorer/api.js";
+import { prose } from "../prose.js";
 
 const MOST = 128;
 const root = document.documentElement.dataset.root;
@@ -27,9 +28,9 @@ export class Preview {
   async _parts(wish) {
     try {
       const found = await ask("/pin", wish);
-      return [cpuList(found.cpus), made("p", "", found.reason), link(wish)];
+      return [cpuList(found.cpus), said("", found.reason), link(wish)];
     } catch (error) {
-      return [made("p", "error", error.message)];
+      return [said("error", error.message)];
     }
   }
 }
@@ -47,6 +48,12 @@ function link(wish) {
   found.href = `${root}/pin?${new URLSearchParams(wish)}`;
   found.target = "_blank";
   return found;
+}
+
+function said(name, text) {
+  const line = made("p", name);
+  line.append(...prose(text));
+  return line;
 }
 
 function made(tag, name, text = "") {

@@ -3,6 +3,7 @@
 import { ask } from "../explorer/api.js";
 import { drawCharts } from "./charts.js";
 import { Printer, bytesOf, formatSize } from "./printer.js";
+import { showProse } from "../prose.js";
 
 const root = document.documentElement.dataset.root;
 const at = (id) => document.getElementById(id);
@@ -32,7 +33,7 @@ async function showOutput() {
     at("output").hidden = !printed.stdout.bytes && !printed.stderr.bytes;
   } catch (error) {
     at("output").hidden = true;
-    at("output-problem").textContent = error.message;
+    showProse(at("output-problem"), error.message);
     at("output-problem").hidden = false;
   }
 }

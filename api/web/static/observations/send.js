@@ -1,5 +1,7 @@
 // What changes something, asked of the API with the session of the browser.
 
+import { prose } from "../prose.js";
+
 const root = document.documentElement.dataset.root ?? "";
 
 /**
@@ -32,7 +34,7 @@ export async function send(method, path, body, signal) {
 /** Show a problem in its place, with the way to log in where that is what lacks. */
 export function showProblem(place, error, goal) {
   place.hidden = !error;
-  place.replaceChildren(error?.message ?? "");
+  place.replaceChildren(...prose(error?.message ?? ""));
   if (error?.status !== 401) return;
   const link = document.createElement("a");
   link.href = `${root}/login?${new URLSearchParams({ next: goal })}`;

@@ -1,0 +1,75 @@
+"""``/docs``: the documentation, from the files of the checkout."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from api import formats
+from api.problems import NotFoundError
+from api.services import Services, Use
+from api.web import pages
+from api.web.markdown import Document, document
+from supertwin.home import CHECKOUT
+
+router = APIRouter(prefix="/docs", include_in_schema=False)
+
+_FOLDER = CHECKOUT / "docs"
+# They stand above the folder, and their links lead into it.
+_ABOVE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+_FIRST = _ABOVE[0]
+_PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON}
+
+
+@router.get("")
+async def first(request: Request, services: Use) -> Response:
+    """To the page that leads to all others."""
+    root = pages.links(request, services.settings.base).root
+    return RedirectResponse(f"{root}/docs/{_FIRST}")
+
+
+@router.get("/{path:path}", response_class=Response)
+async def page(request: Request, services: Use, path: str) -> Response:
+    """One page, or a picture of one; whatever is not documentation is refused."""
+    found = _found(path)
+    if found.suffix == ".md":
+        return _drawn(request, services, found)
+    headers = {
+        "Content-Type": _PICTURES[found.suffix],
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(found.read_bytes(), headers=headers)
+
+
+def _drawn(request: Request, services: Services, found: Path) -> Response:
+    state = found.stat()
+    shown = _read(found, state.st_mtime_ns, state.st_size)
+    return pages.page(
+        "document.html",
+        request,
+        services.settings.base,
+        title=shown.title or found.stem,
+        document=shown,
+    )
+
+
+def _found(path: str) -> Path:
+    """A file of the documentation; raises NotFoundError."""
+    folder = CHECKOUT if path in _ABOVE else _FOLDER
+    try:
+        found = (folder / path).resolve()
+        known = found.is_relative_to(folder) and found.is_file()
+    except (ValueError, OSError):  # A null byte, a name too long.
+        known = False
+    if not known or found.suffix not in (".md", *_PICTURES):
+        detail = f"the documentation has no page {path[:200]!r}; /docs lists them"
+        raise NotFoundError("no-such-page", "No such page", detail)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _changed_ns: int, _size: int) -> Document:
+    """The page, made once for each version of the file."""
+    prefix = "" if path.is_relative_to(_FOLDER) else "docs/"
+    return document(path.read_text("utf-8"), prefix=prefix)

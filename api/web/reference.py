@@ -1,0 +1,149 @@
+"""``/api``: the interface for programs as a page, made from its OpenAPI document."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+
+from api.services import Use
+from api.web import pages
+from api.web.markdown import paragraphs
+
+router = APIRouter(include_in_schema=False)
+
+Schema = Mapping[str, Any]
+# Every operation has them: they are told once.
+_COMMON = ("4XX", "5XX")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter, or a member of a body; ``place`` is query, path, header or body."""
+
+    name: str
+    place: str
+    kind: str
+    description: str
+    required: bool
+    default: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a status means; ``types`` are the media types that it comes in."""
+
+    status: str
+    description: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path."""
+
+    method: str
+    path: str
+    summary: str
+    description: str
+    fields: tuple[Field, ...]
+    body_types: tuple[str, ...]
+    answers: tuple[Answer, ...]
+
+    @property
+    def anchor(self) -> str:
+        """What a link to it ends with."""
+        return f"{self.method.lower()}-{self.path}"
+
+
+@router.get("/api", response_class=Response)
+async def reference(request: Request, services: Use) -> Response:
+    """Every path with its parameters and answers, by subject."""
+    about, subjects = _read(request.app)
+    return pages.page(
+        "api.html",
+        request,
+        services.settings.base,
+        title="HTTP interface",
+        about=paragraphs(about),
+        subjects=subjects,
+    )
+
+
+def _read(app: FastAPI) -> tuple[str, dict[str, list[Operation]]]:
+    """The description, and the operations by subject, in the order of the paths."""
+    document = app.openapi()
+    found: dict[str, list[Operation]] = {}
+    for path, methods in document["paths"].items():
+        for method, one in methods.items():
+            subject = one.get("tags", ["Others"])[0]
+            found.setdefault(subject, []).append(
+                _operation(document, method.upper(), path, one)
+            )
+    return document["info"]["description"], found
+
+
+def _operation(document: Schema, method: str, path: str, one: Schema) -> Operation:
+    content = one.get("requestBody", {}).get("content", {})
+    parameters = (_parameter(each) for each in one.get("parameters", ()))
+    members = (
+        field
+        for media_type in content.values()
+        for field in _members(document, media_type.get("schema", {}))
+    )
+    return Operation(
+        method=method,
+        path=path,
+        summary=one.get("summary", ""),
+        description=one.get("description", ""),
+        fields=tuple(dict.fromkeys((*parameters, *members))),
+        body_types=tuple(content),
+        answers=tuple(_answers(one.get("responses", {}))),
+    )
+
+
+def _parameter(one: Schema) -> Field:
+    schema = one.get("schema", {})
+    return Field(
+        name=one["name"],
+        place=one["in"],
+        kind=_kind(schema),
+        description=one.get("description") or schema.get("description", ""),
+        required=one.get("required", False),
+        default=_default(schema),
+    )
+
+
+def _members(document: Schema, schema: Schema) -> Iterator[Field]:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found = document.get("components", {}).get("schemas", {}).get(name, schema)
+    required = found.get("required", ())
+    for member, one in found.get("properties", {}).items():
+        about = one.get("description", "")
+        default = _default(one)
+        yield Field(member, "body", _kind(one), about, member in required, default)
+
+
+def _answers(responses: Schema) -> Iterator[Answer]:
+    for status, one in responses.items():
+        if status not in _COMMON:
+            yield Answer(
+                status, one.get("description", ""), tuple(one.get("content", ()))
+            )
+
+
+def _kind(schema: Schema) -> str:
+    """The type in a few words: ``integer``, ``list of string``, ``reader | admin``."""
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if "anyOf" in schema:
+        kinds = (_kind(one) for one in schema["anyOf"] if one.get("type") != "null")
+        return " | ".join(dict.fromkeys(kinds))
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type") or schema.get("$ref", "any").rpartition("/")[2])
+
+
+def _default(schema: Schema) -> str:
+    value = schema.get("default")
+    return "" if value in (None, "", [], {}) else str(value)

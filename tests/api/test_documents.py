@@ -1,0 +1,125 @@
+"""The documentation and the interface for programs, as pages."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+import httpx
+import pytest
+
+from supertwin.home import CHECKOUT
+
+DOCS = sorted(
+    str(path.relative_to(CHECKOUT / "docs"))
+    for path in (CHECKOUT / "docs").rglob("*.md")
+)
+
+
+class Links(HTMLParser):
+    """What a page leads to, the pictures that it shows, and its anchors."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.leads: list[str] = []
+        self.shows: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors.add(given.get("id", ""))
+        if tag == "a" and "href" in given:
+            self.leads.append(given["href"])
+        if tag == "img":
+            self.shows.append(given["src"])
+
+
+def page(api: httpx.Client, path: str) -> Links:
+    answer = api.get(path, headers={"Accept": "text/html"}, follow_redirects=True)
+    assert answer.status_code == 200, (path, answer.text[:300])
+    return Links(answer.text)
+
+
+def test_every_page_is_reached_and_every_link_leads_somewhere(
+    api: httpx.Client,
+) -> None:
+    known: dict[str, Links] = {}
+    wanted = {"/docs/README.md"}
+    leads: set[tuple[str, str]] = set()
+    while wanted:
+        path = wanted.pop()
+        known[path] = page(api, path)
+        for src in known[path].shows:
+            picture = api.get(urljoin(path, src))
+            assert picture.headers["content-type"].startswith("image/"), src
+        found = {urldefrag(urljoin(path, href)) for href in known[path].leads}
+        below = {link for link in found if link.url.startswith("/docs/")}
+        leads |= {(link.url, link.fragment) for link in below}
+        wanted |= {link.url for link in below if link.url.endswith(".md")} - set(known)
+    assert known.keys() >= {f"/docs/{name}" for name in DOCS}
+    anchors = {(path, one) for path, found in known.items() for one in found.anchors}
+    assert not {
+        (path, fragment)
+        for path, fragment in leads
+        if path in known and fragment and (path, fragment) not in anchors
+    }
+
+
+def test_docs_begin_with_the_page_that_leads_to_all(api: httpx.Client) -> None:
+    answer = api.get("/docs")
+    assert answer.status_code == 307
+    assert urlsplit(answer.headers["location"]).path == "/docs/README.md"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pyproject.toml",
+        "%2e%2e/pyproject.toml",
+        "..%2fMakefile",
+        "no.md",
+        "benchmarks",
+        "",
+    ],
+)
+def test_nothing_but_documentation_is_served(api: httpx.Client, path: str) -> None:
+    url = api.base_url.copy_with(raw_path=f"/docs/{path}".encode())
+    answer = api.get(url)
+    assert answer.status_code == 404
+    assert answer.json()["detail"].endswith("/docs lists them")
+
+
+def test_every_operation_with_its_parameters_is_on_the_page(
+    api: httpx.Client,
+) -> None:
+    text = unescape(api.get("/api", headers={"Accept": "text/html"}).text)
+    document = api.get("/openapi.json").json()
+    operations = [
+        (method, path, one)
+        for path, methods in document["paths"].items()
+        for method, one in methods.items()
+    ]
+    assert len(operations) > 50
+    for method, path, one in operations:
+        start = text.index(f'<section class="operation" id="{method}-{path}">')
+        section = text[start : text.index("</section>", start)]
+        assert one["summary"] in section
+        for each in one.get("parameters", []):
+            assert f"<code>{each['name']}</code>" in section, (path, each["name"])
+        for status in one["responses"].keys() - {"4XX", "5XX"}:
+            assert f'<th scope="row">{status}</th>' in section, (path, status)
+
+
+def test_the_members_of_bodies_are_on_the_page(api: httpx.Client) -> None:
+    text = api.get("/api", headers={"Accept": "text/html"}).text
+    section = text[text.index('id="post-/observations"') :].partition("</section>")[0]
+    row = re.search(r"<code>repeat</code>.*?</tr>", section, re.DOTALL)
+    assert row and "integer" in row[0] and "Default: <code>1</code>" in row[0]
+    assert "<code>argv</code>" in section and "list of string, required" in section
+
+
+@pytest.mark.parametrize("path", ["/queries/process/named", "/plans", "/api", "/docs"])
+def test_the_menu_leads_there(api: httpx.Client, path: str) -> None:
+    assert path in page(api, "/plans").leads
+    page(api, path)
