@@ -96,10 +96,10 @@ function loaded(window) {
   board.redraw();
 }
 
-function tick({ time, panels }) {
+function tick({ time, panels, bounded }) {
   lastTick = time;
   for (const [id, values] of Object.entries(panels)) {
-    board.panels.get(id)?.append(time, values, range.last);
+    board.panels.get(id)?.append(time, values, range.last, bounded[id]);
   }
   board.show([time - range.last, time]);
   toolbar.fill(board.range);
