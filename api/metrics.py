@@ -7,6 +7,7 @@ from api.fuseki import Row
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name
+from ontology.limits import greatest_rate
 from ontology.terms import PREFIXES
 
 METRIC_PREFIXES = "".join(
@@ -27,7 +28,8 @@ class Metric:
     """A metric by PCP's name.
 
     ``unit`` is that of a value, ``drawn`` that of a picture: of a counter the rate.
-    Both come with what a stored value is multiplied by.
+    Both come with what a stored value is multiplied by. ``greatest`` is what a drawn
+    value cannot exceed; None: nobody knows.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Metric:
     comment: str
     unit: tuple[Unit, Fraction]
     drawn: tuple[Unit, Fraction]
+    greatest: float | None = None
 
 
 def metric_of(row: Row) -> Metric:
@@ -45,13 +48,16 @@ def metric_of(row: Row) -> Metric:
         return row[name].value if name in row else ""
 
     counter = text("kind").endswith("#Counter")
+    drawn = unit_of(text("unit"), text("pcp"), rate=counter)
+    greatest = greatest_rate(text("name"), text("pcp")) if counter else None
     return Metric(
         name=text("name"),
         db_name=text("db"),
         is_counter=counter,
         comment=text("comment"),
         unit=unit_of(text("unit"), text("pcp"), rate=False),
-        drawn=unit_of(text("unit"), text("pcp"), rate=counter),
+        drawn=drawn,
+        greatest=None if greatest is None else greatest * float(drawn[1]),
     )
 
 

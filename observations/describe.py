@@ -174,6 +174,7 @@ def _summarise(
             ST.instname: summary.instance,
             ST.sampleCount: figures.samples,
             ST.sourceResolution: _decimal(summary.resolution),
+            ST.boundedRates: figures.bounded or None,
             **{term: _decimal(getattr(figures, k)) for term, k in _FIGURES.items()},
         },
     )

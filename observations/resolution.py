@@ -11,13 +11,8 @@ from collections.abc import Collection
 import numpy as np
 
 from observations.statistics import Points, Stamps
+from ontology.units import SECONDS
 
-_SECONDS = {
-    "nanosec": 1e-9,
-    "microsec": 1e-6,
-    "millisec": 1e-3,
-    "sec": 1.0,
-}
 # With fewer values a common divisor may be chance.
 _FEWEST_VALUES = 16
 # Changes at random would keep the distance in e^-9, about one of 10,000 cases.
@@ -32,7 +27,7 @@ def source_resolution(
 
     None where the samples do not tell, or where it may change with each of them.
     """
-    seconds = _SECONDS.get(pcp_units.strip()) if is_counter else None
+    seconds = SECONDS.get(pcp_units.strip()) if is_counter else None
     if seconds is not None and (step := _common_step(series)):
         return step * seconds
     return _shortest_change(series)

@@ -4,15 +4,20 @@ A counter is looked at through its rates between neighbouring ticks. Its total i
 it grew by between two readings just before and just after the run; where there are
 none, from the last tick before it to the first one after it: whatever the run did is in
 there, and beside it what others did in the fractions of a period before and after.
+A tick may be fetched up to half a period late, so a rate may come out greater than
+there can be: it is then taken for the greatest, and counted.
 Where its source updates it less often than it was sampled, its rates are over the time
 between two updates at least. Anything else is looked at by its values within the run.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ontology.limits import BEYOND
 
 Stamps = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
@@ -48,7 +53,8 @@ class Statistics:
     ``total`` are per second. None: too few ticks to say.
 
     ``samples``: ticks within the run. ``covered``: seconds between the ticks that the
-    total is of.
+    total is of. ``bounded``: rates, the mean included, that came out greater than
+    there can be.
     """
 
     samples: int
@@ -59,6 +65,7 @@ class Statistics:
     p95: float | None = None
     total: float | None = None
     covered: float | None = None
+    bounded: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,19 +81,26 @@ def of_counter(
     span: Span,
     growth: Growth | None = None,
     resolution: float | None = None,
+    greatest: float | None = None,
 ) -> Statistics:
     """Rates and total of a counter; one that is reset counts from zero again.
 
     ``resolution``: seconds between two updates by its source, if longer than a period.
+    ``greatest``: what a rate cannot exceed.
     """
-    found = _of_ticks(points, span, resolution)
-    if growth is None:
+    limit = np.inf if greatest is None else greatest
+    found = _of_ticks(points, span, resolution, limit)
+    if growth is not None:
+        mean = growth.total / growth.seconds if growth.seconds > 0 else None
+        found = replace(found, mean=mean, total=growth.total, covered=growth.seconds)
+    if found.mean is None or found.mean <= limit * BEYOND:
         return found
-    mean = growth.total / growth.seconds if growth.seconds > 0 else None
-    return replace(found, mean=mean, total=growth.total, covered=growth.seconds)
+    return replace(found, mean=limit, bounded=found.bounded + 1)
 
 
-def _of_ticks(points: Points, span: Span, resolution: float | None) -> Statistics:
+def _of_ticks(
+    points: Points, span: Span, resolution: float | None, limit: float
+) -> Statistics:
     around = _around(points, span)
     samples = _within(points, span).values.size
     if around.values.size < 2:
@@ -100,10 +114,10 @@ def _of_ticks(points: Points, span: Span, resolution: float | None) -> Statistic
     rates = (grown / seconds)[inside]
     if resolution is not None and rates.size:
         rates = _update_rates(grown[inside], _ends(around.stamps, inside), resolution)
-    spread = _spread(rates)
-    return Statistics(
-        samples, **{**spread, "mean": total / covered}, total=total, covered=covered
-    )
+    spread = _spread(np.minimum(rates, limit))
+    bounded = int(np.count_nonzero(rates > limit * BEYOND))
+    spread |= {"mean": total / covered, "bounded": bounded}
+    return Statistics(samples, **spread, total=total, covered=covered)
 
 
 def _ends(stamps: Stamps, inside: npt.NDArray[np.bool_]) -> Stamps:
@@ -146,7 +160,7 @@ def of_gauge(points: Points, span: Span) -> Statistics:
     return Statistics(values.size, **_spread(values))
 
 
-def _spread(values: Values) -> dict[str, float | None]:
+def _spread(values: Values) -> dict[str, Any]:
     if not values.size:
         return {}
     median, p95 = np.quantile(values, [0.5, 0.95])

@@ -29,6 +29,8 @@ _UNITS = {
     "/ microsec": "MegaHZ",
     "/ nanosec": "GigaHZ",
 }
+# Seconds in a unit of time.
+SECONDS = {"nanosec": 1e-9, "microsec": 1e-6, "millisec": 1e-3, "sec": 1.0}
 # What a counter of a unit grows by per second; milliseconds per second are per mille.
 RATES = {
     UNIT["NUM"]: UNIT["NUM-PER-SEC"],

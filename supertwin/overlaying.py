@@ -10,6 +10,7 @@ import numpy as np
 from rdflib import URIRef
 
 from observations.statistics import Points
+from ontology.limits import BEYOND, greatest_rate
 from ontology.units import RATES
 from queries.endpoint import Endpoint
 from supertwin.comparing import Group
@@ -17,7 +18,7 @@ from supertwin.errors import MendableError
 from supertwin.run_series import RunSeries, samples_of, series_of
 from supertwin.settings import Settings
 
-_COLUMNS = ("group", "run", "metric", "instance", "seconds", "value")
+_COLUMNS = ("group", "run", "metric", "instance", "seconds", "value", "bounded")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Line:
 
     ``group`` is the place of its group, from 1. Values of counters are their rates up
     to each time, and then ``per_second``; ``unit`` is that of the values, if known.
+    ``bounded``: where a rate came out greater than there can be.
     """
 
     group: int
@@ -36,6 +38,7 @@ class Line:
     per_second: bool
     seconds: Sequence[float]
     values: Sequence[float]
+    bounded: Sequence[bool]
 
 
 def overlay(
@@ -60,7 +63,7 @@ def overlay(
             "observations/statistics` tells what was measured"
         )
     lines = [
-        _line(places[one.run][0], one, points)
+        line_of(places[one.run][0], one, points)
         for one, points in samples_of(settings, series)
     ]
     return sorted(lines, key=lambda line: places[line.run])
@@ -82,8 +85,9 @@ def as_csv(lines: Sequence[Line]) -> str:
 
 def _rows(lines: Sequence[Line]) -> Iterator[tuple[Any, ...]]:
     for line in lines:
-        for second, value in zip(line.seconds, line.values, strict=True):
-            yield line.group, line.run, line.metric, line.instance, second, value
+        points = zip(line.seconds, line.values, line.bounded, strict=True)
+        for point in points:
+            yield line.group, line.run, line.metric, line.instance, *point
 
 
 def _unit(series: RunSeries) -> str | None:
@@ -92,14 +96,17 @@ def _unit(series: RunSeries) -> str | None:
     return RATES.get(URIRef(series.unit))
 
 
-def _line(place: int, series: RunSeries, points: Points) -> Line:
+def line_of(place: int, series: RunSeries, points: Points) -> Line:
+    """The line of one series of a run of the group at a place."""
     seconds = (points.stamps - series.start_ms) / 1000
-    values = points.values
+    values, bounded = points.values, np.zeros(points.values.size, bool)
     if series.is_counter:
         steps = np.diff(values)
         # One that starts anew counts from zero again.
         grown = np.where(steps < 0, values[1:], steps)
-        values, seconds = grown / np.diff(seconds), seconds[1:]
+        rates, seconds = grown / np.diff(seconds), seconds[1:]
+        greatest = greatest_rate(series.metric, series.unit or "") or np.inf
+        values, bounded = np.minimum(rates, greatest), rates > greatest * BEYOND
     return Line(
         place,
         series.run,
@@ -109,4 +116,5 @@ def _line(place: int, series: RunSeries, points: Points) -> Line:
         series.is_counter,
         np.round(seconds, 6).tolist(),
         values.tolist(),
+        bounded.tolist(),
     )

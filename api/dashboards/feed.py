@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from api.dashboards.points import Asked, row
+from api.dashboards.points import Asked, row, within
 from api.dashboards.ranges import Column, Reader
 from api.dashboards.settled import GRACE_S, lead, settled
 from api.dashboards.specs import Spec, Specs
@@ -251,8 +251,13 @@ class Feed:
 
 
 def _body(at: int, parts: list[Part]) -> bytes:
-    rows = {part.asked.panel.id: part.at(at) for part in parts}
-    panels = {
-        id_: orjson.Fragment(row(values)) for id_, values in rows.items() if values
-    }
-    return orjson.dumps({"time": at, "panels": panels})
+    panels, bounded = {}, {}
+    for part in parts:
+        if not (values := part.at(at)):
+            continue
+        id_ = part.asked.panel.id
+        shown, where = within(part.asked.panel, [[value] for value in values])
+        panels[id_] = orjson.Fragment(row([value for (value,) in shown]))
+        if where:
+            bounded[id_] = where
+    return orjson.dumps({"time": at, "panels": panels, "bounded": bounded})

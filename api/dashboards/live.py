@@ -46,7 +46,8 @@ _HEADERS = {
     responses={
         200: {
             "description": "Events: `window` (an object as /series gives it) for each "
-            'panel with series, `tick` (`{"time": …, "panels": {id: [values]}}`) for '
+            'panel with series, `tick` (`{"time": …, "panels": {id: [values]}, '
+            '"bounded": {id: [[series, 0, measured]]}}`) for '
             "each step after it, `problem` while a store is away, `recovered` and "
             "fresh windows afterwards, `changed` when the twin of the host has changed",
             "content": {MEDIA_TYPE: {}},
@@ -176,9 +177,9 @@ async def _window(
         columns = await services.reader.columns(asked.panel, times, asked.component)
     except ExpressionError as error:
         columns = [[None] * times.count for _ in asked.panel.series]
-        found = Points(asked.panel.id, times, columns, [error.detail])
+        found = Points(asked.panel, times, columns, [error.detail])
         return found.body()
-    found = Points(asked.panel.id, times, columns)
+    found = Points(asked.panel, times, columns)
     return (await explained(services, asked, found)).body()
 
 

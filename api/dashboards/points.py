@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from api.bounds import Mark, bounded, bounded_sums, marks
 from api.dashboards.ranges import Column, Reader
 from api.dashboards.settled import lead, settled
 from api.dashboards.specs import Spec
@@ -32,7 +33,7 @@ class Asked:
 class Points:
     """Values of a panel's series on a grid; ``why`` says why there are none at all."""
 
-    panel: str
+    panel: Panel
     grid: Grid
     columns: list[Column]
     why: Sequence[str] = ()
@@ -56,14 +57,16 @@ class Points:
 
     def body(self) -> bytes:
         """As JSON; numbers stand as the store wrote them."""
+        shown, where = within(self.panel, self.columns)
         return orjson.dumps(
             {
-                "panel": self.panel,
+                "panel": self.panel.id,
                 "start": self.grid.first,
                 "end": self.grid.last,
                 "step": self.grid.step,
                 "times": self.grid.times,
-                "values": orjson.Fragment(f"[{','.join(map(row, self.columns))}]"),
+                "values": orjson.Fragment(f"[{','.join(map(row, shown))}]"),
+                "bounded": where,
                 "why": list(self.why),
             }
         )
@@ -76,10 +79,27 @@ def row(column: Sequence[str | None]) -> str:
     return f"[{','.join([value or 'null' for value in column])}]"
 
 
+def within(
+    panel: Panel, columns: Sequence[Column]
+) -> tuple[Sequence[Column], list[Mark]]:
+    """The columns within the panel's limits, and where they would not be."""
+    if panel.maximum is None:
+        return columns, []
+    numbers = [[None if v is None else float(v) for v in each] for each in columns]
+    if panel.stack:
+        shown = bounded_sums(numbers, panel.maximum)
+    else:
+        shown = bounded(numbers, panel.maximum, panel.minimum)
+    where = marks(numbers, shown)
+    if not where:
+        return columns, []
+    return [[None if v is None else repr(v) for v in each] for each in shown], where
+
+
 async def final_points(reader: Reader, asked: Asked, grid: Grid, now: float) -> Points:
     """The points of a panel on a grid, without those that may still change."""
     wider = lead(grid.until(now), now)
     columns = await reader.columns(asked.panel, wider, asked.component)
     count, _ = settled(columns, wider, now, asked.period)
-    found = Points(asked.panel.id, wider, columns)
+    found = Points(asked.panel, wider, columns)
     return found.until(wider.first + (count - 0.5) * wider.step).since(grid)

@@ -43,8 +43,9 @@ class Span:
     responses={
         200: {
             "description": "`times` (Unix seconds), `values` with one list per series "
-            "of the panel, in its order, null where there is no point; `why` says why "
-            "there is none at all",
+            "of the panel, in its order, null where there is no point; `bounded` has "
+            "[series, place, measured] for each value that the panel's limits bound; "
+            "`why` says why there is none at all",
             "content": {formats.JSON: {}},
         },
         **ANSWERS,

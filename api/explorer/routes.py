@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from rdflib import URIRef
 
 from api import formats, nodes
+from api.bounds import bounded, marks
 from api.connection import while_connected
 from api.explorer.graph import find_parts
 from api.explorer.page import host_of
@@ -50,7 +51,8 @@ async def parts(request: Request, services: Use, iri: Iri) -> Response:
 async def telemetry(request: Request, services: Use, iri: Iri) -> Response:
     """What is sampled of a component: last values, ages, the last 15 minutes.
 
-    Counters are charted as rates. When the series store is away, `problem` says so.
+    Counters are charted as rates; `bounded` has [place, measured] for each that exceeds
+    what there can be. When the series store is away, `problem` says so.
     """
     node, host = _component(services, iri)
     work = _telemetry(services, host, node)
@@ -76,6 +78,8 @@ async def _telemetry(services: Services, host: str, node: URIRef) -> dict[str, A
 def _listed(sampled: Sampled, host: str) -> dict[str, Any]:
     metric, reading = sampled.metric, sampled.reading
     scale, chart_scale = float(metric.unit[1]), float(metric.drawn[1])
+    measured = [None if v is None else v * chart_scale for v in reading.chart]
+    (chart,) = bounded([measured], metric.greatest)
     return {
         "host": host,
         "metric": metric.name,
@@ -86,7 +90,8 @@ def _listed(sampled: Sampled, host: str) -> dict[str, Any]:
         "text": reading.text,
         "time": reading.time,
         "unit": metric.unit[0],
-        "chart": [v if v is None else v * chart_scale for v in reading.chart],
+        "chart": chart,
+        "bounded": [mark[1:] for mark in marks([measured], [chart])],
         "chartUnit": metric.drawn[0],
         "rate": metric.is_counter,
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
@@ -9,6 +10,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
+from api.bounds import Column, bounded
 from api.connection import while_connected
 from api.metrics import Metric
 from api.negotiation import negotiate
@@ -23,7 +25,6 @@ from api.observations.measured import (
 )
 from api.observations.parameters import POINTS, MetricName, Points
 from api.observations.readings import (
-    Column,
     Grid,
     added,
     read,
@@ -173,26 +174,37 @@ async def _series(
     longest = max(span.seconds for span in spans)
     step = step_of(max(span.period_ms for span in spans), longest, points)
     grid = Grid(0.0, step, int(1000 * longest // step) + 2)
-    columns = await asyncio.gather(
+    pairs = await asyncio.gather(
         *(
-            _column(services, span, node, known[metric], instance, grid)
+            _columns(services, span, node, known[metric], instance, grid)
             for span, node in zip(spans, nodes, strict=True)
         )
     )
+    sizes = [len(runs) for runs in first]
+    measured, shown = (
+        _averaged(columns, sizes) for columns in zip(*pairs, strict=True)
+    )
+    return orjson.dumps(window(metric, grid, measured, shown))
+
+
+def _averaged(columns: Sequence[Column], sizes: Sequence[int]) -> list[Column]:
+    """The mean of each group, of so many columns each."""
     left = iter(columns)
-    averaged = [together([next(left) for _ in runs]) for runs in first]
-    return orjson.dumps(window(metric, grid, averaged))
+    return [together(list(islice(left, size))) for size in sizes]
 
 
-async def _column(
+async def _columns(
     services: Services,
     span: Span,
     node: str,
     metric: Metric,
     instance: str | None,
     grid: Grid,
-) -> Column:
-    """One series of a run; where none is named, the sum of all that it measured."""
+) -> list[Column]:
+    """One series of a run; where none is named, the sum of all that it measured.
+
+    As it was measured, and bounded by what there can be.
+    """
     named = [instance]
     if instance is None:
         asked = {"id": node, "metric": metric.name}
@@ -200,8 +212,9 @@ async def _column(
         named = [row["instance"] for row in found]
     columns = await read(services, span, metric, named, grid)
     # Of a run that did not measure it, a column of nothing.
-    summed = added([*columns, [None] * grid.count])
-    return _within(summed, grid, span.seconds)
+    nothing: Column = [None] * grid.count
+    both = (columns, bounded(columns, metric.greatest))
+    return [_within(added([*each, nothing]), grid, span.seconds) for each in both]
 
 
 def _within(column: Column, grid: Grid, seconds: float) -> Column:

@@ -58,10 +58,11 @@ class Measured:
         return [(self._text(name), _number(self.row[name])) for name in FIGURES]
 
     @property
-    def resolution(self) -> str:
-        """Why rates are over more than a period; empty where they are not."""
-        seconds = _number(self.row["resolution"])
-        return f"updated every {1000 * seconds:g} ms" if seconds else ""
+    def notes(self) -> list[str]:
+        """Why rates are over more than a period, and how many are not as measured."""
+        seconds, bounded = _number(self.row["resolution"]), self.row["bounded"]
+        found = [f"updated every {1000 * seconds:g} ms"] if seconds else []
+        return found + ([f"rates bounded: {bounded}"] if bounded else [])
 
     def _text(self, name: str) -> str:
         unit, scale = self.metric.unit if name == "total" else self.metric.drawn

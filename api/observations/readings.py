@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from api.bounds import Column, marks
 from api.metrics import Metric
 from api.observations.measured import Span
 from api.services import Services
@@ -20,8 +21,6 @@ from ontology.selectors import escaped, pattern, selector
 MOST_POINTS = 2000
 # Longer names of instances are looked for in the answer: the store takes 16 KiB.
 _LONGEST = 8_000
-
-Column = list[float | None]
 
 
 @dataclass(frozen=True)
@@ -130,6 +129,10 @@ def _column(
     return column
 
 
+def _at(places: Sequence[int], columns: Sequence[Column]) -> list[Column]:
+    return [[column[i] for i in places] for column in columns]
+
+
 def together(columns: Sequence[Column]) -> Column:
     """The mean of several columns at each place, of those that have a value there."""
     return [_mean(values) for values in zip(*columns, strict=True)]
@@ -150,12 +153,15 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def window(panel: str, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
+def window(
+    panel: str, grid: Grid, measured: Sequence[Column], shown: Sequence[Column]
+) -> dict[str, Any]:
     """What a picture is drawn from, without the times at which nothing has a value.
 
-    A source that is slower than its period leaves most times empty.
+    A source that is slower than its period leaves most times empty. What is shown is
+    not what was measured where that exceeds what there can be.
     """
-    kept = [i for i in range(grid.count) if any(c[i] is not None for c in columns)]
+    kept = [i for i in range(grid.count) if any(c[i] is not None for c in shown)]
     times = grid.seconds
     gaps = sorted(b - a for a, b in zip(kept, kept[1:], strict=False))
     usual = gaps[len(gaps) // 2] if gaps else 1
@@ -163,6 +169,7 @@ def window(panel: str, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
         "panel": panel,
         "step": usual * grid.step_ms / 1000,
         "times": [times[i] for i in kept],
-        "values": [[column[i] for i in kept] for column in columns],
+        "values": _at(kept, shown),
+        "bounded": marks(_at(kept, measured), _at(kept, shown)),
         "why": [],
     }

@@ -7,6 +7,7 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
+from api.bounds import bounded
 from api.connection import while_connected
 from api.observations.measured import find_measured, find_span, observation_of
 from api.observations.parameters import POINTS, MetricName, Points, RunId
@@ -44,7 +45,8 @@ async def run_series(
 ) -> Response:
     """`times` in seconds after the start of the run, from a period before it to one
     after its end; `values` with a list for each of `instances`, null where there is no
-    sample. Counters are rates; `step` is in seconds.
+    sample. Counters are rates; `step` is in seconds. `bounded` has [series, place,
+    measured] for each rate that exceeds what there can be, and is bounded.
     """
     work = _read(services, decoded(id_), metric, start, end, points)
     return response(await while_connected(request, work), formats.JSON)
@@ -71,7 +73,8 @@ async def _read(
     grid = grid_of(span, first, last, points)
     instances = [one.instance for one in own]
     columns = await read(services, span, own[0].metric, instances, grid)
-    found = {**window(metric, grid, columns), "instances": instances}
+    shown = bounded(columns, own[0].metric.greatest)
+    found = {**window(metric, grid, columns, shown), "instances": instances}
     return orjson.dumps(found)
 
 

@@ -22,6 +22,7 @@ from observations.statistics import (
     of_counter,
     of_gauge,
 )
+from ontology.limits import greatest_rate
 from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import is_dutycycle
@@ -122,7 +123,8 @@ class Meanwhile:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
             growth = _growth(key, marks)
-            figures = of_counter(points, run.span, growth, resolution)
+            greatest = greatest_rate(metric.name, metric.pcp_units)
+            figures = of_counter(points, run.span, growth, resolution, greatest)
             if marks.doubt(metric.name):
                 figures = replace(figures, total=None, covered=None, mean=None)
         else:

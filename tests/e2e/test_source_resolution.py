@@ -22,8 +22,8 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     rows = json.loads(stack.run(*query).stdout)
     assert {row["resolution"] for row in rows} == {"0.01"}
     assert {row["rateUnit"].rpartition("/")[2] for row in rows} == {"PPTH"}
-    # Between ticks of 1 ms it would be 10,000 ms a second.
-    assert max(float(row["maximum"]) for row in rows) < 4000
+    # Between ticks of 1 ms it would be 10,000 ms a second, between two updates 1,100.
+    assert max(float(row["maximum"]) for row in rows) <= 1000
     assert max(float(row["median"]) for row in rows) > 0
 
     said = f"{metric}: its source updates it every 10 ms"

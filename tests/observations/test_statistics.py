@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observations.statistics import Points, Span, Statistics, of_counter, of_gauge
+from observations.statistics import (
+    Growth,
+    Points,
+    Span,
+    Statistics,
+    of_counter,
+    of_gauge,
+)
+from ontology.limits import greatest_rate
 
 TICKS = np.arange(0, 10_000, 1000)
 
@@ -62,3 +70,34 @@ def test_totals_of_neighbouring_runs_add_up(
     total = of_counter(counter, Span(0, last)).total
     parts = [Span(0, middle), Span(middle, last)]
     assert total == sum(of_counter(counter, part).total or 0 for part in parts)
+
+
+def test_a_rate_is_at_most_the_greatest_there_can_be_and_told() -> None:
+    # The tick at 3 s was fetched 400 ms late, by a CPU that was never idle.
+    counter, span = points(0, 1000, 2000, 3400, 4000, 5000), Span(0, 5000)
+    found = of_counter(counter, span, greatest=1000)
+    assert (found.maximum, found.p95, found.bounded) == (1000, 1000, 1)
+    assert (found.minimum, found.mean, found.total) == (600, 1000, 5000)
+    assert of_counter(counter, span).maximum == 1400
+
+
+def test_a_mean_is_at_most_the_greatest_there_can_be() -> None:
+    found = of_counter(points(0, 1000), Span(0, 1000), Growth(1100, 1.0), None, 1000)
+    assert (found.mean, found.total, found.bounded) == (1000, 1100, 1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "greatest"),
+    [
+        ("kernel.percpu.cpu.user", "millisec", 1e3),
+        ("kernel.all.pressure.io.full.total", "microsec", 1e6),
+        ("disk.dev.avactive", "http://qudt.org/vocab/unit/MilliSEC", 1e3),
+        ("supertwin.cgroup.cpu.stalled", "microsec", 1e6),
+        ("kernel.all.cpu.user", "millisec", None),
+        ("kernel.percpu.intr", "count", None),
+    ],
+)
+def test_one_thing_takes_a_second_of_each_second(
+    metric: str, unit: str, greatest: float | None
+) -> None:
+    assert greatest_rate(metric, unit) == pytest.approx(greatest)

@@ -1,5 +1,6 @@
 """Each kind of picture, from a spec written by hand."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -70,7 +71,8 @@ def test_the_value_axis_follows_the_values(page: Page) -> None:
       const tops = [];
       for (const scale of [1, 100, 1]) {
         const values = frame.values.map((column) => column.map((v) => v * scale));
-        chart.update({ times: frame.times, step: frame.step, values }, range);
+        const { times, step } = frame;
+        chart.update({ times, step, values, boundedTimes: () => [] }, range);
         await new Promise(requestAnimationFrame);
         tops.push(chart.chart.scales.y.max);
       }
@@ -166,3 +168,25 @@ def test_a_table_sorts_numbers_by_value_and_what_is_empty_last(page: Page) -> No
     assert column(1) == ["3 GiB", "1 MiB", ""]
     table.get_by_role("button", name="Name").click()
     assert column(0) == ["b1", "b9", "b10"]
+
+
+def test_what_is_bounded_is_marked_with_what_was_measured(page: Page) -> None:
+    wait_until(
+        lambda: page.evaluate("document.querySelector('#panel-many').panel.loaded")
+    )
+    draw = """([times, bounded]) => {
+      const { panel } = document.querySelector('#panel-many');
+      const values = Array.from({ length: 64 }, () => [0.2, 0.5, 0.2]);
+      panel.load({ times, values, step: 1, bounded });
+      panel.draw([times[0], times[2]], true);
+      const u = panel.picture.chart;
+      const x = Math.round(u.valToPos(times[1], "x", true));
+      return u.ctx.getImageData(x, u.bbox.top + 1, 1, 1).data.join();
+    }"""
+    now = int(time.time())
+    times = [now - 2, now - 1, now]
+    alone = page.evaluate(draw, [times, []])
+    marked = page.evaluate(draw, [times, [[3, 1, 1.2]]])
+    told = "document.querySelector('#panel-many').panel.frame.measured(3, 1)"
+    assert page.evaluate(told) == 1.2
+    assert alone != marked

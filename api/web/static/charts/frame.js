@@ -11,7 +11,8 @@ export class Frame {
 
   /**
    * Replace everything by a window of the API.
-   * @param {{times: number[], values: (number|null)[][], step: number}} window
+   * @param {{times: number[], values: (number|null)[][], step: number,
+   *   bounded?: [number, number, number][]}} window
    */
   load(window) {
     const length = window.times.length;
@@ -23,6 +24,10 @@ export class Frame {
     this._values = Array.from({ length: this.width }, (_, i) =>
       column(window.values[i], this.room),
     );
+    this._bounded = new Map();
+    for (const [series, place, measured] of window.bounded ?? []) {
+      this._bind(window.times[place], series, measured);
+    }
     this._view();
   }
 
@@ -31,11 +36,13 @@ export class Frame {
    * @param {number} time seconds since 1970
    * @param {(number|null)[]} values one per series
    * @param {number} span seconds that are kept
+   * @param {[number, number, number][]} bounded as in a window
    */
-  append(time, values, span) {
+  append(time, values, span, bounded = []) {
     if (this.length && time <= this._times[this.length - 1]) return;
     const old = this._tooOld(time - span);
     if (old) this._shift(old);
+    for (const [series, , measured] of bounded) this._bind(time, series, measured);
     if (this.length === this.room) this._grow();
     this._times[this.length] = time;
     for (let i = 0; i < this.width; i++) {
@@ -74,6 +81,22 @@ export class Frame {
     return Math.abs(times[found] - time) <= 2 * this.step ? found : -1;
   }
 
+  /** What was measured where a value is bounded, undefined where it is not. */
+  measured(index, at) {
+    return this._bounded.get(this.times[at])?.get(index);
+  }
+
+  /** The times at which a value of any of these series is bounded. */
+  boundedTimes(indexes) {
+    const times = [...this._bounded.keys()];
+    return times.filter((time) => indexes.some((i) => this._bounded.get(time).has(i)));
+  }
+
+  _bind(time, index, measured) {
+    if (!this._bounded.has(time)) this._bounded.set(time, new Map());
+    this._bounded.get(time).set(index, measured);
+  }
+
   _tooOld(limit) {
     let count = 0;
     while (count < this.length && this._times[count] < limit) count += 1;
@@ -81,6 +104,7 @@ export class Frame {
   }
 
   _shift(count) {
+    for (const time of this._times.subarray(0, count)) this._bounded.delete(time);
     for (const values of [this._times, ...this._values]) {
       values.copyWithin(0, count, this.length);
     }

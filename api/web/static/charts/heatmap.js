@@ -6,7 +6,7 @@ import { cells, fixedLimits } from "./heatmap_cells.js";
 import { drawAxes, drawScale, hatch, margins } from "./heatmap_axes.js";
 import { formatTime } from "./times.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
-import { formatValue } from "./units.js";
+import { formatMeasured } from "./units.js";
 
 /** One heat map; rows stand in the order of the panel's series. */
 export class Heatmap {
@@ -150,7 +150,8 @@ export class Heatmap {
     const at = this.frame.nearest(time);
     const value = at < 0 ? NaN : this.frame.values[this.shown[row]][at];
     const missing = Number.isNaN(value);
-    const text = missing ? "no data" : formatValue(value, this.panel.unit);
+    const measured = this.frame.measured(this.shown[row], at);
+    const text = missing ? "no data" : formatMeasured(value, measured, this.panel.unit);
     const lines = [{ label: series.label, value: text, strong: true }];
     showTooltip(formatTime(at < 0 ? time : this.frame.times[at]), lines, x, y, series.group);
     this._markTime(time);

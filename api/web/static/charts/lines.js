@@ -4,7 +4,7 @@ import uPlot from "../lib/uPlot.esm.js";
 import { colours, seriesColour, tint } from "./colours.js";
 import { follow, point } from "./cursor.js";
 import { drawn, extent } from "./lines_data.js";
-import { areaPath, linePath } from "./lines_path.js";
+import { areaPath, boundedPath, linePath } from "./lines_path.js";
 import { lineTooltip } from "./lines_tooltip.js";
 import { SINCE_STEPS, chosenZone, formatSince, formatTick } from "./times.js";
 import { hideTooltip } from "./tooltip.js";
@@ -111,6 +111,7 @@ export class Lines {
         drag: { x: true, y: false, setScale: false },
       },
       hooks: {
+        draw: [(u) => this._markBounded(u)],
         setCursor: [(u) => this._hover(u)],
         setSelect: [(u) => this._zoom(u)],
       },
@@ -164,6 +165,12 @@ export class Lines {
     if (this.drawn.kind === "stack") return areaPath(u, index, null, this.frame.step);
     if (this.drawn.kind === "band" && index === 1) return areaPath(u, 1, 2, this.frame.step);
     return null;
+  }
+
+  _markBounded(u) {
+    if (!this.frame) return;
+    u.ctx.fillStyle = colours().text;
+    u.ctx.fill(boundedPath(u, this.frame.boundedTimes(this.shown)));
   }
 
   /** The value axis: the panel's limits, widened by values beyond them. */

@@ -42,6 +42,22 @@ export function linePath(u, index, step) {
   return path;
 }
 
+/** A small triangle at the top of a chart over each time at which a value is bounded. */
+export function boundedPath(u, times) {
+  const to = projection(u);
+  const { top } = u.bbox;
+  const size = 4 * devicePixelRatio;
+  const path = new Path2D();
+  for (const x of times.map(to.x)) {
+    if (x < u.bbox.left || x > to.right) continue;
+    path.moveTo(x - size, top);
+    path.lineTo(x + size, top);
+    path.lineTo(x, top + 1.5 * size);
+    path.closePath();
+  }
+  return path;
+}
+
 /** The area between two series of a chart, or down to zero where there is no lower. */
 export function areaPath(u, upper, lower, step) {
   const xs = u.data[0];

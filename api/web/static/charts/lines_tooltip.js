@@ -3,7 +3,7 @@
 import { colours } from "./colours.js";
 import { formatSince, formatTime } from "./times.js";
 import { showTooltip } from "./tooltip.js";
-import { formatValue } from "./units.js";
+import { formatMeasured, formatValue } from "./units.js";
 
 const MOST = 8;
 const NEAR_PX = 30;
@@ -16,7 +16,7 @@ const NEAR_PX = 30;
 export function lineTooltip(lines, u, idx, left, top) {
   const { frame, panel, drawn } = lines;
   const found = lines.shown
-    .map((i) => ({ i, value: frame.values[i][idx] }))
+    .map((i) => ({ i, value: frame.values[i][idx], measured: frame.measured(i, idx) }))
     .filter(({ value }) => !Number.isNaN(value))
     .sort((a, b) => b.value - a.value);
   const near = drawn.kind === "band" ? null : nearest(lines, u, idx, top);
@@ -56,9 +56,9 @@ function rows(lines, panel, found, near) {
   const first = found.slice(0, MOST);
   const kept = first.some(({ i }) => i === near) || near === null;
   const all = kept ? first : [...first, ...found.filter(({ i }) => i === near)];
-  return all.map(({ i, value }) => ({
+  return all.map(({ i, value, measured }) => ({
     label: panel.series[i].label,
-    value: formatValue(value, panel.unit),
+    value: formatMeasured(value, measured, panel.unit),
     colour: plain ? undefined : lines.colour(i),
     strong: i === near,
   }));

@@ -20,6 +20,14 @@ export function formatValue(value, unit) {
   return symbol ? `${figures(scaled)} ${symbol}` : figures(scaled);
 }
 
+/** A value that may be bounded, and then what was measured. */
+export function formatMeasured(value, measured, unit) {
+  const text = formatValue(value, unit);
+  if (measured === undefined) return text;
+  const more = formatValue(measured, unit);
+  return more === text ? `${text} (bounded)` : `${text} (measured ${more})`;
+}
+
 /**
  * Labels of an axis: as many digits as it takes to tell the ticks apart.
  * @returns {string[]}

@@ -124,10 +124,10 @@ function loaded(window) {
   board.redraw();
 }
 
-function tick({ time, panels }) {
+function tick({ time, panels, bounded }) {
   lastTick = time;
   for (const [id, values] of Object.entries(panels)) {
-    board.panels.get(id)?.append(time, values, asked);
+    board.panels.get(id)?.append(time, values, asked, bounded[id]);
   }
   board.show(shownOf(range, time));
   toolbar.fill(board.range);

@@ -43,8 +43,8 @@ export class Panel {
   }
 
   /** One more point of each series. */
-  append(time, values, span) {
-    this.frame.append(time, values, span);
+  append(time, values, span, bounded) {
+    this.frame.append(time, values, span, bounded);
     this.dirty = true;
   }
 

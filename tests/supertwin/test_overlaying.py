@@ -1,0 +1,36 @@
+"""Samples of runs over one axis, as lines and as a table."""
+
+import numpy as np
+
+from observations.series import SeriesKey
+from observations.statistics import Points
+from supertwin.overlaying import as_csv, line_of
+from supertwin.run_series import RunSeries
+
+MILLISECONDS = "http://qudt.org/vocab/unit/MilliSEC"
+STAMPS = np.arange(10_000, 14_000, 1000)
+
+
+def line(metric: str, *values: float) -> str:
+    key = SeriesKey(metric.replace(".", "_"), "cpu0")
+    series = RunSeries("r1", "n1", metric, key, True, MILLISECONDS, 1e4, 1.4e4)
+    return as_csv([line_of(1, series, Points(STAMPS, np.array(values)))])
+
+
+def test_a_rate_is_bounded_by_what_there_can_be_and_marked() -> None:
+    rows = line("kernel.percpu.cpu.user", 0, 1000, 2400, 3000).splitlines()
+    assert rows == [
+        "group,run,metric,instance,seconds,value,bounded",
+        "1,r1,kernel.percpu.cpu.user,cpu0,1.0,1000.0,False",
+        "1,r1,kernel.percpu.cpu.user,cpu0,2.0,1000.0,True",
+        "1,r1,kernel.percpu.cpu.user,cpu0,3.0,600.0,False",
+    ]
+
+
+def test_where_nobody_knows_what_there_can_be_nothing_is_bounded() -> None:
+    rows = line("kernel.all.cpu.user", 0, 1000, 2400, 3000).splitlines()
+    assert [row.split(",")[-2:] for row in rows[1:]] == [
+        ["1000.0", "False"],
+        ["1400.0", "False"],
+        ["600.0", "False"],
+    ]
