@@ -67,6 +67,9 @@ def _serve(app: FastAPI, settings: Settings) -> int:
         loop="uvloop",
         http=BoundedProtocol,
         ws="none",
+        # By default uvicorn believes each program on this machine.
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
         access_log=False,
         log_config=None,
         log_level="warning",

@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
@@ -108,6 +109,18 @@ def _origins(text: str) -> str:
     return text
 
 
+def _networks(text: str) -> str:
+    for network in listed(text):
+        try:
+            ip_network(network)
+        except ValueError:
+            raise ValueError(
+                f"{network!r} is not an address or network such as 127.0.0.1 or "
+                "10.0.0.0/8"
+            ) from None
+    return text
+
+
 Port = Annotated[int, Field(ge=1, le=65535)]
 Bytes = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0.1, le=365 * 86_400)]
@@ -116,6 +129,7 @@ User = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]+$")]
 OptionalUser = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]*$")]
 Folder = Annotated[Path, AfterValidator(_absolute)]
 Ipv4 = Annotated[str, AfterValidator(_ipv4)]
+Networks = Annotated[str, AfterValidator(_networks)]
 Url = Annotated[str, AfterValidator(_url)]
 LengthOfTime = Annotated[str, AfterValidator(_length_of_time)]
 Hosts = Annotated[str, AfterValidator(_hosts)]

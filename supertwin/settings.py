@@ -17,6 +17,7 @@ from supertwin.setting_forms import (
     Hosts,
     Ipv4,
     LengthOfTime,
+    Networks,
     OptionalUser,
     Origins,
     Port,
@@ -67,6 +68,12 @@ class Settings(BaseSettings):
         description="More names that the API may be called by, separated by commas. "
         "`localhost`, the host of `base` and loopback addresses always are; any "
         "address is where `bind` is not loopback; `*` is every name.",
+    )
+    trusted_proxies: Networks = Field(
+        default="",
+        description="Addresses or networks of the proxies before the API, separated by "
+        "commas. Only their `X-Forwarded-For` names the client, for limits per client "
+        "and the audit trail; all other clients are known by their own address.",
     )
     reader_user: User = Field(
         default="reader",
@@ -317,6 +324,11 @@ class Settings(BaseSettings):
     def hosts(self) -> tuple[str, ...]:
         """Names that the API may be called by, beside those it always may."""
         return listed(self.allowed_hosts)
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """Addresses and networks of proxies that name the client of a request."""
+        return listed(self.trusted_proxies)
 
     @property
     def origins(self) -> tuple[str, ...]:

@@ -257,6 +257,7 @@ class Refused(Server):
         ("READ_ACCESS", "closed", "'auto', 'open' or 'token'"),
         ("CORS_ORIGINS", "http://x:3000/path", "no origin such as"),
         ("ALLOWED_HOSTS", "name:80", "no name of a host"),
+        ("TRUSTED_PROXIES", "10.0.0.1, proxy", "'proxy' is not an address or network"),
         ("READER_PASSWORD_FILE", "/no/such/file", "cannot be read"),
         ("READER_PASSWORD", "zwölf", "printable ASCII"),
         ("READER_USER", "a:b", "READER_USER"),

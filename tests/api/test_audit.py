@@ -67,6 +67,27 @@ def test_launches_name_the_user_that_owns_the_state(api: Closed) -> None:
     assert "hunter2" not in (api.home / "log" / "audit.jsonl").read_text()
 
 
+def test_local_program_cannot_pose_as_another_client(api: Closed) -> None:
+    for number in range(3):
+        headers = {"X-Forwarded-For": f"203.0.113.{number}"}
+        assert api.client.get(f"{api.url}/tokens", headers=headers).status_code == 401
+    assert {who for who, _, _ in trail(api.home, "refused")} == {audit.local_user()}
+
+
+def test_trusted_proxy_names_the_client_without_its_port(
+    tmp_path: Path, fuseki: str, store: str, base: str
+) -> None:
+    proxies = "10.0.0.0/8, 127.0.0.1"
+    with own_api(tmp_path, base, fuseki, store, trusted_proxies=proxies) as api:
+        for port in range(3):
+            # The first address is what the client says of itself.
+            headers = {"X-Forwarded-For": f"198.51.100.{port}, 203.0.113.7:{port}"}
+            answer = api.client.get(f"{api.url}/tokens", headers=headers)
+            assert answer.status_code == 401
+        (entry,) = trail(api.home, "refused")
+    assert entry[0] == "203.0.113.7"
+
+
 def test_flood_of_refusals_is_two_lines(
     tmp_path: Path, fuseki: str, store: str, base: str
 ) -> None:
