@@ -1,6 +1,5 @@
 """The process: the fleet of hosts, who sends their points, who reads their plans."""
 
-import fcntl
 import json
 import logging
 import os
@@ -21,13 +20,14 @@ from sampler_bridge.sending.outbox import CURSOR_FILE
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.sources.timed import TimedStore
+from sampler_bridge.state_lock import StateLock
 from sampler_bridge.status import iso, reading_document
 
 _LOG = logging.getLogger(__name__)
 
 _STATUS_SECONDS = 1.0
 _STOP_SECONDS = 5.0
-STATUS_FILE, LOCK_FILE = "status.json", "lock"
+STATUS_FILE = "status.json"
 # What a bridge of one host kept beside these two.
 _OF_ONE_HOST = ("log", CURSOR_FILE, "plan.json", "counted.json")
 
@@ -58,7 +58,7 @@ class Bridge:
         self._place = place
         self._started = time.time()
         _open_as_many_as_allowed()
-        self._lock = _lock(place.state)
+        self._lock = StateLock(place.state)
         _move_in(place.state, place.host)
         latency = Latency()
         store = TimedStore(options.store, options.store_account, latency)
@@ -74,12 +74,14 @@ class Bridge:
     def run(self, stop: Event) -> None:
         """Sample until told to stop, then send what waits and return.
 
-        Raises BridgeError when a part broke that all hosts need.
+        Raises BridgeError when a part broke that all hosts need, or another bridge took
+        the state folder.
         """
         for part in (self._writer, self._cgroups, self._plans):
             part.start()
         self._write_status()
         while not stop.wait(_STATUS_SECONDS):
+            self._lock.renew()
             self._write_status()
             self._check_parts()
             self._fleet.mend()
@@ -93,7 +95,7 @@ class Bridge:
         self._writer.stop(_STOP_SECONDS)
         self._fleet.close()
         self._write_status(stopped=time.time())
-        os.close(self._lock)
+        self._lock.release()
 
     def _check_parts(self) -> None:
         for part in (self._writer, self._cgroups, self._plans):
@@ -141,22 +143,3 @@ def _move_in(state: Path, host: str) -> None:
         raise StateError(
             f"state folder {state} cannot be used ({error.strerror}): give another"
         ) from error
-
-
-def _lock(state: Path) -> int:
-    """Make the state folder ours: two bridges in one would mix their logs."""
-    try:
-        state.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(state / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise StateError(
-            f"state folder {state} cannot be used ({error.strerror}): give another"
-        ) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise StateError(
-            f"state folder {state} is another bridge's: stop that one, or give another"
-        ) from error
-    return descriptor

@@ -8,8 +8,9 @@ import pytest
 
 from sampler_bridge.plan.plan import load_plan
 from sampler_bridge.sending.cursor import Cursor, load_cursor
+from sampler_bridge.state_lock import LOCK_FILE, StateLock
 from tests.disk import fill, small_disk
-from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 
 NewBridge = Callable[..., BridgeProcess]
@@ -78,3 +79,35 @@ def test_a_full_disk_costs_points_and_nothing_else(
 def _lost(status: dict[str, dict[str, int]]) -> int:
     found = [n for why, n in status["missing"].items() if "cannot be written" in why]
     return sum(found)
+
+
+def test_a_lock_file_that_is_deleted_is_locked_again(
+    pmcd: Pmcd, new_bridge: NewBridge
+) -> None:
+    first, second = (new_bridge(pmcd.address, NOWHERE) for _ in range(2))
+    first.start()
+    (first.state / LOCK_FILE).unlink()
+    wait_until(lambda: "was deleted or replaced: it is locked again" in first.output())
+    second.folder = first.folder / "second"
+    second.folder.mkdir()
+    second.launch_only()
+    wait_until(lambda: second.ended() is not None)
+    assert second.ended() == 2
+    assert "is another bridge's: stop that one" in second.output()
+    assert first.ended() is None
+    assert first.output().count("locked again") == 1
+
+
+def test_a_bridge_ends_where_another_took_its_folder(
+    pmcd: Pmcd, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, NOWHERE)
+    bridge.start()
+    other = bridge.state / "other"
+    taken = StateLock(other)
+    (other / LOCK_FILE).replace(bridge.state / LOCK_FILE)
+    wait_until(lambda: bridge.ended() is not None)
+    assert bridge.ended() == 2
+    last = bridge.output().splitlines()[-1]
+    assert last.startswith(f"sampler_bridge: state folder {bridge.state} is another")
+    taken.release()

@@ -1,0 +1,74 @@
+"""The lock of a state folder: two bridges in one would mix their logs."""
+
+import fcntl
+import logging
+import os
+from pathlib import Path
+
+from sampler_bridge.errors import StateError
+
+_LOG = logging.getLogger(__name__)
+
+LOCK_FILE = "lock"
+
+
+class StateLock:
+    """A folder that this process alone uses; StateError where another bridge does.
+
+    Another process may delete or replace the file: `renew` notices that.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        try:
+            self._descriptor = _open(state)
+        except OSError as error:
+            raise StateError(
+                f"state folder {state} cannot be used ({error.strerror}): give another"
+            ) from error
+        self._take(self._descriptor)
+
+    def renew(self) -> None:
+        """Lock the file again where it was deleted or replaced.
+
+        Raises StateError where another bridge was quicker.
+        """
+        if self._is_in_place():
+            return
+        try:
+            descriptor = _open(self._state)
+        except OSError:  # tried again next time
+            return
+        self._take(descriptor)
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        path = self._state / LOCK_FILE
+        _LOG.warning("lock file %s was deleted or replaced: it is locked again", path)
+
+    def release(self) -> None:
+        """Let another bridge use the folder."""
+        os.close(self._descriptor)
+
+    def _is_in_place(self) -> bool:
+        held = os.fstat(self._descriptor)
+        try:
+            return os.path.samestat((self._state / LOCK_FILE).stat(), held)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # not known
+            return True
+
+    def _take(self, descriptor: int) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            raise StateError(
+                f"state folder {self._state} is another bridge's: stop that one, or "
+                "give another"
+            ) from error
+
+
+def _open(state: Path) -> int:
+    state.mkdir(parents=True, exist_ok=True)
+    return os.open(state / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
