@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections.abc import Callable
 
 from observations.program import ending
 from observations.surroundings import is_secret
@@ -15,22 +16,32 @@ _REQUEST = re.compile(
 _NEEDS = """
 
 if missing := [name for name in {} if name not in os.environ]:
-    sys.exit("set " + ", ".join(missing) + ": a secret of this run, not told to others")
+    sys.exit("set " + ", ".join(missing) + ": the run had it, and its value is private")
 """
 
 
 def without_secrets(program: bytes) -> bytes | None:
-    """The same program for others: variables that look like secrets are left out.
+    """Return a program without the variables that look like secrets.
 
-    It runs where they are set, and else says which. None for what is none of ours.
+    It runs where they are set, and else says which. None for a file that SuperTwin did
+    not write.
     """
+    return _without(program, is_secret)
+
+
+def without_values(program: bytes) -> bytes | None:
+    """Return a program without the values of all variables, as `without_secrets`."""
+    return _without(program, lambda _name, _value: True)
+
+
+def _without(program: bytes, hides: Callable[[str, str], bool]) -> bytes | None:
     found = _REQUEST.search(program)
     if not found:
         return None
     try:
         request = json.loads(ast.literal_eval(found[1].decode()))
         env = request.get("env", {})
-        secret = [name for name, value in env.items() if is_secret(name, value)]
+        secret = [name for name, value in env.items() if hides(name, value)]
     except (ValueError, SyntaxError, AttributeError, TypeError):
         return None
     if not secret:

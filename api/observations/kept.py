@@ -9,9 +9,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from api import formats
+from api.access.gate import Caller
 from api.access.roles import ANSWERS, requires
 from api.observations.parameters import RunId
-from api.problems import NotFoundError
+from api.problems import ApiError, NotFoundError
 from api.services import Use
 from supertwin.access.tokens import Role
 
@@ -32,16 +33,14 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     summary="The program that ran a command",
     response_class=Response,
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
-    dependencies=[_OPERATOR],
 )
-async def program(services: Use, id_: RunId) -> Response:
+async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Response:
     """Python that runs the command again as it was run: `python3 run.py`.
 
-    Role: operator, for the variables that were set may be secrets.
+    Only an admin and the token that launched it see the values of the variables that
+    were set for it; all others see their names. Role: operator.
     """
-    from supertwin.observing.repetition import PROGRAM
-
-    body = await to_thread.run_sync(_read, services.settings.home, id_, PROGRAM)
+    body = await to_thread.run_sync(_program, services.settings.home, id_, caller)
     name = f'inline; filename="{id_}.py"'
     headers = {**_HEADERS, "Content-Disposition": name}
     return Response(body, headers=headers, media_type="text/plain; charset=utf-8")
@@ -73,6 +72,27 @@ async def output(services: Use, id_: RunId) -> Response:
 def has_kept(home: Path, id_: str) -> bool:
     """Whether anything is kept of a run."""
     return bool(_NAME.fullmatch(id_)) and (home / _FOLDER / id_).is_dir()
+
+
+def _program(home: Path, id_: str, caller: Caller) -> bytes:
+    from observations.program_for_others import without_values
+    from supertwin.observing.repetition import PROGRAM, WISH
+
+    whole = _read(home, id_, PROGRAM)
+    if caller.role is Role.ADMIN or caller.name == _launched_by(home, id_, WISH):
+        return whole
+    if (shown := without_values(whole)) is None:
+        detail = f"the program of {id_} is of another release: only an admin reads it"
+        raise ApiError(403, "forbidden", "Not allowed", detail)
+    return shown
+
+
+def _launched_by(home: Path, id_: str, name: str) -> str | None:
+    try:
+        by = orjson.loads(_read(home, id_, name)).get("by")
+    except (NotFoundError, ValueError, AttributeError):
+        return None
+    return by or None
 
 
 def _read(home: Path, id_: str, name: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from observations.program import program
 from ontology.terms import PREFIXES
 from supertwin.access.local_api import read_local_api
 from supertwin.access.tokens import Role
@@ -24,6 +25,29 @@ def launcher(opened: Closed) -> str:
 
 def begin(api: Closed, wish: Any, **headers: str) -> httpx.Response:
     return api.client.post(f"{api.url}/observations", json=wish, headers=headers)
+
+
+def test_only_who_launched_a_run_sees_the_values_of_its_variables(
+    opened: Closed, launcher: str
+) -> None:
+    folder = opened.home / "observations" / "20260101T000000Z-values"
+    folder.mkdir(parents=True)
+    request = {"argv": ["sh", "-c", "true"], "env": {"MODE": "hidden-mode"}}
+    (folder / "run.py").write_bytes(program(request))
+    (folder / "wish.json").write_text(json.dumps({"by": "token launcher"}))
+    path = f"/observations/{folder.name}/program"
+    other = opened.add("looks-closely", Role.OPERATOR)
+    shown = opened.get(path, other)
+    assert shown.status_code == 200 and shown.text.startswith("from __future__")
+    assert "MODE" in shown.text and "hidden-mode" not in shown.text
+    local = read_local_api(opened.home)
+    assert local
+    admin = opened.add("boss", Role.ADMIN)
+    for token in (launcher, admin, local.key):
+        assert opened.get(path, token).content == program(request)
+    (folder / "run.py").write_text("of another release: hidden-mode")
+    assert opened.get(path, other).status_code == 403
+    assert opened.get(path, admin).status_code == 200
 
 
 def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:

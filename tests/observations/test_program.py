@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from observations.program import program
-from observations.program_for_others import without_secrets
+from observations.program_for_others import without_secrets, without_values
 
 SECRET = "s3cr'et\\"
 REQUEST = {
@@ -30,12 +30,19 @@ def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [
-        "set API_TOKEN: a secret of this run, not told to others"
+        "set API_TOKEN: the run had it, and its value is private"
     ]
     assert not told.exists()
     given = {**environment, "API_TOKEN": "another"}
     subprocess.run(words, cwd=tmp_path, env=given, capture_output=True, check=True)
     assert told.read_text() == "another fast"
+
+
+def test_it_names_variables_without_any_value() -> None:
+    text = without_values(program(REQUEST))
+    assert text is not None
+    assert b"for name in ['API_TOKEN', 'MODE'] if" in text
+    assert b"s3cr" not in text and b'"fast"' not in text
 
 
 def test_one_without_secrets_is_as_it_was() -> None:
