@@ -9,10 +9,12 @@ from pathlib import Path
 
 import httpx
 
+from ontology.iris import Iris
 from supertwin.access.accounts import fuseki_account
 from supertwin.backup.manifest import write_manifest
 from supertwin.backup.snapshot import copy_snapshot
 from supertwin.errors import MendableError, SuperTwinError
+from supertwin.observing.repetition import RECORDED
 from supertwin.private_folder import make_private
 from supertwin.settings import Settings
 from supertwin.stack import tools
@@ -20,8 +22,11 @@ from supertwin.stack.compaction import DATASETS
 
 Progress = Callable[[str], None]
 
-# Folders and files of the state that are copied as they are.
-_KEPT = ("access", "observations", "topology", "cost.json")
+# Folders and files of the state that are copied as they are. `pmu/agent` is the list of
+# counted events; the next start makes the rest of `pmu` from it.
+_KEPT = ("access", "topology", "cost.json", "pmu/agent")
+# What is copied of runs before the datasets, and again after them.
+_RUNS = ("observing", "observations")
 _NEVER = frozenset({".lock", ".new"})
 _LOG_SUFFIX = ".log"
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
@@ -59,16 +64,20 @@ def _check(settings: Settings, folder: Path) -> None:
 
 
 def _fill(settings: Settings, folder: Path, progress: Progress) -> int:
+    state = folder / "state"
+    for name in _RUNS:
+        _copy(settings.home / name, state / name)
     for dataset in DATASETS:
         progress(f"copying dataset {dataset}")
         _dump(settings, dataset, folder / f"{dataset}.nq")
+    _complete_runs(settings, folder)
     for name in _KEPT:
-        _copy(settings.home / name, folder / "state" / name)
+        _copy(settings.home / name, state / name)
     # The log before the series: what is removed from it meanwhile is in them by then.
     # A point that is in both is sent again, and stored once.
-    _copy_bridge(settings.home / "bridge", folder / "state" / "bridge")
+    _copy_bridge(settings.home / "bridge", state / "bridge")
     progress("copying series")
-    store_version = copy_snapshot(settings, folder / "state" / "store")
+    store_version = copy_snapshot(settings, state / "store")
     about = {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "host": settings.host,
@@ -98,6 +107,30 @@ def _dump(settings: Settings, dataset: str, path: Path) -> None:
         ) from None
     except httpx.HTTPError as error:
         raise SuperTwinError(f"{url} was not read: {error}") from error
+
+
+def _complete_runs(settings: Settings, folder: Path) -> None:
+    """Copy what runs said meanwhile; only those in the dataset count as recorded.
+
+    The next start removes the plans of runs that are open, and records those that are
+    not recorded.
+    """
+    state, iris = folder / "state", Iris(settings.base)
+    done = {path.parent for path in state.glob(f"{_RUNS[1]}/*/{RECORDED}")}
+    for name in _RUNS:
+        _copy(settings.home / name, state / name)
+    if rest := {*state.glob(f"{_RUNS[1]}/*")} - done:
+        graphs = _graphs(folder / "twin.nq")
+        for run in rest:
+            (run / RECORDED).unlink(missing_ok=True)
+            if f"<{iris.observation_graph(run.name)}>".encode() in graphs:
+                (run / RECORDED).touch()
+
+
+def _graphs(quads: Path) -> set[bytes]:
+    """Return the graphs of a file of N-Quads, as it writes them."""
+    with quads.open("rb") as lines:
+        return {line.rsplit(maxsplit=2)[1] for line in lines}
 
 
 def _copy_bridge(source: Path, target: Path) -> None:

@@ -1,5 +1,6 @@
 """`supertwin restore`: the state of a backup, put into an empty state folder."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from supertwin.private_folder import close_home, make_private
 from supertwin.settings import Settings
 from supertwin.stack import lock, tools
 from supertwin.stack.compaction import DATASETS
+from supertwin.stack.state import read_json
 
 Progress = Callable[[str], None]
 
@@ -63,9 +65,20 @@ def _fill(folder: Path, target: Path, progress: Progress) -> None:
     make_private(target)
     shutil.copytree(folder / "state", target, dirs_exist_ok=True)
     target.chmod(0o700)
+    for path in (target / "observing").glob("*.json"):
+        _let_go(path)
     for dataset in DATASETS:
         progress(f"loading dataset {dataset}")
         _load(folder / f"{dataset}.nq", target / "fuseki" / dataset)
+
+
+def _let_go(path: Path) -> None:
+    """Have an open run recorded as broken off, and its command neither ended nor run.
+
+    The same command may still run for the state that the backup was made of.
+    """
+    if (session := read_json(path)) is not None:
+        path.write_text(json.dumps({**session, "attended": True}) + "\n")
 
 
 def _load(quads: Path, folder: Path) -> None:

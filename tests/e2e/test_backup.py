@@ -6,16 +6,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
+from observations.origin import plan_of
+from tests.cable import Cable
 from tests.command_line import run
-from tests.observed import outcome, runs
+from tests.e2e.launched_runs import begun, recorded
+from tests.observed import outcome, plans, runs
+from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
-from tests.stack import Stack, environment
+from tests.stack import HOST, Stack, environment
 
 pytestmark = pytest.mark.e2e
 
@@ -48,6 +52,12 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
 
 
+def unchanged(stack: Stack, folder: str) -> dict[str, bytes]:
+    """Files of a run that nobody writes to any more once it has begun."""
+    kept = files(stack.home / folder)
+    return {name: text for name, text in kept.items() if not name.endswith(".jsonl")}
+
+
 def restore(stack: Stack, folder: Path, status: int = 0) -> str:
     done = stack.run("restore", str(folder), check=False)
     assert done.returncode == status, done.stderr
@@ -67,6 +77,17 @@ def run_iri(stack: Stack) -> Iterator[str]:
     stack.run("sample", "remove", "kept")
     stack.run("token", "revoke", "ann")
     stack.run("forget", iri, "--yes")
+
+
+@pytest.fixture
+def open_run(stack: Stack, operator: httpx.Client) -> Iterator[str]:
+    """The id of a sampled run that goes on while a backup is made."""
+    sampled = {"metrics": ["kernel.all.pswitch"], "every": "1s"}
+    id_ = begun(operator, "sleep", "1000", **sampled)["id"]
+    events = stack.home / "observations" / id_ / "events.jsonl"
+    wait_until(lambda: events.exists() and '"pids"' in events.read_text())
+    yield id_
+    operator.delete(f"/observations/{id_}")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +128,12 @@ def _all_healthy(stack: Stack) -> bool:
 
 
 def test_a_backup_is_restored_into_an_empty_machine(
-    stack: Stack, run_iri: str, empty: Stack, tmp_path: Path
+    stack: Stack,
+    run_iri: str,
+    open_run: str,
+    operator: httpx.Client,
+    empty: Stack,
+    tmp_path: Path,
 ) -> None:
     until, folder = int(time.time()), tmp_path / "backup"
     wait_until(lambda: stack.seconds("kernel_all_load", until, until + 5))
@@ -121,8 +147,11 @@ def test_a_backup_is_restored_into_an_empty_machine(
     with servers_of(empty):
         assert {name: dataset(empty, name) for name in DATASETS} == graphs
         assert points(empty, until) == before
-    for name in ("observations", "access"):
-        assert files(empty.home / name) == files(stack.home / name)
+    for name in ("access", "pmu/agent"):
+        assert files(empty.home / name) == files(stack.home / name) != {}
+    for id_ in (run_iri.rpartition("/")[2], open_run):
+        name = f"observations/{id_}"
+        assert files(empty.home / name).items() >= unchanged(stack, name).items()
 
     empty.run("up")
     try:
@@ -131,6 +160,59 @@ def test_a_backup_is_restored_into_an_empty_machine(
         assert empty.sparql(f"SELECT ?p {{ <{run_iri}> ?p ?o }}")
         # Points that are sent again are stored once.
         assert points(empty, until) == before
+        # The command is this stack's, which the other one neither ends nor runs.
+        assert plan_of(open_run) in plans(empty)
+        operator.delete(f"/observations/{open_run}").raise_for_status()
+        assert recorded(operator, f"{stack.base}/observation/{open_run}") == "cancelled"
+        # Nobody follows it there: it broke off, and is sampled no more.
+        assert outcome(empty, f"{stack.base}/observation/{open_run}") == "broke off"
+        wait_until(lambda: plan_of(open_run) not in plans(empty))
+        wait_until(lambda: not list((empty.home / "observing").iterdir()))
+    finally:
+        empty.run("down")
+
+
+@pytest.mark.serial
+def test_points_that_wait_for_the_store_are_in_a_backup(
+    empty: Stack, tmp_path: Path
+) -> None:
+    """The bridge cannot reach the store when the backup is made."""
+    first, folder = Stack(tmp_path / "first", environment(tmp_path / "first")), tmp_path
+    with ExitStack() as stack:
+        stack.enter_context(servers_of(first))
+        cable = stack.enter_context(Cable(int(first.env["SUPERTWIN_STORE_PORT"])))
+        direct = first.store.rpartition("@")[2]
+        store = first.store.replace(direct, cable.address)
+        pmcd = f"unix://{first.home / 'pmcd/run/pmcd.socket'}"
+        bridge = BridgeProcess(
+            tmp_path / "bridge",
+            pmcd,
+            store,
+            host=HOST,
+            state=str(first.home / "bridge"),
+        )
+        bridge.state = first.home / "bridge"
+        stack.callback(bridge.clean)
+        bridge.sample(["kernel.all.load", "kernel.all.pswitch"], 0.1)
+        bridge.wait_for(lambda status: status["written"] > 20)
+        cable.silence()
+        bridge.wait_for(lambda status: status["queue"]["points"] > 20)
+        until = int(time.time()) + 1
+        bridge.wait_for(lambda status: status["last_tick_ms"] > until * 1000)
+        sent = points(first, until)
+        first.run("backup", str(folder / "backup"))
+        assert points(first, until) == sent
+        cable.mend()
+        bridge.wait_for(lambda status: not status["queue"]["points"])
+        all_of_them = points(first, until)
+        assert all_of_them > sent + 20
+    restore(empty, folder / "backup")
+    empty.run("up")
+    try:
+        wait_until(lambda: empty.bridge().get("written"))
+        wait_until(lambda: points(empty, until) >= all_of_them)
+        wait_until(lambda: not empty.bridge()["queue"]["points"])
+        assert points(empty, until) == all_of_them
     finally:
         empty.run("down")
 
