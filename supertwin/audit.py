@@ -8,11 +8,11 @@ import json
 import logging
 import os
 import pwd
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from supertwin.private_folder import make_private
 from supertwin.stack.lock import turn
@@ -40,23 +40,74 @@ def record(
         _LOG.error("not in the audit trail: %s %s %s: %s", who, what, thing, error)
 
 
-def events(home: Path) -> Iterator[dict[str, Any]]:
-    """All events that are kept, the oldest first; lines that are damaged are left out.
+class Trail:
+    """The audit trail of a home, read on by each call of `news`."""
 
-    Events that are written meanwhile are not read.
-    """
-    path = _file(home)
-    if not path.parent.is_dir():
-        return
-    with ExitStack() as stack:
-        with turn(path.parent, lambda: None, "audit"):
-            kept = [one for one in _files(path) if one.exists()]
-            opened = [stack.enter_context(one.open("rb")) for one in reversed(kept)]
-            ends = [os.fstat(file.fileno()).st_size for file in opened]
-        for file, end in zip(opened, ends, strict=True):
-            while file.tell() < end:
-                if event := _event(file.readline()):
-                    yield event
+    def __init__(self, home: Path) -> None:
+        self._path = _file(home)
+        # Held open, so that no file that is made later has its inode.
+        self._last: IO[bytes] | None = None
+
+    def news(self) -> Iterator[dict[str, Any]]:
+        """Events since the last call, at first all that are kept, the oldest first.
+
+        Damaged lines are left out, and so are events that are written meanwhile.
+        """
+        if not self._path.parent.is_dir() or self._is_at_end():
+            return
+        with ExitStack() as stack:
+            with turn(self._path.parent, lambda: None, "audit"):
+                kept = [one for one in _files(self._path) if one.exists()]
+                opened = [stack.enter_context(one.open("rb")) for one in reversed(kept)]
+                ends = [os.fstat(file.fileno()).st_size for file in opened]
+            first = self._go_on(opened)
+            for file, end in zip(opened[first:], ends[first:], strict=True):
+                while file.tell() < end:
+                    if event := _event(file.readline()):
+                        yield event
+            self._keep(opened)
+
+    def close(self) -> None:
+        """Let go of the file that was read last."""
+        if self._last:
+            self._last.close()
+
+    def _is_at_end(self) -> bool:
+        """Whether nothing was written since, which is cheap to know."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return False
+        last = self._last
+        return (
+            last is not None
+            and os.path.samestat(found, os.fstat(last.fileno()))
+            and found.st_size == last.tell()
+        )
+
+    def _go_on(self, opened: Sequence[IO[bytes]]) -> int:
+        """Move to where the last call ended; return the number of that file, else 0."""
+        for number, file in enumerate(opened):
+            if self._last and os.path.sameopenfile(file.fileno(), self._last.fileno()):
+                file.seek(self._last.tell())
+                return number
+        return 0
+
+    def _keep(self, opened: Sequence[IO[bytes]]) -> None:
+        if opened:
+            self.close()
+            self._last = os.fdopen(os.dup(opened[-1].fileno()), "rb")
+            # Both have one offset, which is where the buffer of the other ends.
+            self._last.seek(opened[-1].tell())
+
+
+def events(home: Path) -> Iterator[dict[str, Any]]:
+    """All events that are kept, the oldest first, as `Trail.news`."""
+    trail = Trail(home)
+    try:
+        yield from trail.news()
+    finally:
+        trail.close()
 
 
 def local_user(uid: int | None = None) -> str:

@@ -1,6 +1,9 @@
 """`supertwin log`: who changed what, who was refused, and what was restarted."""
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
@@ -9,11 +12,14 @@ import click
 
 from queries.results import Table
 from supertwin import audit
-from supertwin.cli.tables import FORMAT_OPTION, TABLES
+from supertwin.cli.tables import FORMAT_OPTION, TABLES, as_csv
 from supertwin.setting_forms import hours_of
 from supertwin.settings import Settings
 
+Event = Mapping[str, Any]
+
 _COLUMNS = ["time", "who", "what", "thing", "outcome", "count"]
+_LOOK_SECONDS = 0.25
 
 
 @click.command("log")
@@ -22,25 +28,65 @@ _COLUMNS = ["time", "who", "what", "thing", "outcome", "count"]
 )
 @click.option("--who", default="", metavar="NAME", help="A part of the name.")
 @click.option("--since", default="", metavar="AGE", help="2h, 7d, 4w or 1y; else all.")
+@click.option(
+    "--follow",
+    "-f",
+    is_flag=True,
+    help="Print events as they come, one a line, until Ctrl-C; earlier ones only with "
+    "--since.",
+)
 @FORMAT_OPTION
-def log_command(what: str, who: str, since: str, output: str) -> None:
+def log_command(what: str, who: str, since: str, follow: bool, output: str) -> None:
     """Who changed what, who logged in or was refused, what was restarted and why.
 
     The oldest first. Times are UTC.
     """
     first = _first(since)
-    rows = [
-        [event.get(name, 1 if name == "count" else "") for name in _COLUMNS]
-        for event in _found(what, who)
-        if event["time"] >= first
-    ]
-    click.echo(TABLES[output](Table(_COLUMNS, rows)), nl=False)
+
+    def is_asked_for(event: Event) -> bool:
+        wanted = fnmatchcase(event["what"], what) and who in event["who"]
+        return wanted and event["time"] >= first
+
+    if follow:
+        _follow(is_asked_for, bool(since), _LINES[output])
+        return
+    rows = map(_row, filter(is_asked_for, audit.events(Settings().home)))
+    click.echo(TABLES[output](Table(_COLUMNS, [*rows])), nl=False)
 
 
-def _found(what: str, who: str) -> Iterator[dict[str, Any]]:
-    for event in audit.events(Settings().home):
-        if fnmatchcase(event["what"], what) and who in event["who"]:
-            yield event
+def _follow(
+    is_asked_for: Callable[[Event], bool], earlier: bool, line: Callable[[Event], str]
+) -> None:
+    with closing(audit.Trail(Settings().home)) as trail, suppress(KeyboardInterrupt):
+        if not earlier:
+            _print(trail.news(), lambda _: False, line)
+        while True:
+            _print(trail.news(), is_asked_for, line)
+            time.sleep(_LOOK_SECONDS)
+
+
+def _print(
+    events: Iterable[Event],
+    is_asked_for: Callable[[Event], bool],
+    line: Callable[[Event], str],
+) -> None:
+    for event in filter(is_asked_for, events):
+        click.echo(line(event))
+
+
+def _row(event: Event) -> list[Any]:
+    return [event.get(name, 1 if name == "count" else "") for name in _COLUMNS]
+
+
+def _csv_line(event: Event) -> str:
+    return as_csv(Table(_COLUMNS, [_row(event)])).splitlines()[1]
+
+
+_LINES: Mapping[str, Callable[[Event], str]] = {
+    "table": lambda event: "  ".join(map(str, _row(event))),
+    "csv": _csv_line,
+    "json": lambda event: json.dumps(dict(zip(_COLUMNS, _row(event), strict=True))),
+}
 
 
 def _first(since: str) -> str:

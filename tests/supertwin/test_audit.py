@@ -1,17 +1,20 @@
 """The audit trail: written by several processes, rotated, and printed."""
 
 import json
+import os
+import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from supertwin import audit
 from tests.command_line import supertwin
-from tests.servers import ENDS_WITH_US, ROOT
+from tests.servers import ENDS_WITH_US, ROOT, wait_until
 
 _WRITER = """
 import sys
@@ -143,3 +146,72 @@ def test_log_refuses_another_form_of_age(tmp_path: Path) -> None:
     done = supertwin({"HOME": str(tmp_path)}, "log", "--since", "yesterday")
     assert done.exit_code == 2
     assert "--since 'yesterday': expected 2h, 7d, 4w or 1y" in done.output
+
+
+@contextmanager
+def following(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """`supertwin log --follow`, which has read what there is."""
+    command = [*ENDS_WITH_US, sys.executable, "-m", "supertwin", "log", "--follow"]
+    env = os.environ | {"SUPERTWIN_HOME": str(home)}
+    out = subprocess.PIPE
+    with subprocess.Popen(
+        [*command, *words], cwd=ROOT, env=env, stdout=out, stderr=out, text=True
+    ) as process:
+        try:
+            reads = Path(f"/proc/{process.pid}/fd")
+            file = str(home / "log" / "audit.jsonl")
+            wait_until(lambda: file in map(os.path.realpath, reads.iterdir()))
+            yield process
+        finally:
+            process.kill()
+
+
+def test_follow_prints_what_comes_over_all_rotations_until_it_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "_MAX_BYTES", 1000)
+    audit.record(tmp_path, "root", "host.added", "earlier")
+    with following(tmp_path, "--what", "host.*", "--format", "json") as process:
+        assert process.stdout and process.stderr
+        for number in range(60):
+            audit.record(tmp_path, "root", "token.added", str(number))
+            audit.record(tmp_path, "root", "host.added", str(number))
+            assert json.loads(process.stdout.readline())["thing"] == str(number)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+    assert (tmp_path / "log" / "audit.jsonl.4").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "printed"),
+    [("table", "  root  host.added  n 1  done  1"), ("csv", ",root,host.added,n 1,")],
+)
+def test_follow_begins_with_what_is_asked_for(
+    tmp_path: Path, output: str, printed: str
+) -> None:
+    audit.record(tmp_path, "root", "host.added", "n 1")
+    with following(tmp_path, "--since", "1h", "--format", output) as process:
+        assert process.stdout
+        assert printed in process.stdout.readline()
+
+
+def test_readers_miss_no_event_of_files_that_were_rotated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "_MAX_BYTES", 1000)
+    trail = audit.Trail(tmp_path)
+    assert [*trail.news()] == []
+    read, written = [], 0
+    for more in (1, 2, 12, 0, 25):
+        for _ in range(more):
+            audit.record(tmp_path, "root", "host.added", str(written))
+            written += 1
+        for event in trail.news():
+            read.append(int(event["thing"]))
+            if len(read) == 4:  # of several files, the last of them not read yet
+                audit.record(tmp_path, "root", "host.added", str(written))
+                written += 1
+    read += [int(event["thing"]) for event in trail.news()]
+    assert read == [*range(written)]
+    trail.close()
