@@ -1,7 +1,9 @@
-"""What only an admin may do over HTTP: tokens, and removing hosts and runs."""
+"""What only an admin may do over HTTP: tokens, hosts, and forgetting runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
 
 import orjson
 from anyio import to_thread
@@ -16,9 +18,10 @@ from api.failures import answered
 from api.observations.parameters import RunId
 from api.problems import ApiError
 from api.services import Use
+from ingest.errors import HostNameError, OtherMachineError
 from queries.errors import UnknownHostError
 from supertwin.access import tokens
-from supertwin.access.tokens import Role, Token, moment
+from supertwin.access.tokens import Role, Token, TokenError, moment
 
 router = APIRouter(tags=["Administration"], dependencies=[requires(Role.ADMIN)])
 
@@ -26,7 +29,6 @@ T = TypeVar("T")
 Name = Annotated[str, Path(max_length=200)]
 
 _MOST_BYTES = 8192
-_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "None such is known"}}
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -42,9 +44,45 @@ class NewToken(BaseModel):
     )
 
 
-_BODY = {
-    "required": True,
-    "content": {"application/json": {"schema": NewToken.model_json_schema()}},
+class AddedHost(BaseModel):
+    """A machine that is to be probed and loaded."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    address: str = Field(
+        max_length=500, description="ssh://[USER@]HOST[:PORT], or `local`"
+    )
+    alias: str = Field(default="", max_length=300, description="Another name")
+    host: str = Field(
+        default="",
+        max_length=300,
+        description="Its name in the twin; else that in the address, or its own",
+    )
+    partition: str = Field(
+        default="", max_length=300, description="The hosts that it is meant to be like"
+    )
+    sudo: bool = Field(default=True, description="Try sudo over there")
+    confirm: bool = Field(
+        default=False, description="Replace another machine of that name"
+    )
+
+
+def _takes(model: type[BaseModel]) -> dict[str, Any]:
+    schema = {"schema": model.model_json_schema()}
+    return {
+        "status_code": 201,
+        "response_class": Response,
+        "responses": {**ANSWERS, 201: {"content": {formats.JSON: {}}}},
+        "openapi_extra": {
+            "requestBody": {"required": True, "content": {formats.JSON: schema}}
+        },
+    }
+
+
+_DELETED: dict[str, Any] = {
+    "status_code": 204,
+    "response_class": Response,
+    "responses": {**ANSWERS, 404: {"description": "None such is known"}},
 }
 
 
@@ -56,14 +94,7 @@ async def list_tokens(services: Use) -> Response:
     return Response(orjson.dumps(found), headers=_NO_STORE, media_type=formats.JSON)
 
 
-@router.post(
-    "/tokens",
-    summary="Make a token",
-    status_code=201,
-    response_class=Response,
-    responses={**ANSWERS, 201: {"content": {formats.JSON: {}}}},
-    openapi_extra={"requestBody": _BODY},
-)
+@router.post("/tokens", summary="Make a token", **_takes(NewToken))
 async def add_token(request: Request, services: Use) -> Response:
     """The answer holds the token, this once. Role: admin."""
     new = await read_model(request, _MOST_BYTES, "token", NewToken)
@@ -77,28 +108,42 @@ async def add_token(request: Request, services: Use) -> Response:
     return Response(body, 201, headers=_NO_STORE, media_type=formats.JSON)
 
 
-@router.delete(
-    "/tokens/{name}",
-    summary="Revoke a token",
-    status_code=204,
-    response_class=Response,
-    responses={**ANSWERS, **_UNKNOWN},
-)
+@router.delete("/tokens/{name}", summary="Revoke a token", **_DELETED)
 async def revoke_token(request: Request, services: Use, name: Name) -> Response:
     """It lets nobody in from the next request on. Role: admin."""
     home = services.settings.home
-    await _done(lambda: tokens.revoke_token(home, name), status=404)
+    await _done(lambda: tokens.revoke_token(home, name), {TokenError: 404})
     audit.record(request, "token.revoked", name)
     return Response(status_code=204)
 
 
-@router.delete(
-    "/twin/{host}",
-    summary="Remove a host from the twin",
-    status_code=204,
-    response_class=Response,
-    responses={**ANSWERS, **_UNKNOWN},
-)
+@router.post("/twin", summary="Add a host to the twin", **_takes(AddedHost))
+async def add_host(request: Request, services: Use) -> Response:
+    """Probe a machine and load its twin and plan, as `supertwin add`. Role: admin.
+
+    The answer comes when all is done; `notes` are what the command would print.
+    """
+    from supertwin import adding
+    from supertwin.loading import read_twin
+
+    new = await read_model(request, _MOST_BYTES, "host", AddedHost)
+    notes: list[str] = []
+
+    def work() -> dict[str, Any]:
+        wish = adding.NewHost(**new.model_dump())
+        host = adding.add_host(services.settings, wish, notes.append)
+        known = read_twin(services.settings, host)
+        node = str(services.iris.host(host))
+        gaps = known.gaps if known else {}
+        return {"host": host, "node": node, "gaps": gaps, "notes": notes}
+
+    added = await _done(work, {HostNameError: 400, OtherMachineError: 409})
+    audit.record(request, "host.added", added["host"])
+    headers = {"Location": f"/twin/{quote(added['host'])}"}
+    return Response(orjson.dumps(added), 201, headers=headers, media_type=formats.JSON)
+
+
+@router.delete("/twin/{host}", summary="Remove a host from the twin", **_DELETED)
 async def remove_host(
     request: Request,
     services: Use,
@@ -109,23 +154,14 @@ async def remove_host(
     from supertwin.past import remove
 
     def work() -> None:
-        try:
-            remove(services.settings, host, history, lambda _: None)
-        except UnknownHostError as error:
-            raise _refused(str(error), 404) from None
+        remove(services.settings, host, history, lambda _: None)
 
-    await _done(work)
+    await _done(work, {UnknownHostError: 404})
     audit.record(request, "host.removed", host)
     return Response(status_code=204)
 
 
-@router.delete(
-    "/observation/{id_}",
-    summary="Forget a run",
-    status_code=204,
-    response_class=Response,
-    responses={**ANSWERS, **_UNKNOWN},
-)
+@router.delete("/observation/{id_}", summary="Forget a run", **_DELETED)
 async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
     """Its record, program and output, or those of a group's runs. Role: admin."""
     from supertwin.comparing import UnknownRunError
@@ -133,23 +169,24 @@ async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
     from supertwin.loading import dataset
 
     def work() -> list[str]:
-        try:
-            with dataset(services.settings, "twin") as twin:
-                return forget_runs(services.settings, twin, [id_])
-        except UnknownRunError as error:
-            raise _refused(str(error), 404) from None
+        with dataset(services.settings, "twin") as twin:
+            return forget_runs(services.settings, twin, [id_])
 
-    for name in await _done(work):
+    for name in await _done(work, {UnknownRunError: 404}):
         audit.record(request, "run.forgotten", name)
     return Response(status_code=204)
 
 
-async def _done(work: Callable[[], T], status: int = 400) -> T:
-    def refused(detail: str, _: int) -> ApiError:
-        return _refused(detail, status)
-
-    with answered(refused, "not-changed", "Nothing was changed"):
-        return await to_thread.run_sync(work)
+async def _done(
+    work: Callable[[], T],
+    cases: Mapping[type[Exception], int] = MappingProxyType({}),
+) -> T:
+    """Do it in a thread; ``cases`` are the statuses of errors, else see `answered`."""
+    with answered(_refused, "not-changed", "Nothing was changed"):
+        try:
+            return await to_thread.run_sync(work)
+        except tuple(cases) as error:
+            raise _refused(str(error), cases[type(error)]) from None
 
 
 def _refused(detail: str, status: int) -> ApiError:

@@ -3,30 +3,23 @@
 import json
 from dataclasses import asdict
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import click
 from rdflib import Literal
 
-from ingest.load.register import Registration
 from ingest.past.changes import Change
-from ingest.probe import check_host, probe
-from queries.asking import saved_rows
 from queries.catalogue import saved_query
-from queries.names import LOCAL, is_ip, ssh_address
 from queries.results import Rows
-from remote_login.address import parse_address
 from supertwin import audit
+from supertwin.adding import NewHost, add_host
 from supertwin.cli.confirm import YES_OPTION, confirm_removal
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.summary import twin_line, web_address
 from supertwin.cli.tables import as_table
-from supertwin.errors import MendableError
-from supertwin.far import probe_far
-from supertwin.loading import dataset, load_document, read_twin
+from supertwin.loading import dataset, read_twin
 from supertwin.past import Comparison, compare, find_host, remove
 from supertwin.settings import Settings
-from supertwin.stack.stack import pmcd_address
 
 _WIDEST = 44
 _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
@@ -59,14 +52,9 @@ def add_command(
     Once more is harmless: the machine is probed anew, under the same name. A machine
     that cannot be probed or described leaves nothing.
     """
-    settings, where = Settings(), _address(address)
-    name = _name(settings, where, host or "")
-    _check_alias(settings, alias, name)
-    document = _probed(settings, address, name, sudo=not no_sudo)
-    name = str(document["host"])
-    _check_alias(settings, alias, name)
-    said = Registration(alias, where, partition)
-    load_document(settings, document, _progress, confirm, said)
+    settings = Settings()
+    new = NewHost(address, alias, host or "", partition, not no_sudo, confirm)
+    name = add_host(settings, new, _progress)
     audit.record(settings.home, audit.local_user(), "host.added", name)
     if known := read_twin(settings, name):
         click.echo(twin_line(known))
@@ -120,53 +108,6 @@ def diff_command(host: str, first: str, last: str, as_json: bool) -> None:
     """
     found = compare(Settings(), host, first, last)
     click.echo(_as_json(found) if as_json else _as_text(found), nl=False)
-
-
-def _address(text: str) -> str:
-    """The address in the spelling that it is known by; raises AddressError."""
-    if text == LOCAL:
-        return text
-    written = str(parse_address(text))
-    return ssh_address(written) or written
-
-
-def _name(settings: Settings, where: str, host: str) -> str | None:
-    """A host's name: as asked, as before, or in the address; None for its own."""
-    if host:
-        return check_host(host)
-    if where == LOCAL:
-        return check_host(settings.host)
-    there = urlsplit(where).hostname or ""
-    known = [row for row in _called(settings, where) if row["by"] == "address"]
-    if known:
-        return str(known[0]["host"])
-    return None if is_ip(there) else check_host(there)
-
-
-def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
-    """Raise MendableError for an alias that is another host's; None is any host."""
-    if not alias or host is None:
-        return
-    for row in _called(settings, check_host(alias)):
-        if row["host"] != host and row["by"] in ("hostname", "alias"):
-            raise MendableError(
-                f"{alias} is the {row['by']} of {row['host']} already: give another "
-                "--alias"
-            )
-
-
-def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
-    """The hosts that have a name, and what it is to them."""
-    with dataset(settings, "twin") as twin:
-        return saved_rows(twin, "fleet/find", {"name": name})
-
-
-def _probed(
-    settings: Settings, address: str, host: str | None, sudo: bool
-) -> dict[str, Any]:
-    if address == LOCAL:
-        return probe(host or settings.host, pmcd_address(settings), _progress)
-    return probe_far(settings, address, host, _progress, sudo)
 
 
 def _pages(settings: Settings, host: str) -> list[str]:

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from supertwin import audit
 from supertwin.access.tokens import Role
 from tests.api import watched as watching
 from tests.api.servers import Closed, bearer, own_api
+from tests.ports import LOOPBACK
 from tests.servers import Fuseki
 
 ROUTES = (
     ("GET", "/tokens"),
     ("POST", "/tokens"),
     ("DELETE", "/tokens/any"),
+    ("POST", "/twin"),
     ("DELETE", "/twin/small"),
     ("DELETE", "/observation/any"),
 )
@@ -77,6 +80,52 @@ def test_host_is_removed(managed: Closed) -> None:
     assert managed.client.get(managed.url + path).status_code == 200
     assert ask(managed, admin, "DELETE", f"{path}?history=true").status_code == 204
     assert managed.client.get(managed.url + path).status_code == 404
+
+
+def test_host_is_added_found_and_removed(managed: Closed) -> None:
+    admin = managed.add("boss", Role.ADMIN)
+    wish = {"address": "local", "host": "added", "alias": "desk", "partition": "p"}
+    answer = ask(managed, admin, "POST", "/twin", wish)
+    assert answer.status_code == 201, answer.text
+    added = answer.json()
+    assert (added["host"], answer.headers["location"]) == ("added", "/twin/added")
+    assert added["node"] == f"{watching.BASE}/twin/added"
+    # Nothing serves PCP's metrics there.
+    assert "pcp" in added["gaps"]
+    assert managed.client.get(f"{managed.url}/twin/added").status_code == 200
+    found = managed.client.get(f"{managed.url}/open?name=desk")
+    assert found.headers["location"].endswith("/twin/added")
+    events = [one for one in audit.events(managed.home) if one["thing"] == "added"]
+    assert [(one["who"], one["what"]) for one in events] == [
+        ("token boss", "host.added")
+    ]
+    taken = ask(managed, admin, "POST", "/twin", {**wish, "host": "other"})
+    assert taken.status_code == 400
+    assert "desk is the alias of added already" in taken.json()["detail"]
+    path = "/twin/added?history=true"
+    assert ask(managed, admin, "DELETE", path).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("wish", "status", "words"),
+    [
+        ({}, 422, "address"),
+        ({"address": "local", "colour": "red"}, 422, "colour"),
+        ({"address": "ssh://-oProxyCommand=x"}, 400, "is no host"),
+        ({"address": "local", "host": "a b"}, 400, "host name 'a b' cannot be used"),
+        ({"address": f"ssh://{LOOPBACK}:9", "host": "away"}, 502, LOOPBACK),
+    ],
+)
+def test_host_that_cannot_be_added_leaves_nothing(
+    managed: Closed, wish: dict[str, str], status: int, words: str
+) -> None:
+    admin = managed.add("boss", Role.ADMIN)
+    before = managed.client.get(f"{managed.url}/twin?format=json").content
+    answer = ask(managed, admin, "POST", "/twin", wish)
+    assert answer.status_code == status, answer.text
+    assert words in answer.text
+    after = managed.client.get(f"{managed.url}/twin?format=json").content
+    assert after == before
 
 
 def test_run_is_forgotten(managed: Closed) -> None:
