@@ -15,6 +15,14 @@ from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Apps that a test makes in this process leave the checkout's state alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SUPERTWIN_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def base() -> str:
     """What the instance IRIs begin with, which is not where the API listens."""

@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
+from supertwin.home import DEFAULT
 from supertwin.settings import Settings
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -51,7 +52,7 @@ def ask(app: FastAPI, method: str, path: str, **more: Any) -> httpx.Response:
         ("GET", "/sparql/", 404),
         ("GET", "/twin/n1/a%22b/0", 404),
         ("GET", "/queries/no/such", 404),
-        ("POST", "/twin", 405),
+        ("POST", "/queries", 405),
         ("DELETE", "/sparql", 405),
         ("OPTIONS", "/", 405),
         ("GET", "/why", 422),
@@ -102,7 +103,7 @@ def test_the_shape_is_locked(app: FastAPI) -> None:
     [
         ("GET", "/nothing/here", 404, "nothing is served here"),
         ("GET", "/queries/a/b", 404, "a/b"),
-        ("POST", "/twin", 405, "POST is not taken here"),
+        ("POST", "/queries", 405, "POST is not taken here"),
         ("GET", "/why", 422, "host: Field required"),
         ("GET", "/explorer/parts?iri=%3Cscript%3E", 400, "&lt;script&gt;"),
         ("GET", "/twin/n1", 503, "Fuseki does not answer"),
@@ -164,3 +165,7 @@ def test_headers_are_bounded(app: FastAPI) -> None:
     assert refused.json()["detail"].startswith(
         "the headers of a request may have 65536"
     )
+
+
+def test_apps_of_tests_leave_the_state_of_the_checkout_alone(app: FastAPI) -> None:
+    assert app.state.services.settings.home != DEFAULT

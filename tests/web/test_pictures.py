@@ -12,8 +12,8 @@ from tests.web.handmade import ABSENT, BROKEN, DEAD, handmade_site
 
 
 @pytest.fixture(scope="module")
-def handmade() -> Iterator[str]:
-    with handmade_site() as url:
+def handmade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with handmade_site(tmp_path_factory.mktemp("state")) as url:
         yield url
 
 
