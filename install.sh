@@ -314,6 +314,21 @@ install_store() {
     echo "$want" >.tools/victoria-metrics.stamp
 }
 
+# For the tests: the distribution's release is older, and must be as closed as ours.
+unpack_packaged_store() {
+    local new=.tools/packaged-store.new
+    [ ! -x .tools/packaged-store/usr/bin/victoria-metrics ] && command -v apt-get >/dev/null || return 0
+    [ -n "$(apt-cache show victoria-metrics 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
+    # Not every distribution has the package: its tests are skipped there.
+    [ -n "$(apt-cache show victoria-metrics 2>/dev/null)" ] || return 0
+    say "VictoriaMetrics (the distribution's package, for the tests)"
+    rm -rf "$new"
+    mkdir -p "$new"
+    quietly "fetching VictoriaMetrics" sh -c 'cd .tools/packaged-store.new && apt-get -q download victoria-metrics'
+    quietly "unpacking VictoriaMetrics" sh -c 'cd .tools/packaged-store.new && dpkg-deb -x ./*.deb . && rm ./*.deb'
+    mv "$new" .tools/packaged-store
+}
+
 # ---- an identity of this machine, for the tests ----------------------------------
 
 # An installed system has one; an image made by debootstrap may lack it.
@@ -510,6 +525,7 @@ main() {
     keep_classes
     install_modules web "the libraries of the web page"
     [ -z "$for_tests" ] || make_machine_id
+    [ -z "$for_tests" ] || unpack_packaged_store
     [ -z "$for_tests" ] || unpack_sshd
     [ -z "$for_tests" ] || unpack_slurm
     [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"

@@ -1,5 +1,6 @@
 """The local VictoriaMetrics is closed to all but its account: every release of it."""
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 
 from sampler_bridge.sending.store import Store
 from supertwin.access.accounts import Account, store_write_account
+from supertwin.backup.snapshot import copy_snapshot
 from supertwin.cost.measuring import count_series
 from supertwin.settings import Settings
 from supertwin.stack import children, tools
@@ -56,6 +58,9 @@ _LATER = [
 ]
 
 
+PACKAGED = tools.TOOLS / "packaged-store/usr/bin"
+
+
 class OwnStore(Server):
     """The store as the supervisor starts it."""
 
@@ -76,8 +81,21 @@ class OwnStore(Server):
         self.ready(lambda: answers(f"{self.url}/health"))
 
 
+@pytest.fixture(scope="module", params=["ours", "packaged"], autouse=True)
+def release(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The release that we build, and the older one of the distribution's package."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "packaged":
+            if not (PACKAGED / "victoria-metrics").exists():
+                pytest.skip("no package victoria-metrics was found by `make test`")
+            patch.setenv("PATH", str(PACKAGED), prepend=":")
+        yield
+
+
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStore]:
+def store(
+    release: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OwnStore]:
     with OwnStore(tmp_path_factory.mktemp("store")) as store:
         # Of before this second: an export without an end leaves the present one out.
         point = f"kept 1 {int(time.time() * 1000) - 5000}"
@@ -131,6 +149,18 @@ def test_the_key_for_snapshots_outlives_restarts(store: OwnStore) -> None:
     file = store.settings.home / "store" / "snapshot-key"
     assert file.read_text().strip() == first["VM_snapshotAuthKey"]
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_snapshot_holds_all_series(
+    store: OwnStore, release: None, tmp_path: Path
+) -> None:
+    settings = Settings(home=tmp_path, store_port=free_port())
+    version = copy_snapshot(store.settings, tmp_path / "store")
+    assert re.fullmatch(r"v?1\.\d+\.\d+|unknown", version)
+    other = OwnStore(tmp_path)
+    other.settings, other.url = settings, settings.store_read
+    with other:
+        assert "kept" in _export(other, "kept")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
