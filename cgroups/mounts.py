@@ -10,6 +10,8 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 _OPTIONS = re.compile(r"rw|ro|xattr|clone_children|noprefix|release_agent=.*|name=.*")
 
 Hierarchy = dict[str, Any]
+# Its device, and which folder of it is mounted.
+Folders = tuple[str, str]
 
 
 def read_mounts(root: Path = Path("/")) -> list[Hierarchy]:
@@ -18,8 +20,12 @@ def read_mounts(root: Path = Path("/")) -> list[Hierarchy]:
 
 
 def parse_mounts(text: str) -> list[Hierarchy]:
-    """The cgroup mounts in the text of a mountinfo file (proc(5)), each once."""
-    found: dict[str, Hierarchy] = {}
+    """Return the cgroup mounts in the text of a mountinfo file (proc(5)).
+
+    Of several mounts of the same folders, as in chroots, the one with the shortest path
+    stays.
+    """
+    found: dict[str, tuple[Folders, Hierarchy]] = {}
     for line in text.splitlines():
         before, dash, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
@@ -27,8 +33,12 @@ def parse_mounts(text: str) -> list[Hierarchy]:
             continue
         if kind[0] in ("cgroup", "cgroup2"):
             path = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
-            found[path] = _hierarchy(path, kind[0], kind[2].split(","))
-    return list(found.values())
+            hierarchy = _hierarchy(path, kind[0], kind[2].split(","))
+            found[path] = (fields[2], fields[3]), hierarchy
+    once: dict[Folders, str] = {}
+    for path, (folders, _) in found.items():
+        once[folders] = min(once.get(folders, path), path, key=len)
+    return [found[path][1] for path in once.values()]
 
 
 def _hierarchy(path: str, kind: str, options: list[str]) -> Hierarchy:

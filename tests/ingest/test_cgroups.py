@@ -66,6 +66,18 @@ def test_a_mount_point_with_a_blank_and_one_mounted_twice() -> None:
     assert found["path"] == "/c g"
 
 
+def test_mounts_of_one_hierarchy_in_chroots_are_one() -> None:
+    chroots = "".join(V2.format(f"/srv/{n}/sys/fs/cgroup") for n in range(9))
+    v1 = "".join(V1.format(0, 0, f"{at}cpu", "rw,cpu") for at in ("x/", "", "y/z/"))
+    part = V2.format("/srv/part").replace(" / ", " /docker/1 ", 1)
+    found = parse_mounts(chroots + V2.format("/sys/fs/cgroup") + v1 + part)
+    assert [one["path"] for one in found] == [
+        "/sys/fs/cgroup",
+        "/sys/fs/cgroup/cpu",
+        "/srv/part",
+    ]
+
+
 def test_none_is_mounted(tmp_path: Path) -> None:
     machine = copied(plant(tmp_path, {"proc/self/mountinfo": OTHER}))
     with pytest.raises(SourceMissingError, match="no cgroup hierarchy"):
