@@ -95,10 +95,10 @@ def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
     }
 
 
-def base_of(files: Mapping[str, bytes]) -> str:
-    """What the IRIs of a crate's run begin with; raises CrateError."""
+def base_of(content: bytes) -> str:
+    """What the IRIs of a crate's run begin with, by its metadata; raises CrateError."""
     try:
-        entities = json.loads(files[METADATA])["@graph"]
+        entities = json.loads(content)["@graph"]
         (found,) = {str(e["supertwinBase"]) for e in entities if "supertwinBase" in e}
     except (ValueError, KeyError, TypeError):
         raise CrateError(f"the {METADATA} is of no run that SuperTwin wrote") from None

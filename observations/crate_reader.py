@@ -1,20 +1,24 @@
-"""Reads the files of a crate, a folder or a zip, as far as they are needed."""
+"""Unpacks the files of a crate, a folder or a zip, as far as they are needed."""
 
+import errno
 import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from observations.crate import METADATA
 from observations.errors import CrateError
 
 MOST_BYTES = 512 << 20
+# Of the metadata and the graph, which are not read in pieces.
+MOST_HELD = 32 << 20
 _PIECE = 1 << 20
 _METHODS = {
     *(zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
@@ -24,35 +28,55 @@ _ENCRYPTED = 0x1
 # What zipfile raises for what is damaged, or what it knows no way to read.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(OSError, EOFError, RuntimeError, ValueError),
+    *(EOFError, RuntimeError, ValueError),
 )
 
 
 def read_crates(
-    path: Path, wanted: AbstractSet[str], most: int = MOST_BYTES
-) -> Iterator[dict[str, bytes]]:
+    path: Path, wanted: AbstractSet[str], room: Path, most: int = MOST_BYTES
+) -> Generator[dict[str, Path]]:
     """One crate, or each crate in a folder or zip of several, as `read_crate`."""
     with _told_of(path):
         names = _names_of(path)
     inside = sorted(name.removesuffix(METADATA) for name in names)
     for prefix in [""] if METADATA in names else inside or [""]:
-        yield read_crate(path, wanted, most, prefix)
+        with read_crate(path, wanted, room, most, prefix) as files:
+            yield files
 
 
+@contextmanager
 def read_crate(
-    path: Path, wanted: AbstractSet[str], most: int = MOST_BYTES, prefix: str = ""
-) -> dict[str, bytes]:
-    """The metadata and the wanted files of a crate, by their names.
+    path: Path,
+    wanted: AbstractSet[str],
+    room: Path,
+    most: int = MOST_BYTES,
+    prefix: str = "",
+) -> Iterator[dict[str, Path]]:
+    """Give copies of the metadata and the wanted files of a crate, by their names.
 
-    ``prefix`` is the folder of the crate among several, with its slash. Other files
-    are not unpacked. Raises CrateError, also for more than ``most`` bytes.
+    They lie in a folder below ``room`` until the block ends: they may be larger than
+    memory. ``prefix`` is the folder of the crate among several, with its slash. Other
+    files are not unpacked. Raises CrateError, also for more than ``most`` bytes.
     """
     read = _from_zip if path.is_file() else _from_folder
-    with _told_of(path):
-        files = read(path, {prefix + name for name in wanted | {METADATA}}, most)
-    if prefix + METADATA not in files:
-        raise CrateError(f"{path} is not an RO-Crate: it has no {METADATA}")
-    return {name.removeprefix(prefix): content for name, content in files.items()}
+    with TemporaryDirectory(prefix="crate-", dir=room) as folder:
+        with _told_of(path):
+            names = {prefix + name for name in wanted | {METADATA}}
+            files = read(path, names, Path(folder), most)
+        if prefix + METADATA not in files:
+            raise CrateError(f"{path} is not an RO-Crate: it has no {METADATA}")
+        yield {name.removeprefix(prefix): copy for name, copy in files.items()}
+
+
+def read_whole(path: Path, name: str) -> bytes:
+    """Read a file that is held in memory; ``name`` is what the crate calls it.
+
+    Raises CrateError where it is too large for that.
+    """
+    if path.stat().st_size > MOST_HELD:
+        limit = f"{MOST_HELD >> 20} MiB, which is the limit"
+        raise CrateError(f"the crate's {name} has more than {limit}")
+    return path.read_bytes()
 
 
 @contextmanager
@@ -62,6 +86,10 @@ def _told_of(path: Path) -> Iterator[None]:
         yield
     except CrateError as error:
         raise CrateError(f"{path}: {error}") from None
+    except OSError as error:
+        if error.errno == errno.ENOSPC:  # where it is unpacked
+            raise
+        raise CrateError(f"{path} cannot be read: {error}") from None
     except _DAMAGED as error:
         raise CrateError(f"{path} cannot be read: {error or 'it is cut off'}") from None
 
@@ -77,24 +105,27 @@ def _names_of(path: Path) -> list[str]:
     return [name for name in names if name.rpartition("/")[2] == METADATA]
 
 
-def _from_folder(folder: Path, wanted: AbstractSet[str], most: int) -> dict[str, bytes]:
+def _from_folder(
+    folder: Path, wanted: AbstractSet[str], target: Path, most: int
+) -> dict[str, Path]:
     paths = ((name, folder / name) for name in sorted(wanted))
     found = ((name, partial(_opened, one)) for name, one in paths if one.is_file())
-    return _read(found, most)
+    return _copied(found, target, most)
 
 
 def _opened(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _from_zip(path: Path, wanted: AbstractSet[str], most: int) -> dict[str, bytes]:
+def _from_zip(
+    path: Path, wanted: AbstractSet[str], target: Path, most: int
+) -> dict[str, Path]:
     with zipfile.ZipFile(path) as archive:
         members = [one for one in archive.infolist() if one.filename in wanted]
         for one in members:
             _check_member(one)
-        return _read(
-            ((one.filename, partial(archive.open, one)) for one in members), most
-        )
+        found = ((one.filename, partial(archive.open, one)) for one in members)
+        return _copied(found, target, most)
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
@@ -107,23 +138,22 @@ def _check_member(member: zipfile.ZipInfo) -> None:
         )
 
 
-def _read(
-    files: Iterable[tuple[str, Callable[[], IO[bytes]]]], most: int
-) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+def _copied(
+    files: Iterable[tuple[str, Callable[[], IO[bytes]]]], target: Path, most: int
+) -> dict[str, Path]:
+    found: dict[str, Path] = {}
     left = most
     for name, opened in files:
         if name in found:
             raise CrateError(f"it holds {name} twice: pack it again")
-        with opened() as file:
-            content = bytearray()
+        found[name] = target / str(len(found))
+        with opened() as file, found[name].open("wb") as copy:
             while piece := file.read(_PIECE):
-                content += piece
-                if len(content) > left:
+                left -= len(piece)
+                if left < 0:
                     raise CrateError(
                         f"it holds more than {most >> 20} MiB, which is the limit: "
                         "take samples out of its series"
                     )
-        found[name] = bytes(content)
-        left -= len(content)
+                copy.write(piece)
     return found

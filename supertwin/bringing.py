@@ -1,17 +1,18 @@
 """A crate's run taken up here, under this installation's IRIs."""
 
 import csv
-import io
 import math
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
 
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
-from observations.crate import base_of
+from observations.crate import METADATA, base_of
+from observations.crate_reader import read_whole
 from observations.dashboard import dashboard_address
 from observations.errors import CrateError, SaidError
 from observations.events import event_of
@@ -41,7 +42,7 @@ _IRI = Param("iri", "iri")
 def bring(
     settings: Settings,
     twin: Endpoint,
-    files: Mapping[str, bytes],
+    files: Mapping[str, Path],
     host: str = "",
     confirm: bool = False,
 ) -> URIRef:
@@ -53,7 +54,9 @@ def bring(
     already and differs, or one of another machine; nothing is written then.
     """
     iris = Iris(settings.base)
-    graph = moved(_parsed(files), base_of(files), settings.base)
+    graph = moved(
+        _parsed(files), base_of(read_whole(files[METADATA], METADATA)), settings.base
+    )
     node = _run_of(graph)
     _check_points(graph, node, files)
     id_ = _id_of(iris, node)
@@ -77,11 +80,13 @@ def bring(
     return node
 
 
-def _parsed(files: Mapping[str, bytes]) -> Graph:
+def _parsed(files: Mapping[str, Path]) -> Graph:
     try:
-        graph = Graph().parse(data=files[GRAPH], format="turtle")
+        text = read_whole(files[GRAPH], GRAPH)
     except KeyError:
         raise CrateError(f"the crate has no {GRAPH}") from None
+    try:
+        graph = Graph().parse(data=text, format="turtle")
     except Exception as error:  # rdflib's parser raises whatever it stumbles over
         raise CrateError(f"the crate's {GRAPH} is no Turtle: {error}") from None
     for term in {term for triple in graph for term in triple}:
@@ -150,7 +155,7 @@ def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
     return set(found.subjects())
 
 
-def _check_points(graph: Graph, node: URIRef, files: Mapping[str, bytes]) -> None:
+def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None:
     """Raise CrateError where there are other samples than the run's."""
     if SERIES not in files:
         raise CrateError(f"the crate has no {SERIES}")
@@ -166,9 +171,13 @@ def _check_points(graph: Graph, node: URIRef, files: Mapping[str, bytes]) -> Non
             )
 
 
-def _from_csv(content: bytes) -> Iterator[Point]:
+def _from_csv(path: Path) -> Iterator[Point]:
     """What `csv_of` wrote, read as it is needed; raises CrateError with the line."""
-    text = io.TextIOWrapper(io.BytesIO(content), errors="replace", newline="")
+    with path.open(encoding="utf-8", errors="replace", newline="") as text:
+        yield from _points(text)
+
+
+def _points(text: IO[str]) -> Iterator[Point]:
     rows, wrong = csv.DictReader(text), f"the crate's {SERIES} is not as it was"
     if tuple(rows.fieldnames or ()) != COLUMNS:
         raise CrateError(f"{wrong}: its first line is not {','.join(COLUMNS)}")
@@ -216,22 +225,26 @@ def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
         graph.set((node, ST.dashboard, address))
 
 
-def _check_said(files: Mapping[str, bytes]) -> None:
+def _check_said(files: Mapping[str, Path]) -> None:
     """What is kept of a run is read again: for its page, and for another crate."""
-    for number, line in enumerate(files.get(EVENTS, b"").split(b"\n"), 1):
-        try:
-            if line:
-                event_of(line)
-        except SaidError as error:
-            raise CrateError(f"the crate's {EVENTS}, line {number}: {error}") from None
+    if EVENTS not in files:
+        return
+    with files[EVENTS].open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                if line != b"\n":
+                    event_of(line)
+            except SaidError as error:
+                wrong = f"the crate's {EVENTS}, line {number}: {error}"
+                raise CrateError(wrong) from None
 
 
-def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
+def _keep(folder: Path, files: Mapping[str, Path]) -> None:
     """The program and what it said, unless the run is one of ours."""
     kept = {PROGRAM, EVENTS} & files.keys()
     if folder.exists() or EVENTS not in kept:
         return
     make_private(folder)
     for name in kept:
-        (folder / name).write_bytes(files[name])
+        shutil.copyfile(files[name], folder / name)
     (folder / RECORDED).touch()

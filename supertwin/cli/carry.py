@@ -1,6 +1,7 @@
 """`supertwin export observation` and `import observation`: runs taken elsewhere."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from supertwin.cli.host import HOST
 from supertwin.cli.ingest import write_whole
 from supertwin.cli.wording import counted
 from supertwin.loading import dataset
+from supertwin.private_folder import make_private
 from supertwin.settings import Settings
 
 FORMATS = ("rocrate", "csv", "parquet", "jsonld")
@@ -91,8 +93,10 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
 def import_observation(path: Path, host: str | None, confirm: bool) -> None:
     """What `supertwin export observation` wrote: a crate, or those of a group."""
     settings = Settings()
-    with dataset(settings, "twin") as twin:
-        for crate in read_crates(path, FILES):
+    make_private(settings.home)
+    crates = closing(read_crates(path, FILES, settings.home))
+    with dataset(settings, "twin") as twin, crates as found:
+        for crate in found:
             click.echo(bring(settings, twin, crate, host or "", confirm))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from rocrate.rocrate import ROCrate
 
-from observations.crate import Told, base_of, metadata, write_crate
-from observations.crate_reader import read_crate
+from observations.crate import METADATA, Told, base_of, metadata, write_crate
 from observations.errors import CrateError
+from tests.crates import contents
 
 TOLD = Told(
     "http://localhost:8000/observation/a",
@@ -129,9 +129,9 @@ def test_one_value_stands_alone() -> None:
 @pytest.mark.parametrize("name", ["crate", "crate.zip"])
 def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     write_crate(tmp_path / name, TOLD, FILES)
-    files = read_crate(tmp_path / name, FILES.keys())
+    files = contents(tmp_path / name, FILES.keys())
     assert {n: files[n] for n in FILES} == FILES
-    assert base_of(files) == TOLD.base
+    assert base_of(files[METADATA]) == TOLD.base
     crate = ROCrate(tmp_path / name)
     action = crate.get(TOLD.node)
     assert action.type == "CreateAction"

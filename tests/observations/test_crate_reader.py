@@ -9,6 +9,7 @@ import pytest
 from observations.crate import METADATA
 from observations.crate_reader import read_crate
 from observations.errors import CrateError
+from tests.crates import contents
 
 WANTED = {"series.csv"}
 
@@ -39,7 +40,7 @@ def changed(path: Path, offset: int, value: int) -> Path:
 
 def refusal(path: Path, most: int = 1 << 20) -> str:
     with pytest.raises(CrateError) as refused:
-        read_crate(path, WANTED, most)
+        contents(path, WANTED, most)
     return str(refused.value)
 
 
@@ -57,7 +58,7 @@ def test_unknown_compression_is_refused(tmp_path: Path) -> None:
 def test_damaged_zip_is_refused(tmp_path: Path, method: int) -> None:
     path = packed(tmp_path / "c.zip", ("series.csv", b"abc" * 999), method=method)
     whole = path.read_bytes()
-    assert read_crate(path, WANTED)["series.csv"] == b"abc" * 999
+    assert contents(path, WANTED)["series.csv"] == b"abc" * 999
     at = whole.index(b"series.csv") + len("series.csv")
     path.write_bytes(whole[:at] + bytes(12) + whole[at + 12 :])
     assert f"{path} cannot be read: " in refusal(path)
@@ -76,9 +77,22 @@ def test_no_more_than_the_limit_is_unpacked(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+def test_large_files_are_unpacked_in_little_memory(tmp_path: Path) -> None:
+    path = packed(tmp_path / "c.zip", ("series.csv", bytes(64 << 20)))
+    tracemalloc.start()
+    try:
+        with read_crate(path, WANTED, tmp_path) as files:
+            assert files["series.csv"].stat().st_size == 64 << 20
+            assert files["series.csv"].parent.stat().st_mode & 0o077 == 0
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_other_files_are_not_unpacked(tmp_path: Path) -> None:
     path = packed(tmp_path / "c.zip", ("other", bytes(64 << 20)), ("series.csv", b"x"))
-    assert read_crate(path, WANTED, 1 << 20).keys() == {METADATA, "series.csv"}
+    assert contents(path, WANTED, 1 << 20).keys() == {METADATA, "series.csv"}
 
 
 def test_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:

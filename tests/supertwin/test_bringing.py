@@ -11,6 +11,7 @@ from observations.errors import CrateError
 from queries.endpoint import Endpoint
 from supertwin.bringing import bring
 from supertwin.settings import Settings
+from tests.crates import unpacked
 from tests.ports import free_port
 
 _METADATA = json.dumps({"@graph": [{"@id": "./", "supertwinBase": "http://there"}]})
@@ -53,7 +54,7 @@ def refused(settings: Settings, files: Mapping[str, bytes]) -> str:
         Endpoint(settings.fuseki + "/twin") as twin,
         pytest.raises(CrateError) as error,
     ):
-        bring(settings, twin, files)
+        bring(settings, twin, unpacked(settings.home / "crate", files))
     return str(error.value)
 
 
@@ -127,3 +128,10 @@ def test_words_that_no_runner_says(
 def test_metadata_of_something_else(nowhere: Settings) -> None:
     files = crate() | {METADATA: b'{"@graph": []}'}
     assert "of no run that SuperTwin wrote" in refused(nowhere, files)
+
+
+def test_graph_too_large_for_memory_is_refused(nowhere: Settings) -> None:
+    said = refused(nowhere, crate(_GRAPH + "#" * (32 << 20)))
+    assert said == (
+        "the crate's observation.ttl has more than 32 MiB, which is the limit"
+    )

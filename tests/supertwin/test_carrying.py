@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from rdflib import URIRef
 
 from ingest.triples import Triples, insertion
 from observations.crate import write_crate
-from observations.crate_reader import read_crate
 from observations.errors import CrateError
 from observations.program import program
 from observations.record import Asked, Observation, Run, Summary
@@ -28,6 +28,7 @@ from supertwin.carrying import carried, crate_files
 from supertwin.comparing import find_group
 from supertwin.settings import Settings
 from tests.command_line import run
+from tests.crates import contents, unpacked
 from tests.servers import Fuseki, VictoriaMetrics
 
 IRIS = Iris("http://localhost:8000")
@@ -95,7 +96,14 @@ def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
     found = carried(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
     write_crate(path, found.told, crate_files(found))
-    return read_crate(path, {*FILES, "stdout.txt"})
+    return contents(path, {*FILES, "stdout.txt"})
+
+
+def bring_bytes(
+    settings: Settings, twin: Endpoint, files: Mapping[str, bytes], **more: bool
+) -> URIRef:
+    folder = settings.home / str(uuid4())
+    return bring(settings, twin, unpacked(folder, files), **more)
 
 
 def forget(settings: Settings, twin: Endpoint, *ids: str) -> None:
@@ -153,7 +161,7 @@ def test_a_run_outlives_its_host(settings: Settings, twin: Endpoint) -> None:
     assert find_group(twin, IRIS, "a").runs[0]["host"] == "n1"
     files = exported(settings, twin, "a")
     forget(settings, twin, "a")
-    bring(settings, twin, files)
+    bring_bytes(settings, twin, files)
     assert hosts(twin) == {"a": "n1"}
 
 
@@ -184,11 +192,11 @@ def test_a_known_name_is_no_known_machine(
         with pytest.raises(
             CrateError, match=f"n1 is .*{why}.*`--host NAME`.*--confirm"
         ):
-            bring(settings, twin, files)
+            bring_bytes(settings, twin, files)
         assert hosts(twin) == {}
-        bring(settings, twin, files, confirm=True)
+        bring_bytes(settings, twin, files, confirm=True)
     else:
-        bring(settings, twin, files)
+        bring_bytes(settings, twin, files)
     assert hosts(twin) == {"a": "n1"}
 
 
@@ -230,9 +238,9 @@ def test_a_run_of_another_machine_gets_another_name(
     # And once more, from there: it is known by its signs now.
     other = exported(settings, twin, "a")
     forget(settings, twin, "a")
-    bring(settings, twin, other)
+    bring_bytes(settings, twin, other)
     with pytest.raises(CrateError, match="is another run"):
-        bring(settings, twin, files)
+        bring_bytes(settings, twin, files)
 
 
 def test_the_next_run_of_a_machine_that_only_crates_tell_of(
@@ -246,7 +254,7 @@ def test_the_next_run_of_a_machine_that_only_crates_tell_of(
     forget(settings, twin, "a", "b", "c")
     twin.update(f"DROP GRAPH <{IRIS.twin_graph('n1')}>")
     for files in crates[:2]:
-        bring(settings, twin, files)
+        bring_bytes(settings, twin, files)
     assert hosts(twin) == {"a": "n1", "b": "n1"}
     with pytest.raises(CrateError, match="another machine here, by its machine-id"):
-        bring(settings, twin, crates[2])
+        bring_bytes(settings, twin, crates[2])

@@ -1,0 +1,25 @@
+"""Files of a crate, as bytes in the place of files."""
+
+from collections.abc import Mapping, Set
+from pathlib import Path
+
+from observations.crate_reader import MOST_BYTES, read_crate
+
+
+def contents(path: Path, wanted: Set[str], most: int = MOST_BYTES) -> dict[str, bytes]:
+    """What `read_crate` unpacks next to a crate; nothing of it stays there."""
+    room = path.parent
+    before = {*room.iterdir()}
+    try:
+        with read_crate(path, wanted, room, most) as files:
+            return {name: copy.read_bytes() for name, copy in files.items()}
+    finally:
+        assert {*room.iterdir()} == before
+
+
+def unpacked(folder: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
+    """The files of a crate in a folder, as `read_crate` gives them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return {name: folder / name for name in files}
