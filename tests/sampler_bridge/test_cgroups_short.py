@@ -42,14 +42,19 @@ def has_ended(state: Path, path: str) -> bool:
 
 
 @pytest.fixture
-def state(folders: Folders, tmp_path: Path, seldom: None) -> Iterator[Path]:
+def watch(folders: Folders, tmp_path: Path, seldom: None) -> Iterator[CgroupWatch]:
     roots = f"{folders.top}/uid_*/job_*, {folders.top}/all"
     watch = CgroupWatch(parse_roots(roots), 1000, tmp_path)
     watch.start()
     wait_until((tmp_path / LEDGER_FILE).exists)
-    yield tmp_path
+    yield watch
     watch.stop(120)
     assert not watch.alive
+
+
+@pytest.fixture
+def state(watch: CgroupWatch, tmp_path: Path) -> Path:
+    return tmp_path
 
 
 def test_a_job_is_noticed_as_soon_as_it_begins(folders: Folders, state: Path) -> None:
@@ -69,6 +74,46 @@ def test_groups_at_any_depth_are_noticed(folders: Folders, state: Path) -> None:
     folders.remove("all")
     wait_until(partial(has_ended, state, deep))
     wait_until(partial(has_ended, state, deeper))
+
+
+def test_group_ends_with_its_last_process_and_not_with_its_folder(
+    folders: Folders, watch: CgroupWatch, state: Path
+) -> None:
+    """As `cgroup.events` tells; a group may have processes again."""
+    if "v2" not in folders.mounts:
+        pytest.skip("no cgroup of version 2 can be made here")
+    job, path = folders.make("all/job_1", "v2"), "all/job_1"
+    wait_until(partial(runs, state, job))
+    for _ in range(2):
+        process = folders.put(path, "sleep", "1000")
+        wait_until(lambda: job in watch._uses._used and job not in watch._uses._empty)
+        process.kill()
+        process.wait()
+        wait_until(lambda: job in watch._uses._empty)
+    empty, before = watch._uses._empty[job], time.time_ns() // 1_000_000
+    assert empty <= before
+    wait_until(lambda: time.time_ns() // 1_000_000 > before + 20)
+    folders.remove("all")
+    wait_until(partial(has_ended, state, job))
+    (life,) = (one for one in ledger(state).ended if one.path == job)
+    assert life.ended == empty
+
+
+def test_written_files_are_told_once(tmp_path: Path) -> None:
+    watch, file = FolderWatch(), tmp_path / "file"
+    file.touch()
+    assert not watch.watch([], [str(file)])
+    assert watch.take_written() == {str(file)}
+    file.write_text("x")
+    assert not watch.wait(10)
+    assert watch.take_written() == {str(file)}
+    assert watch.take_written() == set()
+    watch.watch([])
+    file.write_text("y")
+    while watch.wait(0.1):  # that it is watched no more
+        pass
+    assert watch.take_written() == set()
+    watch.close()
 
 
 def test_looks_at_once_end_with_the_time_that_was_saved(

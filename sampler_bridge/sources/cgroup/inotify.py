@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from contextlib import suppress
 
-_CREATE, _DELETE, _MOVED = 0x100, 0x200, 0x40 | 0x80
+_MODIFY, _CREATE, _DELETE, _MOVED = 0x2, 0x100, 0x200, 0x40 | 0x80
 _ONLY_FOLDERS = 0x0100_0000
 _MASK = _CREATE | _DELETE | _MOVED | _ONLY_FOLDERS
 _OVERFLOW, _IS_FOLDER, _IGNORED = 0x4000, 0x4000_0000, 0x8000
@@ -22,10 +22,10 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class FolderWatch:
-    """Tells when folders come and go in watched folders; `wake` ends a wait, too.
+    """Tells when folders come and go in watched folders, and which files are written.
 
-    ``problem`` says why some folders are not watched. Any thread may `wake` it; all
-    else is for one thread.
+    ``problem`` says why some are not watched. Any thread may `wake` it; all else is for
+    one thread.
     """
 
     def __init__(self) -> None:
@@ -35,20 +35,34 @@ class FolderWatch:
             self.problem = _reason("raise fs.inotify.max_user_instances")
         self._alarm = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._known: dict[str, int] = {}
+        self._written: set[str] = set()
 
-    def watch(self, folders: Iterable[str]) -> bool:
-        """Watch these folders and no others; whether some are watched that were not."""
+    def watch(self, folders: Iterable[str], files: Iterable[str] = ()) -> bool:
+        """Watch these and no others; whether folders are watched that were not.
+
+        A file counts as written when it is watched first: it may have been before.
+        """
         if self._descriptor < 0:
             return False
-        wanted = set(folders)
-        for folder in self._known.keys() - wanted:
-            _LIBC.inotify_rm_watch(self._descriptor, self._known.pop(folder))
+        wanted = dict.fromkeys(files, _MODIFY) | dict.fromkeys(folders, _MASK)
+        for path in self._known.keys() - wanted.keys():
+            _LIBC.inotify_rm_watch(self._descriptor, self._known.pop(path))
         self.problem = None
-        added = [self._add(folder) for folder in wanted - self._known.keys()]
-        return any(added)
+        new = wanted.keys() - self._known.keys()
+        added = {path for path in new if self._add(path, wanted[path])}
+        self._written |= {path for path in added if wanted[path] == _MODIFY}
+        return any(wanted[path] == _MASK for path in added)
+
+    def take_written(self) -> set[str]:
+        """The watched files that were written since this was asked last."""
+        found, self._written = self._written, set()
+        return found
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long; whether a folder came or went in a watched one."""
+        """Wait so long, or until a file is written or `wake` is called.
+
+        Whether a folder came or went in a watched one.
+        """
         poll = select.poll()
         poll.register(self._alarm, select.POLLIN)
         if self._descriptor >= 0:
@@ -69,11 +83,11 @@ class FolderWatch:
         os.close(self._alarm)
         self._descriptor = -1
 
-    def _add(self, folder: str) -> bool:
-        name = os.fsencode(folder)
-        number = _LIBC.inotify_add_watch(self._descriptor, name, _MASK)
+    def _add(self, path: str, mask: int) -> bool:
+        name = os.fsencode(path)
+        number = _LIBC.inotify_add_watch(self._descriptor, name, mask)
         if number >= 0:
-            self._known[folder] = number
+            self._known[path] = number
         elif ctypes.get_errno() == errno.ENOSPC:
             self.problem = _reason("raise fs.inotify.max_user_watches")
         return bool(number >= 0)
@@ -87,13 +101,16 @@ class FolderWatch:
 
     def _take(self, events: bytes) -> bool:
         """Whether a folder came or went; a watched one that went is forgotten."""
-        found, at = False, 0
+        found, at, written = False, 0, set()
         while at < len(events):
             number, mask, _, length = _EVENT.unpack_from(events, at)
             at += _EVENT.size + length
             if mask & _IGNORED:
                 self._known = {f: n for f, n in self._known.items() if n != number}
             found |= bool(mask & (_IS_FOLDER | _OVERFLOW | _IGNORED))
+            written |= {number} if mask & _MODIFY else set()
+        if written:
+            self._written |= {f for f, n in self._known.items() if n in written}
         return found
 
 

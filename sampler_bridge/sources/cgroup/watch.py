@@ -19,6 +19,7 @@ from sampler_bridge.files import read_json, write_whole
 from sampler_bridge.sources.cgroup.hidden import Folders, with_hidden
 from sampler_bridge.sources.cgroup.inotify import FolderWatch
 from sampler_bridge.sources.cgroup.reader import given
+from sampler_bridge.sources.cgroup.uses import Uses
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class CgroupWatch(Worker):
         self._stopping = False
         self._folders = FolderWatch()
         self._saved, self._saved_at = _SAVED_SECONDS, time.monotonic()
+        self._uses = Uses()
         self._mounts: list[Mount] | None = None
         boot = _boot(root)
         kept = _kept(self._path) or Ledger(boot, {})
@@ -112,13 +114,30 @@ class CgroupWatch(Worker):
         while not self._stopping:
             self.look()
             # What came before its folder was watched is found by another look.
-            while self._folders.watch(self._looked) and not self._stopping:
+            while self._watch_folders() and not self._stopping:
                 self._look_at_once()
             self._describe()
             self._write()
-            if self._folders.wait(_LOOK_SECONDS):
-                self._look_at_once()
+            self._wait()
         self._folders.close()
+
+    def _watch_folders(self) -> bool:
+        with self._lock:
+            folders, files = self._looked, self._uses.files(self._groups)
+        return self._folders.watch(folders, files)
+
+    def _wait(self) -> None:
+        """Wait for the next look; a group that is used or empty costs none."""
+        until = time.monotonic() + _LOOK_SECONDS
+        while True:
+            came = self._folders.wait(max(until - time.monotonic(), 0.0))
+            written = self._folders.take_written()
+            with self._lock:
+                self._uses.read(written, _now_ms())
+            if came:
+                self._look_at_once()
+            if came or not written or time.monotonic() >= until:
+                return
 
     def _scan(self) -> None:
         """Where the mounts are not known, nothing is: what ran is left as it was."""
@@ -149,7 +168,8 @@ class CgroupWatch(Worker):
         running, ended = dict(self._ledger.running), list(self._ledger.ended)
         for path, life in self._ledger.running.items():
             if path not in groups or not life.is_of(groups[path]):
-                ended.append(replace(running.pop(path), ended=now))
+                end = self._uses.end(path, now)
+                ended.append(replace(running.pop(path), ended=end))
                 self._asked.pop(path, None)
         for path, group in groups.items():
             running[path] = _continued(running.get(path), group, now)
