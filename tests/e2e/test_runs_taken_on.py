@@ -58,7 +58,6 @@ def sampled(stack: Stack) -> str:
     return found
 
 
-@pytest.mark.serial
 def test_what_takes_longer_is_worse(stack: Stack, quick: str, slow: str) -> None:
     told = json.loads(stack.run("compare", quick, slow, "--json").stdout)
     duration = told["measures"][0]
