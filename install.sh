@@ -114,6 +114,11 @@ has_library() {
     compgen -G "/usr/lib/*/$1" >/dev/null || compgen -G "/usr/lib*/$1" >/dev/null
 }
 
+# Debian packages likwid for x86-64 only.
+has_likwid() {
+    [ "$(uname -m)" = x86_64 ]
+}
+
 # Firmware without SMBIOS tables, for whose architectures there is no dmidecode.
 has_no_tables() {
     case $(uname -m) in
@@ -161,13 +166,13 @@ missing_for_tests() {
     command -v taskset >/dev/null || echo util-linux
     has_library libgomp.so.1 || echo libgomp1
     has_library libomp.so.5 || echo libomp5
-    command -v likwid-pin >/dev/null || [ "$(uname -m)" != x86_64 ] || echo likwid
+    command -v likwid-pin >/dev/null || ! has_likwid || echo likwid
     command -v mpirun >/dev/null || echo openmpi-bin
 }
 
 # Applications that are timed beside sampling, and a compiler for those of our own.
 missing_for_bench() {
-    command -v likwid-bench >/dev/null || echo likwid
+    command -v likwid-bench >/dev/null || ! has_likwid || echo likwid
     command -v hpcc >/dev/null || echo hpcc
     command -v mpirun >/dev/null || echo openmpi-bin
     command -v gcc >/dev/null || echo gcc
@@ -227,6 +232,7 @@ install_packages() {
 # One by one, and no failure: the benchmark says what it had to do without.
 install_for_bench() {
     local package packages
+    has_likwid || say "going on without likwid, which Debian packages for x86-64 only"
     mapfile -t packages < <(missing_for_bench)
     [ ${#packages[@]} -gt 0 ] || return 0
     say "apt, for the benchmark: ${packages[*]}"
