@@ -50,8 +50,6 @@ explain() {
         fail "$step: the disk is full; free some space ('df -h .' shows how much) and run make up again"
     elif grep -qiE 'could not get lock|unable to acquire the dpkg|locked by another process' "$LOG"; then
         fail "$step: another apt or dpkg is running; wait until it ends and run make up again"
-    elif grep -qE "(locate package|Package) '?chromium-headless-shell" "$LOG"; then
-        fail "$step: this distribution packages no Chromium; install Google Chrome (google-chrome) and run make test again"
     elif grep -qE 'Unable to locate package|has no installation candidate' "$LOG"; then
         fail "$step: $(grep -m1 -oE 'Unable to locate package.*|Package .* has no installation candidate' "$LOG"); enable the main (Ubuntu: universe) component of your distribution"
     elif grep -qiE 'PKIX|CERTIFICATE_VERIFY_FAILED|certificate (signed|verify|is not)|x509|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)' "$LOG"; then
@@ -114,6 +112,11 @@ has_library() {
     compgen -G "/usr/lib/*/$1" >/dev/null || compgen -G "/usr/lib*/$1" >/dev/null
 }
 
+# Debian packages likwid for x86-64 only.
+has_likwid() {
+    [ "$(uname -m)" = x86_64 ]
+}
+
 # Firmware without SMBIOS tables, for whose architectures there is no dmidecode.
 has_no_tables() {
     case $(uname -m) in
@@ -138,7 +141,11 @@ missing_packages() {
     [ -z "$for_tests" ] || missing_for_tests
 }
 
-# Ubuntu has Chromium as a snap only; there, Chrome will do.
+# Ubuntu has Chromium as a snap only; Google Chrome works as well.
+is_ubuntu() {
+    grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release 2>/dev/null
+}
+
 has_browser() {
     local name
     for name in chromium-headless-shell google-chrome google-chrome-stable; do
@@ -148,7 +155,7 @@ has_browser() {
 }
 
 missing_for_tests() {
-    has_browser || echo chromium-headless-shell
+    has_browser || is_ubuntu || echo chromium-headless-shell
     # Of Playwright's Node.js.
     has_library libatomic.so.1 || echo libatomic1
     # A network of its own, and a machine in it that is reached over ssh.
@@ -161,13 +168,13 @@ missing_for_tests() {
     command -v taskset >/dev/null || echo util-linux
     has_library libgomp.so.1 || echo libgomp1
     has_library libomp.so.5 || echo libomp5
-    command -v likwid-pin >/dev/null || [ "$(uname -m)" != x86_64 ] || echo likwid
+    command -v likwid-pin >/dev/null || ! has_likwid || echo likwid
     command -v mpirun >/dev/null || echo openmpi-bin
 }
 
 # Applications that are timed beside sampling, and a compiler for those of our own.
 missing_for_bench() {
-    command -v likwid-bench >/dev/null || echo likwid
+    command -v likwid-bench >/dev/null || ! has_likwid || echo likwid
     command -v hpcc >/dev/null || echo hpcc
     command -v mpirun >/dev/null || echo openmpi-bin
     command -v gcc >/dev/null || echo gcc
@@ -227,6 +234,7 @@ install_packages() {
 # One by one, and no failure: the benchmark says what it had to do without.
 install_for_bench() {
     local package packages
+    has_likwid || say "going on without likwid, which Debian packages for x86-64 only"
     mapfile -t packages < <(missing_for_bench)
     [ ${#packages[@]} -gt 0 ] || return 0
     say "apt, for the benchmark: ${packages[*]}"
@@ -524,6 +532,8 @@ main() {
     link_pcp_binding
     keep_classes
     install_modules web "the libraries of the web page"
+    [ -z "$for_tests" ] || has_browser ||
+        say "no browser: the tests of pages are skipped; install Google Chrome (google-chrome) to run them"
     [ -z "$for_tests" ] || make_machine_id
     [ -z "$for_tests" ] || unpack_packaged_store
     [ -z "$for_tests" ] || unpack_sshd

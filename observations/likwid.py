@@ -34,6 +34,15 @@ class Work:
     cpu: int
 
 
+def cure(architecture: str) -> str:
+    """What to do where it is missing, given the kernel's name of the processor."""
+    if architecture == "x86_64":
+        return "`apt install likwid`"
+    return (
+        f"Debian packages likwid for x86-64, not for {architecture}; build it yourself"
+    )
+
+
 def command(kernel: str, iterations: int) -> list[str]:
     """The words that run a kernel on one thread."""
     return [PROGRAM, "-t", kernel, "-w", f"N:{SIZE}:1", "-i", str(iterations)]

@@ -50,6 +50,7 @@ class Context:
         _THREAD.handle = self._handle = self._pcp.ctx
         self._lib, self._free = module.LIBPCP, module.LIBC.free
         self._closed = module.c_api.PM_ERR_NOCONTEXT
+        self._one_line = module.c_api.PM_TEXT_ONELINE
         self._name_seen = module.traverseCB_type
         self._result = POINTER(module.pmResult)
 
@@ -126,11 +127,14 @@ class Context:
     def help_line(self, pmid: int) -> str | None:
         """The one-line help of a metric, where it has any."""
         self._use()
-        try:
-            text: bytes | None = asked(self._pcp.pmLookupText, pmid)
-        except PmError:
+        text = c_char_p()
+        # The binding's own method gives bytes or, since PCP 6.3, a str of strict UTF-8.
+        if self._lib.pmLookupText(pmid, self._one_line, byref(text)) < 0:
             return None
-        return (text or b"").decode(errors="replace").strip() or None
+        try:
+            return (text.value or b"").decode(errors="replace").strip() or None
+        finally:
+            self._free(text)
 
     def version(self) -> str | None:
         """The version of the library."""

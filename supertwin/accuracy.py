@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from platform import machine
 from shutil import which
 from typing import Any, Protocol
 
@@ -80,7 +81,7 @@ def measure(
     """
     events = judged_events(twin, host)
     if host == settings.host and which(likwid.PROGRAM) is None:
-        raise MendableError(f"no {likwid.PROGRAM} here: `apt install likwid`")
+        raise MendableError(f"no {likwid.PROGRAM} here: {likwid.cure(machine())}")
     found: list[Accuracy] = []
     for kernel in kernels:
         progress(f"{kernel}, {repeat} times on one thread of {host}")

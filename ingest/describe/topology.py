@@ -19,6 +19,13 @@ _CACHE_TYPES = {
     "instruction": ST.InstructionCache,
     "unified": ST.UnifiedCache,
 }
+# /proc/cpuinfo's and hwloc's names of the same numbers on Arm.
+_ARM = {
+    "CPUVendor": "CPUImplementer",
+    "CPUFamilyNumber": "CPUArchitecture",
+    "CPUModelNumber": "CPUPart",
+    "CPUStepping": "CPURevision",
+}
 
 
 def describe_topology(
@@ -79,8 +86,8 @@ class _Topology:
         for entry in self.topology["sockets"]:
             if not entry["threads"]:
                 continue
+            info = _named_as_on_x86(entry.get("info") or {})
             cpu = stated.get(str(entry["os_index"])) or {}
-            info = entry.get("info") or {}
             iri = self.places.container("socket", entry)
             self.triples.link(
                 iri,
@@ -215,6 +222,12 @@ class _Topology:
 
     def _iri(self, kind: str, name: str) -> URIRef:
         return self.places.component(kind, name)
+
+
+def _named_as_on_x86(info: dict[str, str]) -> dict[str, str]:
+    """hwloc's facts of a processor; Arm's numbers have names of their own there."""
+    named = {ours: info[arms] for ours, arms in _ARM.items() if arms in info}
+    return {**named, **info}
 
 
 def _kinds_clocks(topology: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from ingest.errors import TopologyError
+from ingest.gaps import report_gap
 from ingest.hwloc.xml import Topology
 from ontology.numbers import read_decimal, read_whole
 
@@ -82,6 +83,8 @@ def _old_matrix(topology: Topology) -> tuple[list[int], list[int]]:
             base = read_decimal(element.get("latency_base", "1"))
             cells = element.findall("latency")
             return domains, [_rounded(cell, base) for cell in cells]
+        size = element.get("nbobjs")
+        report_gap("nbobjs of distances", size, "the number of NUMA domains")
     return [], []
 
 

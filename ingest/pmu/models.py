@@ -92,6 +92,10 @@ def _of_hwloc(info: dict[str, str]) -> Processor | None:
 
 
 def _of_cpu(cpu: dict[str, Any]) -> Processor | None:
+    # Of Arm, whose family is the version of its instructions.
+    if str(cpu.get("vendor")).startswith("0x"):
+        part = _numbers(cpu["vendor"], cpu.get("model"))
+        return Processor("ARM", *part) if part else None
     numbers = _numbers(cpu.get("family"), cpu.get("model"))
     return _processor(cpu.get("vendor"), numbers, _numbers(cpu.get("stepping")))
 

@@ -70,8 +70,8 @@ def read_board(machine: Machine = HERE) -> dict[str, dict[str, str]]:
     folder = machine.root / _FOLDER
     if not folder.is_dir():
         raise SourceMissingError(
-            f"{folder} does not exist: this kernel shows no DMI tables, as in "
-            "most virtual machines; nothing to mend there"
+            f"{folder} does not exist: this kernel shows no DMI tables, as in most "
+            "virtual machines and on Arm boards with a device tree; nothing to do there"
         )
     return parse_board(lambda name: read_value(folder / name))
 

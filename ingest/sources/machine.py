@@ -48,6 +48,13 @@ class Machine:
                 raise
         return _run(name, (*TOOLS[name].argv, "--input", str(self.root)))
 
+    def architecture(self) -> str | None:
+        """What the kernel calls the processor's architecture; None where not known."""
+        try:
+            return self.tool("architecture").decode(errors="replace") or None
+        except SourceError:
+            return None
+
     def tool_each(self, name: str) -> dict[str, bytes | SourceError]:
         """What a tool that is run for each device prints, or why not, by device."""
         if self.is_here:

@@ -2,10 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import MalformedSourceError, SourceError
+from ingest.errors import MalformedSourceError
+from ingest.gaps import report_gap
 from ingest.sources.files import read_text, read_value
 from ingest.sources.machine import HERE, Machine
 
@@ -31,7 +34,7 @@ def read_os(machine: Machine = HERE) -> dict[str, Any]:
         "hostname": read_value(kernel / "hostname"),
         "os_name": _os_name(root),
         "kernel": read_value(kernel / "osrelease"),
-        "architecture": _architecture(machine),
+        "architecture": machine.architecture(),
         "boot_id": read_value(kernel / "random/boot_id"),
         "machine_id": parse_machine_id(machine_id),
         "memory": parse_meminfo(read_text(root / "proc/meminfo")),
@@ -40,7 +43,14 @@ def read_os(machine: Machine = HERE) -> dict[str, Any]:
 
 def read_cpu(machine: Machine = HERE) -> dict[str, Any]:
     """The CPU model of each socket; raises SourceError."""
-    return parse_cpuinfo(read_text(machine.root / "proc/cpuinfo"))
+    text = read_text(machine.root / "proc/cpuinfo")
+    return parse_cpuinfo(text, partial(_package, machine.root))
+
+
+def _package(root: Path, cpu: str) -> str | None:
+    """The socket of a CPU as /sys has it, for Arm's /proc/cpuinfo does not say."""
+    topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
+    return read_value(topology / "physical_package_id")
 
 
 def parse_os_release(text: str) -> str | None:
@@ -64,9 +74,12 @@ def parse_meminfo(text: str) -> int:
     return int(total[1]) * 1024
 
 
-def parse_cpuinfo(text: str) -> dict[str, Any]:
+def parse_cpuinfo(
+    text: str, package: Callable[[str], str | None] = lambda cpu: None
+) -> dict[str, Any]:
     """The first CPU of each socket, from the text of /proc/cpuinfo.
 
+    ``package`` knows the socket of a CPU where the text does not name it.
     Its clock is a reading of the moment and is left out. ``microcode`` is the revision
     that most threads of a socket run, ``other_microcode`` those of all other threads,
     by os index. Raises MalformedSourceError.
@@ -74,18 +87,12 @@ def parse_cpuinfo(text: str) -> dict[str, Any]:
     sockets: dict[str, list[dict[str, str]]] = {}
     for block in re.split(r"\n\s*\n", text.strip()):
         values = _cpu_values(block)
-        if "processor" in values:
-            sockets.setdefault(values.get("physical id", "0"), []).append(values)
+        if cpu := values.get("processor"):
+            socket = values.get("physical id") or package(cpu) or "0"
+            sockets.setdefault(socket, []).append(values)
     if not sockets:
         raise MalformedSourceError("/proc/cpuinfo names no CPU: is /proc mounted?")
     return {"sockets": {name: _socket(threads) for name, threads in sockets.items()}}
-
-
-def _architecture(machine: Machine) -> str | None:
-    try:
-        return machine.tool("architecture").decode(errors="replace") or None
-    except SourceError:
-        return None
 
 
 def _os_name(root: Path) -> str | None:
@@ -107,6 +114,7 @@ def _cpu_values(block: str) -> dict[str, str]:
 
 def _socket(threads: list[dict[str, str]]) -> dict[str, Any]:
     facts = _cpu(threads[0])
+    _report_parts(threads)
     revisions = {
         thread["processor"]: revision
         for thread in threads
@@ -120,6 +128,18 @@ def _socket(threads: list[dict[str, str]]) -> dict[str, Any]:
         if revision != facts["microcode"]
     }
     return {**facts, "other_microcode": others} if others else facts
+
+
+def _report_parts(threads: list[dict[str, str]]) -> None:
+    """Arm numbers its parts, and a socket may have several: big and little cores."""
+    parts = sorted({thread["CPU part"] for thread in threads if "CPU part" in thread})
+    if parts and "model name" not in threads[0]:
+        report_gap(
+            "CPU part in /proc/cpuinfo", parts[0], "a name: Arm has numbers only"
+        )
+    for part in parts:
+        if part != threads[0].get("CPU part"):
+            report_gap("CPU part in /proc/cpuinfo", part, "the part of the first CPU")
 
 
 def _cpu(values: dict[str, str]) -> dict[str, Any]:

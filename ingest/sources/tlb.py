@@ -47,10 +47,14 @@ def read_tlbs(machine: Machine = HERE) -> dict[str, Any]:
             return parse_tlbs(machine.tool(name))
     found = parse_tlb_size(read_text(machine.root / "proc/cpuinfo"))
     if found is None:
-        raise SourceMissingError(
-            "no TLB is known: on x86 `apt-get install cpuid`; others do not say"
-        )
+        raise SourceMissingError(_no_source(machine.architecture()))
     return found
+
+
+def _no_source(architecture: str | None) -> str:
+    if architecture in (None, "x86_64"):
+        return "no TLB is known: apt-get install cpuid"
+    return f"no TLB is known: {architecture} has no CPUID, which x86-64 names them by"
 
 
 def parse_tlbs(output: bytes) -> dict[str, Any]:

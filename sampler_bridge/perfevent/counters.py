@@ -92,9 +92,13 @@ def _held(host: HostPmus, pmu: Pmu) -> list[Counted]:
 
 
 def _counting(host: HostPmus, one: Counted) -> str:
-    """The PMU whose counters an event takes: the kernel's ``cpu`` is the core's."""
+    """The PMU whose counters an event takes: the kernel's ``cpu`` is the core's.
+
+    Arm's is ``armv8_pmuv3_0`` or the like.
+    """
     event = one.event
-    if event.kernel and event.pmu == "cpu" and len(host.cores) == 1:
+    core = event.pmu == "cpu" or event.pmu.startswith("armv")
+    if event.kernel and core and len(host.cores) == 1:
         return host.cores[0]
     return event.pmu
 

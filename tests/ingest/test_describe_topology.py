@@ -1,5 +1,6 @@
 """The described graph says of a topology what hwloc's own tools say of it."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -140,3 +141,21 @@ def test_clocks_stand_on_cores_and_the_saved_query_finds_them() -> None:
         [800_000_000, 2_000_000_000, 3_500_000_000, "performance powersave"],
         [800_000_000, 2_000_000_000, 3_000_000_000, None],
     ]
+
+
+def test_a_socket_of_arm_has_the_numbers_that_hwloc_read() -> None:
+    numbers = {
+        "CPUImplementer": ("0x41", ST.cpuVendor),
+        "CPUArchitecture": ("8", ST.cpuFamily),
+        "CPUPart": ("0xd0c", ST.cpuModelNumber),
+        "CPURevision": ("1", ST.stepping),
+    }
+    info = "".join(
+        f'<info name="{name}" value="{value}"/>' for name, (value, _) in numbers.items()
+    )
+    text = synthetic("pack:1 core:2 pu:1").decode()
+    text = re.sub(r'(<object type="Package"[^>]*>)', rf"\1{info}", text)
+    facts = {"hwloc": parse_hwloc(text.encode())}
+    graph = describe(document(facts), IRIS).union()
+    for value, term in numbers.values():
+        assert [str(found) for found in graph.objects(None, term)] == [value]

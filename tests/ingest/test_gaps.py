@@ -1,6 +1,7 @@
 """A value that no reader understands is reported, not passed over."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,15 @@ def test_values_of_hwloc(before: bytes, after: bytes, gap: str) -> None:
     assert before in xml
     found = gaps(lambda: parse_hwloc(xml.replace(before, after, 1)))
     assert gap in found if gap else not found
+
+
+def test_distances_of_other_objects_in_an_old_file(tmp_path: Path) -> None:
+    matrix = '<distances nbobjs="3" relative_depth="2" latency_base="10">'
+    matrix += '<latency value="1"/>' * 9 + "</distances>"
+    text = re.sub(r"(<object .*?>)", rf"\1{matrix}", topology().decode(), count=1)
+    (tmp_path / "old.xml").write_text(text.replace("distances2", "unread"))
+    line = "nbobjs of distances: '3' is not the number of NUMA domains"
+    assert left_out(hwloc_file(tmp_path / "old.xml", "n1")) == {line}
 
 
 def changed(change: Callable[[dict[str, Any]], Any]) -> bytes:

@@ -80,6 +80,9 @@ def test_hwloc_and_the_kernel_name_one_processor() -> None:
     assert processors({"hwloc": {"sockets": [{"info": arm}]}}) == [
         Processor("ARM", 0x41, 0xD0C)
     ]
+    probed = {"vendor": "0x41", "family": "8", "model": "0xd0c", "stepping": "1"}
+    facts = {"hwloc": {"sockets": [{"info": arm}]}, "cpu": {"sockets": {"36": probed}}}
+    assert processors(facts) == [Processor("ARM", 0x41, 0xD0C)]
     assert processors({"hwloc": {"sockets": [{"info": {"CPUVendor": "x"}}]}}) == []
     assert processors({}) == []
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import MalformedSourceError, SourceMissingError
+from ingest.gaps import collected_gaps
+from ingest.sources.machine import Machine
 from ingest.sources.procfs import (
     parse_cpuinfo,
     parse_machine_id,
@@ -65,6 +67,27 @@ def test_arm_names_its_parts_by_number() -> None:
         None,
     )
     assert socket["flags"] == ["asimd", "fp", "sve"]
+
+
+def test_sockets_of_arm_are_those_of_sys(tmp_path: Path) -> None:
+    folder = "sys/devices/system/cpu/cpu{}/topology/physical_package_id"
+    cpus = [ARM.replace(": 0\n", f": {n}\n", 1) for n in range(4)]
+    files = {"proc/cpuinfo": "\n".join(cpus)}
+    files |= {folder.format(n): f"{36 + n // 2}\n" for n in range(4)}
+    sockets = read_cpu(Machine(plant(tmp_path, files)))["sockets"]
+    assert list(sockets) == ["36", "37"]
+    assert sockets["37"]["model"] == "0xd40"
+
+
+def test_what_arm_does_not_say_of_its_parts_is_a_gap() -> None:
+    little = ARM.replace("0xd40", "0xd80").replace(": 0\n", ": 1\n", 1)
+    with collected_gaps() as gaps:
+        parse_cpuinfo(f"{ARM}\n{little}")
+        parse_cpuinfo(CPU.format(number=0, socket=0))
+    assert gaps == [
+        "CPU part in /proc/cpuinfo: '0xd40' is not a name: Arm has numbers only",
+        "CPU part in /proc/cpuinfo: '0xd80' is not the part of the first CPU",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "a : b\n\nc : d"])

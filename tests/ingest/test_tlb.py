@@ -210,5 +210,8 @@ def test_where_the_tool_is_missing(tmp_path: Path) -> None:
     machine = copied(tmp_path, {"registers": ""})
     assert len(read_tlbs(machine)["tlbs"]) == 1
     plant(tmp_path, {"proc/cpuinfo": "Features: fp\n"})
-    with pytest.raises(SourceMissingError, match="no TLB is known"):
+    with pytest.raises(SourceMissingError, match="apt-get install cpuid"):
+        read_tlbs(machine)
+    machine = copied(tmp_path, {"registers": "", "architecture": "aarch64"})
+    with pytest.raises(SourceMissingError, match="aarch64 has no CPUID"):
         read_tlbs(machine)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from observations.errors import BenchmarkError
-from observations.likwid import KERNELS, Work, command, read_work
+from observations.likwid import KERNELS, Work, command, cure, read_work
 
 ITERATIONS = 100
 # FLOPs, loads and stores for each element, as the formulas of the kernels have them.
@@ -25,6 +25,11 @@ STREAMS = {"triad": 4, "stream": 3, "sum": 1, "peakflops": 1, "ddot": 2, "daxpy"
 def worked(kernel: str) -> Work:
     words = command(kernel, ITERATIONS)
     return read_work(subprocess.run(words, capture_output=True, text=True).stdout)
+
+
+def test_where_it_is_not_packaged_that_is_said() -> None:
+    assert cure("x86_64") == "`apt install likwid`"
+    assert "x86-64, not for aarch64" in cure("aarch64")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="likwid is for x86_64 here")

@@ -1,6 +1,7 @@
 """A log whose file another process deletes, cuts or replaces while it is used."""
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -67,9 +68,7 @@ def make_folder(file: Path) -> None:
 
 
 def delete_folder(file: Path) -> None:
-    for one in file.parent.iterdir():
-        one.unlink()
-    file.parent.rmdir()
+    shutil.rmtree(file.parent)
 
 
 HARMS = [delete, empty, cut, lengthen, replace, move_away, make_folder, delete_folder]

@@ -170,6 +170,16 @@ def test_two_threads_share_the_counters_of_a_core() -> None:
     assert check_counters(sky(pmus={"skx": alone}), five, multiplex=False) == []
 
 
+def test_the_kernels_events_of_arm_take_counters_of_the_core() -> None:
+    device = "armv8_pmuv3_0"
+    core = Pmu("arm_n1", "core", "thread", 6, 1, 1, True)
+    names = [f"event{number}" for number in range(7)]
+    arm = sky(pmus={"arm_n1": core}, devices={device: names})
+    choice = chosen(*(f"{device}::{name}" for name in names), host=arm)
+    (need,) = needs(arm, choice.counted)
+    assert (need.pmu, need.needed, need.there) == ("arm_n1", 7, 6)
+
+
 def test_fixed_counters_take_what_they_can() -> None:
     names = [f"FP:{letter}" for letter in "ABCD"]
     choice = chosen("INST_RETIRED:ANY_P", "CPU_CLK_UNHALTED:THREAD_P", *names)

@@ -1,10 +1,11 @@
 """Configurations for processors that are not here, against libpfm4's own verdict."""
 
+import re
 from decimal import Decimal
 
 import pytest
 
-from ingest.pmu.models import Processor, pmus_of
+from ingest.pmu.models import Processor, all_pmus, pmus_of
 from ingest.pmu.pfm import list_models, read_events
 from ingest.pmu.roles import formulas, known_codes, roles
 from ingest.pmu.scope import scope_of
@@ -89,7 +90,10 @@ def test_libpfm4_encodes_every_configured_event(model: str) -> None:
     elsewhere = {pair for pair in lines if not encode(*pair)}
     # RAPL's events depend on the processor that libpfm4 runs on.
     assert elsewhere <= known_codes().keys()
-    assert {pmu for pmu, _ in elsewhere} <= {"rapl", "amd64_rapl"}
+    # Debian 12's libpfm4 does not know the memory controllers of Ice Lake and later.
+    newer = {pmu for pmu in all_pmus() if re.match("(icx|spr)_unc_imc", pmu)}
+    unknown = newer - LISTED.keys()
+    assert {pmu for pmu, _ in elsewhere} - unknown <= {"rapl", "amd64_rapl"}
     assert len(lines) - len(elsewhere) >= 5
     counted = {one.event: one for one in choice.counted}
     for event, one in counted.items():
