@@ -56,15 +56,24 @@ def fingerprint(triples: Iterable[Triple], base: str) -> str:
 
     The digest of a host is no part of it: it covers IRIs, base included.
     """
-    base, known = base.rstrip("/"), dict[Object, bytes]()
-    lines = set()
-    for triple in triples:
-        if triple[1] != ST.digest:
-            for term in triple:
-                if term not in known:
-                    known[term] = orjson.dumps(to_json(term, base))
-            lines.add(b" ".join([known[term] for term in triple]))
+    known = _Written(base.rstrip("/"))
+    lines = {
+        b"%b %b %b" % (known[s], known[p], known[o])
+        for s, p, o in triples
+        if p != ST.digest
+    }
     return hashlib.sha256(b"\n".join(sorted(lines))).hexdigest()
+
+
+class _Written(dict[Object, bytes]):
+    """Terms as JSON, each written once."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+
+    def __missing__(self, term: Object) -> bytes:
+        self[term] = written = orjson.dumps(to_json(term, self._base))
+        return written
 
 
 class _Export:

@@ -19,7 +19,7 @@ MAX_ID = 2048
 
 _NEEDS_LETTER = re.compile(r"h*(?:[^A-Za-z]|\Z)")
 _HAS_LETTER = re.compile(r"h+(?:[^A-Za-z]|\Z)")
-_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+_NOT_PLAIN = re.compile(rb"[^A-Za-z0-9]")
 _SEGMENT = re.compile(r"[A-Za-z](?:[A-Za-z0-9]|_x[0-9A-F]{2})*")
 _ESCAPED = re.compile(r"_x([0-9A-F]{2})")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
@@ -42,7 +42,7 @@ def encode_segment(text: str) -> str:
         raw = text.encode()
     except UnicodeEncodeError:
         raise DtmiError(f"{text!r} is no Unicode text: give another name") from None
-    escaped = "".join(chr(b) if b in _PLAIN else f"_x{b:02X}" for b in raw)
+    escaped = _NOT_PLAIN.sub(lambda match: b"_x%02X" % ord(match[0]), raw).decode()
     return f"h{escaped}" if _NEEDS_LETTER.match(text) else escaped
 
 

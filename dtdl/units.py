@@ -4,9 +4,12 @@ Of the standard's tables: DTDL knows bytes, but no count and no FLOPS; what it d
 know goes without a unit there.
 """
 
-from rdflib import OWL, RDF, XSD, URIRef
+import re
+from functools import cache
 
-from ontology.load import ontology_graph
+from rdflib import XSD, URIRef
+
+from ontology.load import definitions
 from ontology.terms import ST, UNIT
 
 UNITS: dict[URIRef, tuple[str, str]] = {
@@ -47,6 +50,9 @@ _DATATYPES = {
     XSD.date: "date",
 }
 
+_KIND = re.compile(r"\s+a\s[^;.]*owl:(?:Object|Datatype)Property\b")
+_UNIT = re.compile(rf"\sst:valueUnit\s+(?:unit:|<{UNIT})([\w-]+)")
+
 
 def metric_schema(value_type: str | None) -> str:
     """The schema of a metric's values, from PCP's name of their type."""
@@ -58,15 +64,14 @@ def literal_schema(datatype: URIRef | None) -> str:
     return _DATATYPES.get(datatype, "string") if datatype else "string"
 
 
+@cache
 def property_unit(predicate: URIRef) -> URIRef | None:
     """The unit that all values of a property are in, as the ontology states it."""
-    found = ontology_graph().value(predicate, ST.valueUnit)
-    return found if isinstance(found, URIRef) else None
+    said = definitions().get(predicate.removeprefix(str(ST)), "")
+    found = _UNIT.search(said)
+    return UNIT[found[1]] if found else None
 
 
 def own_properties() -> list[URIRef]:
     """Every property of our vocabulary."""
-    graph = ontology_graph()
-    kinds = (OWL.ObjectProperty, OWL.DatatypeProperty)
-    found = {term for kind in kinds for term in graph.subjects(RDF.type, kind)}
-    return sorted(t for t in found if isinstance(t, URIRef) and t.startswith(str(ST)))
+    return sorted(ST[name] for name, said in definitions().items() if _KIND.match(said))

@@ -8,9 +8,10 @@ from typing import Any
 import orjson
 
 from ingest.errors import DocumentError
+from ingest.host_name import check_host
 from ingest.machine_files import hwloc_file, original_file, probe_file
 from ingest.original.probe_file import MARKS
-from ingest.probe import FORMAT, check_host
+from ingest.probe import FORMAT
 from ingest.remote.bundle import host_in
 from ingest.remote.collect import FIRST
 from ingest.remote.probe import probe_copy

@@ -1,7 +1,6 @@
 """The probe: every source asked once, each at its own risk."""
 
 import logging
-import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -10,8 +9,9 @@ from functools import partial
 from typing import Any
 
 import pmapi
-from ingest.errors import HostNameError, SourceError, SourceMissingError
+from ingest.errors import SourceError, SourceMissingError
 from ingest.gaps import collected_gaps
+from ingest.host_name import check_host
 from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import read_hwloc
 from ingest.pmu.pfm import read_pfm
@@ -70,24 +70,7 @@ SOURCES: dict[str, Callable[..., Any]] = {
     "kernel_options": read_kernel_options,
 }
 
-_LONGEST_HOST = 253
-_HOST_LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
-_HOST = re.compile(rf"{_HOST_LABEL}(\.{_HOST_LABEL})*")
 _LOG = logging.getLogger(__name__)
-
-
-def check_host(name: str) -> str:
-    """The name itself, if a host can be registered under it.
-
-    Raises HostNameError for all but letters, digits, ``.``, ``-`` and ``_`` in the
-    order of RFC 1123.
-    """
-    if len(name) <= _LONGEST_HOST and _HOST.fullmatch(name):
-        return name
-    raise HostNameError(
-        f"host name {name[:_LONGEST_HOST]!r} cannot be used: give it letters, digits, "
-        "'.', '-' and '_' only, at most 63 between two dots, such as node1.example.org"
-    )
 
 
 def probe(

@@ -1,6 +1,7 @@
 """Reading the OWL modules and the JSON-LD context that stand beside this file."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from ontology.errors import EmptyFolderError, ModuleError
 
 FOLDER = Path(__file__).parent
 ALIGNMENT_PREFIX = "align-"
+# Each definition starts a line with `st:Term`; a test compares them with the graph.
+_DEFINITION = re.compile(r"^st:([\w-]+)(?=\s)", re.MULTILINE)
 
 
 def read_modules(paths: list[Path]) -> Graph:
@@ -48,6 +51,20 @@ def alignment_paths(folder: Path = FOLDER) -> list[Path]:
 def ontology_graph() -> Graph:
     """All core modules in one graph, without the alignments; do not change it."""
     return read_modules(module_paths())
+
+
+@cache
+def definitions() -> dict[str, str]:
+    """The Turtle that follows each term of ``st:`` in the core modules, by its name.
+
+    For commands: rdflib needs a tenth of a second for the graph.
+    """
+    found: dict[str, str] = {}
+    for path in module_paths():
+        parts = _DEFINITION.split(path.read_text(encoding="utf-8"))
+        for name, text in zip(parts[1::2], parts[2::2], strict=True):
+            found[name] = found.get(name, "") + text
+    return found
 
 
 @cache

@@ -4,12 +4,11 @@ No shape looks at a misspelt property or class, so everything about it would con
 """
 
 from collections.abc import Iterable
-from functools import cache
 
 from rdflib import RDF, Graph, URIRef
 from rdflib.term import Node
 
-from ontology.load import ontology_graph
+from ontology.load import definitions
 from ontology.terms import ST
 
 
@@ -25,15 +24,11 @@ def are_known(used: Iterable[Node]) -> bool:
     return not _unknown(used)
 
 
-@cache
-def _known() -> frozenset[Node]:
-    return frozenset(ontology_graph().subjects())
-
-
 def _unknown(used: Iterable[Node]) -> list[URIRef]:
-    known = _known()
     return sorted(
         term
         for term in used
-        if isinstance(term, URIRef) and term.startswith(str(ST)) and term not in known
+        if isinstance(term, URIRef)
+        and term.startswith(str(ST))
+        and term.removeprefix(str(ST)) not in definitions()
     )

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ingest.host_name import check_host
 from ingest.load.register import Registration
-from ingest.probe import check_host, probe
+from ingest.probe import probe
 from queries.asking import saved_rows
 from queries.names import LOCAL, is_ip, ssh_address
 from remote_login.address import parse_address

@@ -6,7 +6,7 @@ from typing import Any
 from rdflib import RDFS, Graph, Literal, URIRef
 
 from ingest.errors import HostNameError
-from ingest.probe import check_host
+from ingest.host_name import check_host
 from ingest.sign import Verdict, judge
 from observations.errors import CrateError
 from observations.machine import signs_of_host, signs_of_runs

@@ -1,15 +1,11 @@
-"""The graph store ↔ documents of other formats."""
+"""Documents of other formats → the graph store."""
 
 import time
-from collections.abc import Iterator
 
-from rdflib import RDF, URIRef
+from rdflib import URIRef
 
 from dtdl.errors import DocumentError
-from dtdl.export import document, export
-from dtdl.nodes import Triple
 from dtdl.read import Document
-from dtdl.source import queries
 from ingest.describe.metrics import Catalogue
 from ingest.description import Description
 from ingest.hwloc.topology_file import keep_topology
@@ -18,26 +14,9 @@ from ingest.load.publish import publish
 from ingest.triples import Triples, digest
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
-from supertwin.errors import MendableError
-from supertwin.loading import Progress, dataset, open_store, writing
+from supertwin.loading import Progress, open_store, writing
 from supertwin.places import METRICS, PLANS, PROBE, TWIN, Places, with_variants
 from supertwin.settings import Settings
-
-
-def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
-    """The twin of a host as a DTDL document; raises MendableError without one."""
-    iris = Iris(settings.base)
-    found: set[Triple] = set()
-    with dataset(settings, "twin") as twin:
-        for query in queries(iris, host):
-            # The graph of a host has neither blank nodes nor literals as subjects.
-            found.update((s, p, o) for s, p, o in twin.select(query).rows)  # type: ignore[misc]
-    if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
-        raise MendableError(
-            f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
-            "those that are"
-        )
-    return document(export(found, iris.host(host), settings.base, version))
 
 
 def load_dtdl(

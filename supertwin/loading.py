@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.describe.plan import MONITOR
+from ingest.host_name import check_host
 from ingest.hwloc.topology_file import keep_topology
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import Store, publish
 from ingest.load.register import Registration
 from ingest.pmu.store import publish_roles
-from ingest.probe import check_host, probe
+from ingest.probe import probe
 from ontology.iris import Iris, encode_id
 from queries.asking import saved_rows
 from queries.endpoint import Endpoint

@@ -53,9 +53,11 @@ def _history(
 ) -> Mapping[SeriesKey, Points]:
     now_ms = time.time_ns() // 1_000_000
     names = sorted({str(row["dbName"]) for row in rows})
-    with httpx.Client(auth=store_read_account(settings), trust_env=False) as client:
+    url, account = settings.store_read, store_read_account(settings)
+    # Authorities take 15 ms to read, and http needs none.
+    verify = url.startswith("https:")
+    with httpx.Client(auth=account, trust_env=False, verify=verify) as client:
         start_ms = now_ms - _HISTORY_MS
-        url = settings.store_read
         return read_points(client, url, host, names, start_ms, now_ms, _TIMEOUT)
 
 

@@ -17,7 +17,8 @@ from ingest.errors import (
     RemoteError,
     SourceError,
 )
-from ingest.probe import check_host, probe
+from ingest.host_name import check_host
+from ingest.probe import probe
 from ingest.remote import collect
 from ingest.remote.bundle import Copied, unpacked
 from ingest.remote.ssh import Command, Connection, connected

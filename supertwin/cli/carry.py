@@ -18,7 +18,7 @@ from supertwin.carrying import (
     write_crates_of,
 )
 from supertwin.cli.host import HOST
-from supertwin.cli.ingest import write_whole
+from supertwin.cli.out_file import write_whole
 from supertwin.cli.wording import counted
 from supertwin.loading import dataset
 from supertwin.private_folder import make_private

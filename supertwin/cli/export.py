@@ -10,7 +10,7 @@ _EXPORTS = {
     "ontology": "supertwin.cli.ontology:export_ontology",
 }
 _IMPORTS = {
-    "dtdl": "supertwin.cli.dtdl:import_dtdl",
+    "dtdl": "supertwin.cli.import_dtdl:import_dtdl",
     "observation": "supertwin.cli.carry:import_observation",
 }
 

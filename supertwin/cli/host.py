@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ingest.probe import check_host
+from ingest.host_name import check_host
 
 
 class HostName(click.ParamType[str]):

@@ -1,17 +1,18 @@
 """`supertwin probe` and `supertwin ingest`: facts of a machine, and its twin."""
 
 import json
-import os
 from pathlib import Path
 
 import click
 
 from ingest import machine_files as files
-from ingest.probe import check_host, probe
+from ingest.host_name import check_host
+from ingest.probe import probe
 from ingest.remote.probe import probe_copy
 from supertwin import audit
 from supertwin.bulk import load_folder
 from supertwin.cli.host import CONFIRM_OPTION, HOST
+from supertwin.cli.out_file import hand_out
 from supertwin.cli.summary import twin_line
 from supertwin.far import probe_far
 from supertwin.loading import load_document, read_twin
@@ -140,38 +141,6 @@ def ingest_command(
 
 def _note(settings: Settings, thing: str, outcome: str = "done") -> None:
     audit.record(settings.home, audit.local_user(), "host.added", thing, outcome)
-
-
-def hand_out(text: str, out: Path | None, said: str) -> None:
-    """Print a text; where a file is named, write it there and say so."""
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_whole(out, text)
-        click.echo(said, err=True)
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is there whole, or not at all.
-
-    A device or a pipe is written to as it is, a link stays and its target is written.
-    """
-    path = path.resolve()
-    whole = content.encode() if isinstance(content, str) else content
-    if path.exists() and not path.is_file() and not path.is_dir():
-        path.write_bytes(whole)
-        return
-    if path.is_dir() or not path.parent.is_dir():
-        raise click.UsageError(f"--out {path}: give a file in a folder that exists")
-    # Short: the name that was given may be as long as a name can be.
-    partial = path.with_name(f".{os.getpid()}.partial")
-    try:
-        partial.write_bytes(whole)
-        partial.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _progress(line: str) -> None:

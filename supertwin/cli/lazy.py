@@ -1,7 +1,9 @@
 """Groups whose commands are imported when they are called."""
 
+import gc
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -26,5 +28,18 @@ class LazyGroup(click.Group):
         if cmd_name not in self._lazy:
             return None
         module, _, name = self._lazy[cmd_name].partition(":")
-        found: click.Command = getattr(importlib.import_module(module), name)
+        with all_alive():
+            found: click.Command = getattr(importlib.import_module(module), name)
         return found
+
+
+@contextmanager
+def all_alive() -> Iterator[None]:
+    """Collect no garbage where there is hardly any: looking is a sixth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

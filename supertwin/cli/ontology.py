@@ -7,7 +7,7 @@ import click
 from api.vocabulary.page import page_file
 from ontology.load import FOLDER
 from ontology.published import json_ld, module_files, whole_ontology
-from supertwin.cli.ingest import write_whole
+from supertwin.cli.out_file import write_whole
 from supertwin.errors import MendableError
 
 _WHOLE = "supertwin"

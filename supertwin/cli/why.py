@@ -8,7 +8,7 @@ import click
 from api.problems import ApiError
 from api.services import make_services
 from api.why import Why, explain
-from ingest.probe import check_host
+from ingest.host_name import check_host
 from supertwin.cli.host import HOST
 from supertwin.errors import MendableError
 from supertwin.settings import Settings

@@ -20,9 +20,7 @@ from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import Event
-from supertwin.counting.here import counting_here
 from supertwin.counting.perfevent import Prepared, prepare
-from supertwin.counting.there import counting_there
 from supertwin.errors import MendableError
 from supertwin.far import ended_in_order
 from supertwin.loading import Progress
@@ -204,6 +202,10 @@ def _counted(
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
     """Let the agent of a host count; gives PMCD's socket as it is here, and there."""
+    # With all that starts a PMCD: plans without roles and events need none of it.
+    from supertwin.counting.here import counting_here
+    from supertwin.counting.there import counting_there
+
     with ended_in_order():
         if host == settings.host:
             with counting_here(settings, prepared, progress) as socket:

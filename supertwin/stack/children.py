@@ -27,7 +27,6 @@ from supertwin.stack.health import Check, answers_http, greets, is_fresh
 from supertwin.stack.pmcd import own_socket, write_config
 from supertwin.stack.ports import free_port
 from supertwin.stack.priority import raised
-from supertwin.stack.tdb2 import check_dataset
 
 _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
@@ -61,6 +60,9 @@ class ChildSpec:
 
 def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     """Fuseki on loopback, or everywhere; its configuration is written anew."""
+    # With numpy: 60 ms that commands need not take.
+    from supertwin.stack.tdb2 import check_dataset
+
     home = settings.home / "fuseki"
     for dataset in ("twin", "history"):
         make_private(home / dataset)

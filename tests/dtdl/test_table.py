@@ -7,9 +7,10 @@ it, and in ``hasUnit`` always. What stands beside the classes of the table is in
 from typing import Any
 
 import pytest
-from rdflib import URIRef
+from rdflib import OWL, RDF, URIRef
 
 from dtdl.terms import class_of, names
+from dtdl.units import own_properties, property_unit
 from ontology.load import ontology_graph
 from ontology.terms import ST
 
@@ -109,6 +110,15 @@ def test_the_table_is_our_ontology() -> None:
         assert class_of(name) in known
     spelt = set(names().values()) | {"unit", "name", "@id", "contents", "displayName"}
     assert {field for row in TABLE.values() for field in row} <= spelt
+
+
+def test_properties_and_units_are_those_of_the_graph() -> None:
+    graph = ontology_graph()
+    kinds = (OWL.ObjectProperty, OWL.DatatypeProperty)
+    properties = {term for kind in kinds for term in graph.subjects(RDF.type, kind)}
+    assert own_properties() == sorted(t for t in properties if t in ST)
+    units = dict(graph.subject_objects(ST.valueUnit))
+    assert {p: u for p in own_properties() if (u := property_unit(p))} == units
 
 
 def test_no_term_of_ours_is_one_of_dtdl() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from ingest import probe as module
 from ingest.errors import HostNameError
-from ingest.probe import SOURCES, check_host, hwloc_document, probe
+from ingest.host_name import check_host
+from ingest.probe import SOURCES, hwloc_document, probe
 from ingest.sources.machine import Machine
 
 # These work on every machine that is set up for SuperTwin.

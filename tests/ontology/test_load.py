@@ -6,15 +6,24 @@ from ontology.errors import EmptyFolderError, ModuleError, OntologyError
 from ontology.load import (
     alignment_paths,
     context,
+    definitions,
     module_paths,
     ontology_graph,
     read_modules,
 )
 
+ST = "https://w3id.org/supertwin/ns#"
+
 
 def test_the_ontology_is_read_once() -> None:
     assert ontology_graph() is ontology_graph()
     assert context() is context()
+
+
+def test_definitions_are_those_of_the_graph() -> None:
+    subjects = {str(subject) for subject in ontology_graph().subjects()}
+    own = {iri.removeprefix(ST) for iri in subjects if iri.startswith(ST)}
+    assert {*definitions()} == own
 
 
 def test_modules_and_alignments_are_apart() -> None:

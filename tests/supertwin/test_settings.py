@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from supertwin.settings import Settings
 from tests.servers import ROOT
@@ -21,6 +22,21 @@ def test_a_child_reads_the_same_settings(monkeypatch: pytest.MonkeyPatch) -> Non
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert Settings() == settings
+
+
+def test_the_environment_is_read_where_no_argument_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SUPERTWIN_API_PORT", "8001")
+    monkeypatch.setenv("SUPERTWIN_OWNER_PID", "17")
+    monkeypatch.setenv("SUPERTWIN_NO_SUCH_SETTING", "x")
+    assert (Settings().api_port, Settings().owner_pid) == (8001, 17)
+    assert Settings(api_port=8002).api_port == 8002
+
+
+def test_an_argument_that_is_no_setting_is_refused() -> None:
+    with pytest.raises(ValidationError, match="no_such_setting"):
+        Settings(no_such_setting=1)  # type: ignore[call-arg]
 
 
 def test_the_state_is_the_checkout_s_wherever_one_stands(

@@ -1,0 +1,37 @@
+"""`supertwin import dtdl`."""
+
+from pathlib import Path
+
+import click
+
+from dtdl.errors import DocumentError
+from dtdl.read import read
+from ingest.host_name import check_host
+from ingest.sources.files import read_file
+from supertwin.cli.host import CONFIRM_OPTION, HOST
+from supertwin.cli.summary import twin_line
+from supertwin.exchange import load_dtdl
+from supertwin.loading import read_twin
+from supertwin.settings import Settings
+
+
+@click.command("dtdl")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--host", type=HOST, help="Another name for the host in the file.")
+@CONFIRM_OPTION
+def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:
+    """A DTDL document of version 2 that was exported, as the twin of its host."""
+    settings = Settings()
+    text = read_file(file)
+    try:
+        document = read(text, settings.base, check_host(host) if host else None)
+    except DocumentError as error:
+        raise DocumentError(f"{file}: {error}") from None
+    check_host(document.host)
+    load_dtdl(settings, document, _progress, confirm)
+    if twin := read_twin(settings, document.host):
+        click.echo(twin_line(twin))
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)

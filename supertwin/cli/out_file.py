@@ -1,0 +1,38 @@
+"""What a command writes: to its output, or whole into a file."""
+
+import os
+from pathlib import Path
+
+import click
+
+
+def hand_out(text: str, out: Path | None, said: str) -> None:
+    """Print a text; where a file is named, write it there and say so."""
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+        click.echo(said, err=True)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file so that it is there whole, or not at all.
+
+    A device or a pipe is written to as it is, a link stays and its target is written.
+    """
+    path = path.resolve()
+    whole = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(whole)
+        return
+    if path.is_dir() or not path.parent.is_dir():
+        raise click.UsageError(f"--out {path}: give a file in a folder that exists")
+    # Short: the name that was given may be as long as a name can be.
+    partial = path.with_name(f".{os.getpid()}.partial")
+    try:
+        partial.write_bytes(whole)
+        partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        partial.unlink(missing_ok=True)
