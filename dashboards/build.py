@@ -4,8 +4,11 @@ It asks nothing by itself. ``build`` yields what it wants to know, one batch aft
 other, and is sent the answers; who drives it may ask them one by one or all at once.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from dashboards.catalogue import Definition, definition
@@ -30,7 +33,7 @@ from queries.errors import (
 )
 from queries.results import Rows
 
-__all__ = ["Answer", "Batches", "Question", "build", "run"]
+__all__ = ["Answer", "Batches", "Question", "build", "run", "run_all"]
 
 Batches = Generator[list[Question], list[Answer], Dashboard]
 # Keys of the questions that belong to no panel.
@@ -54,13 +57,42 @@ def run(batches: Batches, ask: Callable[[Question], Rows]) -> Dashboard:
     Raises EndpointUnreachableError and AccountRefusedError; any other error of ``ask``
     is its panels' problem.
     """
-    try:
-        questions = next(batches)
-        while True:
-            questions = batches.send([_answer(ask, each) for each in questions])
-    except StopIteration as end:
-        dashboard: Dashboard = end.value
-        return dashboard
+    return run_all([batches], ask, at_once=1)[0]
+
+
+def run_all(
+    builds: Sequence[Batches], ask: Callable[[Question], Rows], at_once: int
+) -> list[Dashboard]:
+    """Drive builds to their ends together, as `run` does.
+
+    What several of them want to know is asked once; ``ask`` is called by as many
+    threads as questions may be under way at once.
+    """
+    known: dict[str, Answer] = {}
+    made: dict[Batches, Dashboard] = {}
+    wanted = {each: next(each) for each in builds}
+    with ThreadPoolExecutor(at_once) as pool:
+        while wanted:
+            batches = chain.from_iterable(wanted.values())
+            new = {each.sparql: each for each in batches if each.sparql not in known}
+            known |= zip(
+                new, pool.map(partial(_answer, ask), new.values()), strict=True
+            )
+            wanted = dict(_continued(wanted, known, made))
+    return [made[each] for each in builds]
+
+
+def _continued(
+    wanted: Mapping[Batches, Sequence[Question]],
+    known: Mapping[str, Answer],
+    made: dict[Batches, Dashboard],
+) -> Iterator[tuple[Batches, list[Question]]]:
+    """Builds with their next questions; those without any are put among the made."""
+    for batches, questions in wanted.items():
+        try:
+            yield batches, batches.send([known[each.sparql] for each in questions])
+        except StopIteration as end:
+            made[batches] = end.value
 
 
 def _answer(ask: Callable[[Question], Rows], question: Question) -> Answer:

@@ -6,6 +6,7 @@ rdflib is imported where a term is needed: that takes longer than a query.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
@@ -136,21 +137,28 @@ def _term(binding: Mapping[str, str], known: dict[tuple[str, ...], Term]) -> Ter
     return known[key]
 
 
-def _new_term(binding: Mapping[str, str]) -> Term:
+@cache
+def _classes() -> "tuple[type[URIRef], type[BNode], type[Literal]]":
+    """The classes of terms; an import for each of thousands of terms takes longer."""
     from rdflib import BNode, Literal, URIRef
 
+    return URIRef, BNode, Literal
+
+
+def _new_term(binding: Mapping[str, str]) -> Term:
+    iri, blank, literal = _classes()
     value = binding["value"]
     match binding["type"]:
         case "uri":
-            return URIRef(value)
+            return iri(value)
         case "bnode":
-            return BNode(value)
+            return blank(value)
         case "literal" | "typed-literal":
             datatype = binding.get("datatype")
-            return Literal(
+            return literal(
                 value,
                 lang=binding.get("xml:lang"),
-                datatype=URIRef(datatype) if datatype else None,
+                datatype=iri(datatype) if datatype else None,
                 normalize=False,
             )
         case other:
@@ -158,9 +166,8 @@ def _new_term(binding: Mapping[str, str]) -> Term:
 
 
 def _value(term: Term | None) -> Any:
-    from rdflib import Literal
-
-    if isinstance(term, Literal):
+    *_, literal = _classes()
+    if isinstance(term, literal):
         value = term.toPython()
-        return str(term) if isinstance(value, Literal) else value
+        return str(term) if isinstance(value, literal) else value
     return None if term is None else str(term)

@@ -3,13 +3,15 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import httpx
 
-from dashboards.build import build, run
+from dashboards.build import build, run_all
 from dashboards.catalogue import Definition, load_dashboards
 from dashboards.grafana import render
 from dashboards.lint import lint
@@ -24,6 +26,9 @@ from supertwin.access.accounts import fuseki_account, store_read_account
 from supertwin.cli.host import HOST
 from supertwin.errors import MendableError, SuperTwinError
 from supertwin.settings import Settings
+
+# Questions under way, to the graph store or to the series store.
+_AT_ONCE = 8
 
 
 class RefusedError(SuperTwinError):
@@ -78,25 +83,32 @@ def _dashboards(
     base: str, endpoint: Endpoint, host: str | None
 ) -> Iterator[tuple[Dashboard, dict[str, Any]]]:
     """Every dashboard, by name and then by host."""
-    for found in load_dashboards().values():
-        for one in _hosts(found, endpoint, host):
-            made = run(build(found.name, one, base), lambda q: _ask(endpoint, q))
-            yield made, render(made)
+    hosts = _hosts(endpoint)
+    builds = [
+        build(found.name, one, base)
+        for found in load_dashboards().values()
+        for one in _about(found, hosts, host)
+    ]
+    for made in run_all(builds, partial(_ask, endpoint), _AT_ONCE):
+        yield made, render(made)
 
 
-def _hosts(found: Definition, endpoint: Endpoint, host: str | None) -> Sequence[str]:
-    """The hosts that a dashboard is made for; "" stands for all at once.
+def _hosts(endpoint: Endpoint) -> list[str]:
+    """All hosts.
 
     They are asked for in any case: of a graph that does not say even that much, nothing
     is made that would take the place of an earlier dashboard.
     """
     rows = endpoint.select(saved_query("inventory/names").bind({}))
-    if host is not None:
-        return [host]
-    if not found.about_one_host:
-        return [""]
     place = rows.columns.index("host")
     return sorted({str(row[place]) for row in rows.values()})
+
+
+def _about(found: Definition, hosts: Sequence[str], host: str | None) -> Sequence[str]:
+    """The hosts that a dashboard is made for; "" stands for all at once."""
+    if host is not None:
+        return [host]
+    return hosts if found.about_one_host else [""]
 
 
 def _ask(endpoint: Endpoint, question: Question) -> Rows:
@@ -146,20 +158,34 @@ def _report(
     """Print one line per dashboard, and one per finding; the number of findings."""
     total = 0
     account = store_read_account(settings)
-    with httpx.Client(auth=account, timeout=settings.query_timeout) as client:
+    with (
+        httpx.Client(auth=account, timeout=settings.query_timeout) as client,
+        ThreadPoolExecutor(_AT_ONCE) as pool,
+    ):
         store = Store(client, settings.store_read)
-        for dashboard, document in made:
-            done = check(document, store.count, lambda text: _columns(endpoint, text))
-            findings = [
-                *(f"panel {p.title!r}: {p.problem}" for p in _problems(dashboard)),
-                *lint(document, _components(dashboard)),
-                *done.findings,
-            ]
+        examine = partial(_examined, store, endpoint)
+        for (_, document), (done, findings) in zip(
+            made, pool.map(examine, made), strict=True
+        ):
             click.echo(_line(document, done, len(findings)))
             for finding in findings:
                 click.echo(f"  {finding}")
             total += len(findings)
     return total
+
+
+def _examined(
+    store: "Store", endpoint: Endpoint, made: tuple[Dashboard, dict[str, Any]]
+) -> tuple[Checked, list[str]]:
+    """What was asked of a dashboard, and all that is wrong with it."""
+    dashboard, document = made
+    done = check(document, store.count, partial(_columns, endpoint))
+    findings = [
+        *(f"panel {p.title!r}: {p.problem}" for p in _problems(dashboard)),
+        *lint(document, _components(dashboard)),
+        *done.findings,
+    ]
+    return done, findings
 
 
 def _problems(dashboard: Dashboard) -> Iterator[Panel]:
