@@ -3,14 +3,13 @@
 import copy
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dashboards.build import Question, build, run, run_all
+from dashboards.build import Question, build, run
 from dashboards.errors import UnknownDashboardError, UnknownHostError
 from dashboards.spec import Dashboard, Panel
 from ingest.hwloc.read import parse_hwloc
@@ -210,30 +209,6 @@ def test_a_host_without_any_data_says_so_once_for_each_panel(
     assert len([q for q in asked if q.query.startswith("why/")]) == 1
     titles = [section.title for section in dashboard.sections]
     assert titles[:3] == ["Host", "Hardware threads", "Memory"]
-
-
-def test_builds_ask_together_what_each_would_ask_alone(graph: Endpoint) -> None:
-    asked: list[str] = []
-    two_at_once = threading.Barrier(2)
-
-    def ask(question: Question) -> Rows:
-        asked.append(question.sparql)
-        if question.query == "monitor/host":  # of each host once
-            two_at_once.wait(timeout=60)
-        return graph.select(question.sparql)
-
-    wanted = [(name, host) for host in ("big", "odd") for name in ("monitor", "bridge")]
-    together = run_all([build(*one, BASE) for one in wanted], ask, at_once=2)
-    assert together == [made(graph, *one) for one in wanted]
-    assert len(asked) == len({*asked})
-
-
-def test_an_unreachable_store_ends_all_builds(graph: Endpoint) -> None:
-    def ask(question: Question) -> Rows:
-        raise EndpointUnreachableError("the store is away")
-
-    with pytest.raises(EndpointUnreachableError):
-        run_all([build("monitor", host, BASE) for host in ("big", "odd")], ask, 2)
 
 
 def test_names_are_text(graph: Endpoint) -> None:

@@ -1,18 +1,20 @@
 """Rows that nobody meant: what is wrong with one is its panel's problem alone."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from dashboards.build import Question, build, run
+from dashboards.build import Question, build, run, run_all
 from dashboards.grafana import render
 from dashboards.header import SERIES_COLUMNS
 from dashboards.lint import lint, panels
 from dashboards.rows import cells
 from dashboards.spec import Dashboard, Panel
+from queries.errors import EndpointUnreachableError
 from queries.results import Rows, read_rows
 from tests.dashboards.saved import SERIES, query_text, save
 
@@ -145,3 +147,33 @@ def test_a_cell_is_what_json_can_hold(value: str, type_: str, cell: Any) -> None
     assert found == cell
     assert type(found) is type(cell)
     assert json.loads(orjson.dumps(found)) == cell
+
+
+def test_builds_ask_together_what_each_would_ask_alone(tmp_path: Path) -> None:
+    alone = drawn(tmp_path, GOOD)
+    asked: list[str] = []
+    both = threading.Barrier(2)
+
+    def ask(question: Question) -> Rows:
+        asked.append(question.sparql)
+        if question.query == "inventory/names":
+            return answer(("host",), {"host": "n1"})
+        if question.query in ("own/odd", "own/plain"):  # under way at the same time
+            both.wait(timeout=60)
+            return answer(COLUMNS, GOOD)
+        return answer(COLUMNS)
+
+    builds = [build("own", "n1", "http://localhost:8000", tmp_path) for _ in range(3)]
+    assert run_all(builds, ask, at_once=2) == [alone] * 3
+    assert len(asked) == len({*asked})
+
+
+def test_unreachable_store_ends_all_builds(tmp_path: Path) -> None:
+    drawn(tmp_path)
+
+    def ask(question: Question) -> Rows:
+        raise EndpointUnreachableError("the store is away")
+
+    builds = [build("own", "n1", "http://localhost:8000", tmp_path) for _ in range(2)]
+    with pytest.raises(EndpointUnreachableError, match="away"):
+        run_all(builds, ask, at_once=2)
