@@ -48,9 +48,10 @@ class Folders(LoadScopeScheduling):
 def pytest_configure() -> None:
     """Tear everything down on SIGTERM too, as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # `nohup make test` ignores SIGHUP, and what tests start would inherit that.
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda *_: None)
+    # `nohup make test &` ignores both, and what tests start would inherit that.
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:

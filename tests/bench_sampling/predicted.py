@@ -7,7 +7,7 @@ from pathlib import Path
 
 from queries.endpoint import Endpoint
 from sampler_bridge.plan.graph_plan import read_plan
-from sampling_cost.estimate import DAY, estimate_all, total
+from sampling_cost.estimate import DAY, estimate_all
 from sampling_cost.fit import Range
 from sampling_cost.live import sizes_now
 from sampling_cost.load import BRIDGE, STORE, Load, load_of
@@ -78,7 +78,7 @@ def beside(model: Model, load: Load, spent: Spent) -> Predicted:
 
 def _used(model: Model, load: Load, spent: Spent) -> list[Beside]:
     cost, usage = estimate_all(model, load), spent.usage
-    agents = total(of for name, of in cost.cpu.items() if name not in (BRIDGE, STORE))
+    agents = cost.cpu_of(cost.cpu.keys() - {BRIDGE, STORE})
     found = [_beside("CPU of PMCD and agents", "% of a core", agents, of_pcp(usage))]
     for part in (BRIDGE, STORE):
         cpu, rss = usage[part]

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -22,6 +24,7 @@ TAG = 'of "quotes" & <b>markup</b>'
 EVENT = "perf::PERF_COUNT_SW_PAGE_FAULTS"
 SECRETS = {"SOLVER_TOKEN": "s3cret-1", "STORE": "https://ana:s3cret-2@store.example"}
 PLAIN = {"MODE": "fast 'and' safe", "LINES": "one\ntwo", "EMPTY": ""}
+SAMPLED = {"kernel.percpu.cpu.user", "mem.util.free"}
 TERMS = (
     *("argumentVector", "workingDirectory", "observationTag", "observationPeriod"),
     *("pinningPolicy", "involvesThread", "requestedMetric", "requestedEvent"),
@@ -92,13 +95,21 @@ def test_one_that_runs_is_listed_followed_and_cancelled(
     assert recorded(operator, node) == "cancelled"
 
 
+@pytest.fixture
+def sampled(operator: httpx.Client) -> Iterator[dict[str, Any]]:
+    """A run that goes on until the test ends."""
+    one = begun(operator, "sleep", "300", metrics=sorted(SAMPLED), every="1s")
+    yield one
+    operator.delete(f"/observations/{one['id']}")
+    followed(operator, one["id"])
+
+
 def test_what_a_running_one_samples_is_charted_from_its_start(
-    visit: Open, operator: httpx.Client, operator_token: str
+    visit: Open, sampled: dict[str, Any], operator_token: str
 ) -> None:
-    wanted = {"metrics": ["kernel.percpu.cpu.user", "mem.util.free"], "every": "1s"}
-    one = begun(operator, "sleep", "300", **wanted)
+    one = sampled
     page = visit(f"/observations/{one['id']}", operator_token)
-    expect(page.locator("section.panel h3")).to_have_text(sorted(wanted["metrics"]))
+    expect(page.locator("section.panel h3")).to_have_text(sorted(SAMPLED))
     whole = page.get_by_role("button", name="Whole run")
     expect(whole).to_have_attribute("aria-pressed", "true")
     panel = page.locator("section.panel", has_text="mem.util.free")
@@ -118,7 +129,7 @@ def test_what_a_running_one_samples_is_charted_from_its_start(
     shown = "element => element.panel.picture.range[0]"
     assert abs(panel.evaluate(shown) - one["began"]) < 1
     page.set_viewport_size({"width": 420, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.wait_for_function("document.documentElement.scrollWidth <= 420")
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#state")).to_have_text("cancelled")
     expect(page.locator("#times")).to_be_hidden()

@@ -178,7 +178,7 @@ def test_follow_prints_what_comes_over_all_rotations_until_it_is_interrupted(
             audit.record(tmp_path, "root", "host.added", str(number))
             assert json.loads(process.stdout.readline())["thing"] == str(number)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
     assert (tmp_path / "log" / "audit.jsonl.4").exists()
 
