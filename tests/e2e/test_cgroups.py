@@ -86,10 +86,12 @@ def test_the_counters_of_a_job_are_free_after_it(
     step = folders.make("uid_1000/job_4712/step_0")
     folders.put("uid_1000/job_4712/step_0", "sleep", "1000")
     wait_until(lambda: step in [path for path, _ in groups(stack)], what="its twin")
-    # Not every machine has CPU sets that a test may change.
+    # Not every machine has CPU sets that a test may change. A graph of the test's own,
+    # since the one of the groups is written whenever a group changes.
+    cpu_sets = f"GRAPH <{stack.base}/graph/test/cpu-sets>"
     stack.update(
-        f"""INSERT {{ GRAPH ?g {{ ?group <{ST.mayRunOn}> ?thread }} }} WHERE {{
-          GRAPH ?g {{ ?group <{ST.cgroupPath}> "{step}" }}
+        f"""INSERT {{ {cpu_sets} {{ ?group <{ST.mayRunOn}> ?thread }} }} WHERE {{
+          ?group <{ST.cgroupPath}> "{step}" .
           ?thread a <{ST.HardwareThread}> }}"""
     )
     of_job = ("--query", "cgroups/job-threads", "--param", "job=4712")
@@ -101,6 +103,7 @@ def test_the_counters_of_a_job_are_free_after_it(
     folders.remove("uid_1000")
     wait_until(lambda: plans(stack) == monitored, what="the end of the plan")
     wait_until(lambda: not counted(stack), what="the end of its counters")
+    stack.update(f"DROP {cpu_sets}")
 
 
 def counted(stack: Stack) -> list[list[str]]:
