@@ -53,6 +53,20 @@ def test_a_stack_ends_with_its_owner(
     assert json.loads((home / "stack.json").read_text())["phase"] == "stopped"
 
 
+def test_tests_end_with_make(tmp_path: Path) -> None:
+    """SIGTERM for make alone, as from a supervisor of jobs."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    python.chmod(0o700)
+    words = ("make", "-o", "install-test", f"PYTHON={python}", "test")
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL) as make:
+        wait_until((tmp_path / "pid").exists, what="the tests")
+        wait_until(lambda: (tmp_path / "pid").read_text().endswith("\n"))
+        pid = int((tmp_path / "pid").read_text())
+        make.terminate()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), what="their end")
+
+
 def test_a_stack_whose_owner_has_ended_does_not_come_up(env: dict[str, str]) -> None:
     process = subprocess.Popen(["true"])
     process.wait()
