@@ -6,8 +6,10 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
 
 import httpx
@@ -69,6 +71,32 @@ def statistics(stack: Stack, iri: str) -> list[dict[str, Any]]:
     return found
 
 
+def samples(stack: Stack, series: str, since_ms: int) -> list[int]:
+    """The points that the store has of a series of this host since then, in ms."""
+    httpx.get(f"{stack.store}/internal/force_flush", timeout=120)
+    now = time.time()
+    answer = httpx.get(
+        f"{stack.store}/api/v1/export",
+        params={
+            "match[]": f'{series}{{hostname="{HOST}"}}',
+            "start": f"{since_ms / 1000:.3f}",
+            "end": f"{now + 5:.3f}",
+        },
+        timeout=120,
+    )
+    lines = map(json.loads, answer.raise_for_status().text.splitlines())
+    return sorted(ms for line in lines for ms in line["timestamps"])
+
+
+def missing_points(stack: Stack) -> int:
+    """How many points of this host the bridge counts as missing, for any reason."""
+    return sum(stack.bridge()["missing"].values())
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 @contextmanager
 def observing(
     stack: Stack,
@@ -91,6 +119,34 @@ def observing(
             yield process
         finally:
             process.kill()
+
+
+def observed_until_sampled(
+    stack: Stack, gate: Path, series: str, least: int, *words: str
+) -> str:
+    """The IRI of a run of `cat GATE` that ends once it has so many samples.
+
+    The gate is a named pipe: the command waits until it is closed.
+    """
+    os.mkfifo(gate)
+
+    def opened() -> bool:
+        nonlocal pipe
+        with suppress(OSError):  # nobody reads from it yet
+            pipe = os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
+        return pipe >= 0
+
+    pipe = -1
+    with observing(stack, *words, "--", "cat", str(gate)) as process:
+        wait_until(lambda: process.poll() is not None or opened(), what="its command")
+        assert pipe >= 0, process.communicate()
+        began = now_ms()
+        wait_until(lambda: len(samples(stack, series, began)) >= least, what="samples")
+        os.close(pipe)
+        _, error = process.communicate(timeout=120)
+    ((how, iri),) = runs(error)
+    assert how == outcome(stack, iri) == "completed"
+    return iri
 
 
 def said(process: subprocess.Popen[str], word: str) -> None:
