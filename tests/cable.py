@@ -15,6 +15,8 @@ class Cable:
 
     def __init__(self, port: int) -> None:
         self.seconds = 0.0
+        self._passes = Event()
+        self._passes.set()
         self.requests = 0  # pieces that came from those who connect
         self._port = port
         self._carries, self._ended = Event(), Event()
@@ -47,6 +49,14 @@ class Cable:
         """Let new connections through; those that lost something stay dead."""
         self._carries.set()
 
+    def hold(self) -> None:
+        """Keep what comes from now on until `release`."""
+        self._passes.clear()
+
+    def release(self) -> None:
+        """Let through what is held."""
+        self._passes.set()
+
     def cut(self, number: int) -> None:
         """Break a connection, by its number from 0, and no other."""
         for end in self._ends[number]:
@@ -64,6 +74,7 @@ class Cable:
         trace: TracebackType | None,
     ) -> None:
         self._ended.set()
+        self._passes.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._accepting.join(120)
         self._listener.close()
@@ -96,6 +107,7 @@ class Cable:
                     return
                 self.requests += asks
                 time.sleep(self.seconds)
+                self._passes.wait()
                 target.sendall(data)
             # An end is not heard of either while nothing comes through.
             if self._carries.is_set():

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -70,20 +71,22 @@ def test_a_reader_never_sees_half_a_text(tmp_path: Path) -> None:
     ended = threading.Event()
 
     def write() -> None:
-        for number in range(300):
+        for number in count():
             write_reserved(path, json.dumps([number] * 5000))
-            ended.wait(0.002)
-        ended.set()
+            if ended.wait(0.002):
+                return
 
     writer = threading.Thread(target=write)
     writer.start()
     seen = set()
-    while not ended.is_set():
-        found = read_json(path)
-        assert found == {} or len(set(found)) == 1 and len(found) == 5000
-        seen.add(found[0] if found else -1)
-    writer.join()
-    assert len(seen) > 20
+    try:
+        while len(seen) < 200:
+            found = read_json(path)
+            assert found == {} or len(set(found)) == 1 and len(found) == 5000
+            seen.add(found[0] if found else -1)
+    finally:
+        ended.set()
+        writer.join()
 
 
 def test_an_ordinary_file_of_that_name_is_replaced(tmp_path: Path) -> None:

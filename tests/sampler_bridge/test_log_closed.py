@@ -45,7 +45,7 @@ def test_who_appends_while_it_is_closed_leaves_nothing_behind(
     tmp_path: Path, appended: int
 ) -> None:
     log = Log(tmp_path, LARGE, segment_bytes=300)
-    under_way, until = threading.Event(), time.monotonic() + 10
+    under_way, until = threading.Event(), time.monotonic() + 120
 
     def append() -> int:
         for tick in count():

@@ -1,7 +1,7 @@
 """A source that is met again within a tick: no value is of another tick's time."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
@@ -15,6 +15,7 @@ from sampler_bridge.sampling.sampler import Sampler
 from sampler_bridge.sampling.scribe import Scribe
 from sampler_bridge.sources.pcp_source import PcpSource
 from tests.cable import Cable
+from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.test_change_over import Written
 from tests.servers import Pmcd
 
@@ -22,13 +23,6 @@ pytestmark = pytest.mark.serial
 
 PERIOD_MS = 1000
 CLOCK = Group({"sample.milliseconds": "ms"})
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Iterator[Written]:
-    found = Written(tmp_path)
-    yield found
-    found.log.close()
 
 
 def values(written: Written) -> Mapping[int, float]:
@@ -44,15 +38,40 @@ def sleep_until(ms: int) -> None:
     ("hangs_ms", "lost"), [(60, 0), (1300, 1)], ids=["in time", "too late"]
 )
 def test_a_fetch_that_hung_and_failed_gives_its_tick_no_later_value(
-    pmcd: Pmcd, written: Written, hangs_ms: int, lost: int
+    pmcd: Pmcd, tmp_path: Path, heartbeat: Heartbeat, hangs_ms: int, lost: int
 ) -> None:
+    """Tried again where the machine held up what was to be in time."""
+    for number in range(10):
+        written = Written(tmp_path / f"{number}")
+        hurt_ms = hurt(pmcd, written, hangs_ms)
+        lacks = written.account.figures()["reasons"][DOWN]
+        if ((hurt_ms in values(written)) == (not lost)) and lacks == lost:
+            break
+        # Half a period is all the time there is, so that little counts as held up.
+        assert heartbeat.held_up(range(hurt_ms - 1000, hurt_ms + 3000, 200), 200)
+        written.log.close()
+    found = values(written)
+    offsets = {ms: value - ms for ms, value in found.items()}
+    usual = median(offsets.values())
+    assert all(abs(off - usual) <= PERIOD_MS / 2 + 50 for off in offsets.values())
+    assert (hurt_ms in found) == (not lost)
+    figures = written.account.figures()
+    assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
+    assert figures["reasons"][DOWN] == lost
+    written.log.close()
+
+
+def hurt(pmcd: Pmcd, written: Written, hangs_ms: int) -> int:
+    """Sample over a connection that hangs at a tick for so long, and is cut then; that
+    tick.
+    """
     scribe = Scribe("n1")
     scribe.start()
     with Cable(pmcd.port) as cable:
         source, journal = PcpSource(cable.address), Journal("n1", written.recorder)
         sampler = Sampler(PERIOD_MS, source, journal, scribe)
         sampler.prepare(CLOCK)
-        sampler.ready.wait(5.0)
+        assert sampler.ready.wait(120.0)
         now_ms = time.time_ns() // 1_000_000
         sampler.plan(CLOCK, now_ms)
         hurt_ms = (now_ms // PERIOD_MS + 4) * PERIOD_MS
@@ -62,13 +81,6 @@ def test_a_fetch_that_hung_and_failed_gives_its_tick_no_later_value(
         cable.mend()
         cable.cut(0)
         sleep_until(hurt_ms + 4 * PERIOD_MS + 100)
-        sampler.stop(5.0)
-        scribe.stop(5.0, lambda: None)
-    found = values(written)
-    offsets = {ms: value - ms for ms, value in found.items()}
-    usual = median(offsets.values())
-    assert all(abs(off - usual) <= PERIOD_MS / 2 + 50 for off in offsets.values())
-    assert (hurt_ms in found) == (not lost)
-    figures = written.account.figures()
-    assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
-    assert figures["reasons"][DOWN] == lost
+        sampler.stop(120.0)
+        scribe.stop(120.0, lambda: None)
+    return hurt_ms

@@ -14,11 +14,13 @@ from sampler_bridge.plan.plan import Plan, make_plan
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sources.source import Column, Sample, Series
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.serial
 
 PERIOD_MS = 15
 SLOW = 0.04  # seconds
+PAUSE_NS = 2_000_000
 SERIES = (Series("slow.clock", None),)
 
 
@@ -27,7 +29,9 @@ class SlowSource:
 
     def __init__(self) -> None:
         self.fetches, self.connected = 0, False
-        self.held_up = 0
+        # Fetches that the machine held up, and pauses between two of them.
+        self.held_up, self.paused = 0, 0
+        self._ended = 0
 
     def connect(self) -> None:
         self.connected = True
@@ -40,9 +44,11 @@ class SlowSource:
 
     def fetch(self) -> Sample:
         began = time.time_ns()
+        # It is asked again at once.
+        self.paused += bool(self._ended) and began - self._ended > PAUSE_NS
         time.sleep(SLOW)
         self.fetches += 1
-        ended = time.time_ns()
+        self._ended = ended = time.time_ns()
         self.held_up += ended - began > 3 * SLOW * 1e9
         middle = np.array([(began + ended) // 2_000_000])
         return Sample((Column(SERIES, middle),), {})
@@ -60,8 +66,8 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     account = Account(0)
     samplers = Samplers("n1", lambda _: source, Recorder(log, account, lambda: False))
     samplers.apply(plan())
-    time.sleep(1.5)
-    samplers.stop(5.0)
+    wait_until(lambda: source.fetches > 30)
+    samplers.stop(120.0)
     points = [
         (value, entry.tick_ms)
         for entry in log.read(START, 1 << 20).entries
@@ -70,10 +76,13 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     log.close()
     stamps = [ms for _, ms in points]
     # The first one only tries the source out; one that the machine held up is no value.
-    assert source.fetches - 1 - source.held_up <= len(points) <= source.fetches - 1
+    held_up = source.held_up + 2 * source.paused
+    assert source.fetches - 1 - held_up <= len(points) <= source.fetches - 1
     assert stamps == sorted(set(stamps))
     assert all(ms % PERIOD_MS == 0 for ms in stamps)
-    assert max(abs(value - ms) for value, ms in points) <= PERIOD_MS / 2 + 1
+    # About a pause the sampler cannot know when within the fetch the value was read.
+    elsewhen = [ms for value, ms in points if abs(value - ms) > PERIOD_MS / 2 + 1]
+    assert len(elsewhen) <= 2 * source.paused
     figures = account.figures()
     ticks = (stamps[-1] - stamps[0]) // PERIOD_MS + 1
     assert figures["fetched"] == len(points)

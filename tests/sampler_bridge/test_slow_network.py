@@ -1,6 +1,5 @@
 """A PMCD behind a slow network: how often it is asked, and by which connection."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -69,14 +68,15 @@ def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
     first = source.fetch()
     pmcd.store("sample.many.count", "7")
     second = source.fetch()
-    cable.seconds = 2.0
+    cable.hold()
+    asked = cable.requests
     with ThreadPoolExecutor(1) as scribe:
         points = scribe.submit(lambda: first.points)
-        time.sleep(0.1)
+        wait_until(lambda: cable.requests > asked)
         source.close()
         assert not points.done()
+        cable.release()
         assert points.result() == 5
-    cable.seconds = 0.0
     assert second.points == 7
     wait_until(lambda: cable.is_idle, what="the end of all connections")
 
