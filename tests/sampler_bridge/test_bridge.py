@@ -198,13 +198,16 @@ def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
     time.sleep(1)
     own_pmcd.start()
     back = time.time_ns() // 1_000_000
-    bridge.wait_for(lambda status: status["pcp"]["connected"])
-    time.sleep(1.5)
+    bridge.wait_for(lambda status: (status["last_tick_ms"] or 0) > back + 1500)
+    written = bridge.status()["written"]
+    bridge.wait_for(lambda status: status["written"] > written + 20)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     first, last = bounds(values)
     before = (first, killed // 200 * 200 - 200)
-    after = ((back + 1200) // 200 * 200, last)
+    # From its first answer on.
+    there = {ms for points in values.values() for ms in points}
+    after = (min(ms for ms in there if ms > killed + 200), last)
     assert_every_tick(heartbeat, values, before, 200, late(status))
     assert_every_tick(heartbeat, values, after, 200, late(status))
     assert_all_stored(status, values)

@@ -145,7 +145,8 @@ def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
     first = bridge.status()
     put(graph, "n1", ("kernel.all.pswitch", 0.2), ("sample.long.ten", 0.5))
     bridge.wait_for(lambda status: store.peek("sample_long_ten"))
-    time.sleep(1)
+    changed = store.peek("sample_long_ten")[0]
+    bridge.wait_for(lambda _: store.peek("kernel_all_pswitch")[-1] > changed + 1000)
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     assert (first["plan"]["source"], first["plan"]["reason"]) == ("graph", None)

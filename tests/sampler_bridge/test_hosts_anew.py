@@ -37,7 +37,7 @@ def fleet(
     place = Place("n1", "unix:///nowhere", "http://localhost:8000", tmp_path, 10**6)
     fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
     yield fleet
-    fleet.end(5.0)
+    fleet.end(120.0)
     writer.stop(5.0)
     fleet.close()
 
@@ -95,7 +95,7 @@ def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
     assert broken.has_ended
     assert fleet.unreached == {}
     wait_until(lambda: written(again) > 20)
-    fleet.end(5.0)
+    fleet.end(120.0)
     assert closes(again.figures())
     assert "cannot be written" not in caplog.text
 
@@ -139,7 +139,7 @@ def test_a_host_that_comes_back_while_its_points_are_on_their_way(
     finally:
         os.kill(store.pid, signal.SIGCONT)
     wait_until(lambda: written(again) > 20)
-    fleet.end(5.0)
+    fleet.end(120.0)
     wait_until(lambda: not again.figures()["queue"]["points"])
     assert closes(again.figures())
     ticks = store.values('{hostname="n2"}')["sample_milliseconds"]

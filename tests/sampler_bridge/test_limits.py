@@ -88,7 +88,7 @@ def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behin
     assert fleet.hosts[0] is own and fleet.unreached == {}
     wait_until(lambda: fleet.hosts[1].figures()["fetched"] > 5)
     assert own.alive
-    fleet.end(5.0)
+    fleet.end(120.0)
     fleet.close()
 
 

@@ -76,10 +76,12 @@ def test_the_account_closes_to_the_point_though_store_and_pmcd_are_killed(
 def test_what_it_costs_is_in_its_series(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
+    began = time.monotonic()
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(PLANNED, PERIOD)
     bridge.wait_for(lambda status: status["written"] > 500)
     assert bridge.end() == 0
+    took = time.monotonic() - began
     values, status = store.values(), bridge.status()
     last = {name: points[max(points)] for name, points in values.items()}
     assert {name.split("{")[0] for name in last} >= {
@@ -87,7 +89,7 @@ def test_what_it_costs_is_in_its_series(
     }
     for kind in ("fetch", "write"):
         times = [last[f"{NAME}{kind}_seconds{{{q}}}"] for q in ("p50", "p99", "max")]
-        assert 0 < times[0] <= times[1] <= times[2] < 10
+        assert 0 < times[0] <= times[1] <= times[2] < took
     assert 20 << 20 < last[f"{NAME}rss"] < 300 << 20
     assert 0 < last[f"{NAME}cpu"] / 1000 <= status["cpu_seconds"] < 60
     assert 0 < last[f"{NAME}sent_bytes"] <= status["sent_bytes"]
@@ -104,18 +106,23 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     bridge.wait_for(lambda status: status["written"] > 1000)
     before = bridge.status()
     assert before["uncounted"] is None
+    alive = time.time()
+    # What is kept for the next process follows each status.
+    bridge.wait_for(lambda status: status["last_tick_ms"] > alive * 1000 + 1000)
+    seen = bridge.status()["last_tick_ms"]
+    bridge.wait_for(lambda status: status["last_tick_ms"] > seen)
     bridge.end(9)
-    dead = time.time()
     time.sleep(2)
     bridge.start()
     bridge.wait_for(lambda status: status["written"] > status["carried"] + 500)
     absence = bridge.status()["uncounted"]
     assert bridge.end() == 0
     assert absence["reason"] == DIED
-    assert 2 <= absence["seconds"] <= time.time() - dead + 2
+    assert 2 <= absence["seconds"] <= time.time() - alive
     values = store.values()
     due = absence["seconds"] / PERIOD * len(values)
-    assert 0.4 * due < absence["points"] < 1.3 * due
+    # An estimate: a bridge that came to its first ticks late expected fewer a second.
+    assert 0.1 * due < absence["points"] < 1.3 * due
     assert (
         values[f"{NAME}uncounted"][max(values[f"{NAME}uncounted"])]
         == (absence["seconds"])
@@ -128,12 +135,13 @@ def test_a_stop_is_told_from_a_death(pmcd: Pmcd, new_bridge: NewBridge) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE)
     bridge.sample(PLANNED, PERIOD)
     bridge.wait_for(lambda status: status["expected"] > 100)
+    alive = time.time()
     assert bridge.end() == 0
     bridge.start()
-    absence = bridge.status()["uncounted"]
+    absence, seconds = bridge.status()["uncounted"], time.time() - alive
     assert bridge.end() == 0
     assert absence["reason"] == STOPPED
-    assert 0 <= absence["seconds"] < 10
+    assert 0 <= absence["seconds"] <= seconds
 
 
 def test_a_name_that_is_none_of_its_own_is_a_gap(
