@@ -83,7 +83,7 @@ def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
         sent.append(message)
 
     async def asked() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await app(SCOPE, receive, send)
         open_.append(connections.busy)
         await app.state.services.aclose()

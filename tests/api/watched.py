@@ -95,6 +95,9 @@ def small_document(disk: str = HOSTILE) -> dict[str, Any]:
     return document
 
 
+_AHEAD = 10  # seconds
+
+
 def publish(fuseki: Fuseki, document: dict[str, Any]) -> None:
     publish_document(fuseki.url, BASE, document)
 
@@ -117,9 +120,10 @@ def write(
 
 @contextmanager
 def fed(store: VictoriaMetrics) -> Iterator[None]:
-    """Load and idle time of the small host, each second, as the bridge writes them.
+    """Load and idle time of the small host for each second, some seconds ahead.
 
-    A store that is away loses what would be written meanwhile.
+    So they are there in time also where the machine holds up who writes them; nobody
+    shows what is still to come. A store that is away loses what would be written.
     """
     done, begun = Event(), Event()
 
@@ -127,7 +131,7 @@ def fed(store: VictoriaMetrics) -> Iterator[None]:
         second = int(time.time())
         _write_seconds(store.url, range(second - 30, second))
         while not done.is_set():
-            if second > time.time() - 0.1:
+            if second > time.time() + _AHEAD:
                 begun.set()
                 done.wait(0.05)
                 continue

@@ -29,7 +29,7 @@ def dying(folder: Path, text: str) -> ChildSpec:
 
 
 async def until(child: Child, state: str, restarts: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while (child.state.state, child.state.restarts) != (state, restarts):
             await asyncio.sleep(0.05)
 

@@ -4,6 +4,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +19,6 @@ from supertwin.observing.repetition import Repetition, begun, left_of
 from supertwin.observing.session import RUNNING
 from supertwin.observing.wish import Wish
 from supertwin.settings import Settings
-from tests.servers import wait_until
 
 pytestmark = pytest.mark.serial
 
@@ -58,18 +58,24 @@ def test_a_host_that_is_away_holds_no_start_up(tmp_path: Path, desk: Desk) -> No
 def test_who_attends_a_run_is_waited_for_from_the_end_of_the_start(
     tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    passed = 0.0
+
     def slowly(home: Path, wish: Wish, group: str) -> list[Repetition]:
-        time.sleep(1)
+        nonlocal passed
+        passed += sessions.SILENT_SECONDS
         return left_of(home, wish, group)
 
     monkeypatch.setattr(desks, "left_of", slowly)
-    monkeypatch.setattr(sessions, "SILENT_SECONDS", 1.5)
+    clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
+    monkeypatch.setattr(sessions, "time", clock)
     for number in range(2):
         leave(tmp_path, f"run{number}", attended=True)
     desk.go_on()
     desk.tend()
     assert [one.state for one in desk.sessions] == [RUNNING] * 2
-    wait_until(lambda: all(one.is_silent for one in desk.sessions))
+    assert passed == 2 * sessions.SILENT_SECONDS
+    passed += sessions.SILENT_SECONDS + 1
+    assert all(one.is_silent for one in desk.sessions)
 
 
 def test_what_hangs_does_not_keep_the_api_from_ending(

@@ -9,7 +9,7 @@ import pytest
 
 from sampling_cost.usage import machine_seconds
 from supertwin.cost.idle import IdleRule, idle_machine
-from tests.servers import ENDS_WITH_US
+from tests.servers import ENDS_WITH_US, wait_until
 
 BUSY_LOOP = (*ENDS_WITH_US, sys.executable, "-c", "while True: pass")
 
@@ -39,19 +39,22 @@ def test_it_is_idle_after_enough_time_below_the_limit(
 
 
 def test_a_busy_loop_is_seen_in_what_the_kernel_counts() -> None:
-    rule = IdleRule(limit=25, seconds=0.1)
+    def is_seen() -> bool:
+        rule = IdleRule(limit=25, seconds=0.1)
+        rule.is_idle(time.monotonic(), machine_seconds())
+        began = machine_seconds()
+        # The kernel counts in steps of 10 ms.
+        while machine_seconds() - began < 1:
+            time.sleep(0.05)
+        idle = rule.is_idle(time.monotonic(), machine_seconds())
+        return not idle and rule.percent > 25
+
     with subprocess.Popen(BUSY_LOOP) as process:
         try:
-            rule.is_idle(time.monotonic(), machine_seconds())
-            began = machine_seconds()
-            # The kernel counts in steps of 10 ms.
-            while machine_seconds() - began < 1:
-                time.sleep(0.05)
-            idle = rule.is_idle(time.monotonic(), machine_seconds())
+            # A machine that gives its time to others leaves a loop less than that.
+            wait_until(is_seen, what="a busy loop")
         finally:
             process.kill()
-    assert not idle
-    assert rule.percent > 25
 
 
 def test_it_is_waited_for_and_the_reason_is_said() -> None:
