@@ -5,6 +5,8 @@ import http.client
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -64,13 +66,20 @@ def test_one_that_runs_is_cancelled(client: httpx.Client) -> None:
     assert recorded(client, said[-1]["runs"][0]["node"]) == "cancelled"
 
 
-def test_cpus_are_had_by_one(client: httpx.Client) -> None:
-    first = begun(client, "sleep", "3", cpus="0")
+def test_cpus_are_had_by_one(client: httpx.Client, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    script = f"until [ -e {go} ]; do sleep 0.1; done"
+    first = begun(client, "sh", "-c", script, cpus="0")
     refused = client.post("/observations", json={"argv": ["true"], "cpus": "0-1"})
     assert refused.status_code == 409
     assert f"observation {first['id']} has CPU 0" in refused.json()["detail"]
     beside = begun(client, "true", cpus="1")
-    queued = begun(client, "true", cpus="0", wait=True)
+    with ThreadPoolExecutor(1) as pool:
+        queueing = pool.submit(begun, client, "true", cpus="0", wait=True)
+        time.sleep(1)
+        assert not queueing.done()
+        go.touch()
+        queued = queueing.result()
     assert client.get(f"/observations/{first['id']}").json()["state"] == "over"
     for one in (first, beside, queued):
         assert followed(client, one["id"])[-1]["runs"][0]["outcome"] == "completed"
@@ -83,23 +92,24 @@ def test_cpus_are_free_at_once_when_who_waited_for_them_is_gone(
     wish = {"argv": ["true"], "cpus": "0", "wait": True, "attended": True}
     wish |= {"metrics": ["kernel.percpu.cpu.user"]}
     body, headers = json.dumps(wish), dict(client.headers)
-    first = begun(client, "sleep", "1", cpus="0")
 
-    def held() -> set[str]:
+    def held(but: str) -> set[str]:
         """Those beside the first one for which anything is held."""
-        return {one.stem for one in (stack.home / "observing").iterdir()} - {
-            first["id"]
-        }
+        return {one.stem for one in (stack.home / "observing").iterdir()} - {but}
 
-    wait_until(lambda: not held(), what="what ran before is recorded")
-    waits = http.client.HTTPConnection(client.base_url.host, client.base_url.port)
-    waits.request("POST", "/observations", body, headers)
-    # It has the CPUs now, and is not ready to run yet.
-    wait_until(held)
-    waits.close()
-    gone = time.monotonic()
-    wait_until(lambda: not held(), what="all is given back")
-    assert time.monotonic() - gone < 10  # not the 15 s of one that falls silent
+    def until_given_back() -> float:
+        """For how many seconds all is held for who has gone."""
+        first = begun(client, "sleep", "1", cpus="0")["id"]
+        wait_until(lambda: not held(first), what="what ran before is recorded")
+        waits = http.client.HTTPConnection(client.base_url.host, client.base_url.port)
+        waits.request("POST", "/observations", body, headers)
+        # It has the CPUs now, and is not ready to run yet.
+        wait_until(lambda: held(first))
+        waits.close()
+        return wait_until(lambda: not held(first), what="all is given back")
+
+    # Not the 15 s of one that falls silent; once more where the machine was held up.
+    assert any(until_given_back() < 10 for _ in range(3))
     assert plans(stack) == {"monitor"}
     shown = client.get("/observations/running").json()
     assert [one for one in shown if one["state"] != "over"] == []
