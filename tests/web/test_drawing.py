@@ -191,7 +191,7 @@ def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) ->
         expect(page.locator("#live")).to_have_text("no values")
     finally:
         site.store.start()
-    expect(page.locator("#problem")).to_be_hidden(timeout=9000)
+    expect(page.locator("#problem")).to_be_hidden()
     expect(page.locator("#live")).to_contain_text("live")
 
 

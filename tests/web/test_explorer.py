@@ -243,4 +243,4 @@ def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) ->
         expect(problem).to_contain_text("VictoriaMetrics does not answer")
     finally:
         site.store.start()
-    expect(problem).to_be_hidden(timeout=12000)
+    expect(problem).to_be_hidden()

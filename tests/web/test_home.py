@@ -10,7 +10,7 @@ from tests.web.conftest import Open
 from tests.web.site import BIG, QUIET, Site
 
 # What the page allows itself from the end of a service to its name in red.
-_SOON_MS = 15_000
+_SOON_MS = 150_000
 
 
 def test_without_a_host_it_says_how_to_get_one(site: Site) -> None:
