@@ -22,14 +22,23 @@ LOG_FULL = "log full"
 LOG_FAILED = "log not written"
 LOG_DAMAGED = "log damaged"
 REFUSED = "store refused"
+BROKE_OFF = "sampling broke off"
 OTHER = "other"
 
-# Of these there was, or should have been, a value. The others say that the source has
-# none, or that it cannot be stored, as of a metric that this kernel does not count.
-LOST = frozenset({LATE, SLOW, DOWN, AGENT, LOG_FULL, LOG_FAILED, LOG_DAMAGED, REFUSED})
+# The source had, or should have had, a value, and nobody kept it. Where nobody foresaw
+# the reason, that may be so, and it counts as well. The other reasons say that the
+# source has none, refuses it, or gives what is no number.
+LOST = frozenset(
+    {
+        *(LATE, SLOW, DOWN, AGENT, TEXTS, NAMELESS, LOG_FULL, LOG_FAILED, LOG_DAMAGED),
+        *(REFUSED, BROKE_OFF, OTHER),
+    }
+)
 
 # The first that stands in a reason decides; PCP's own texts are those of pmErrStr(3).
 _SIGNS = {
+    # Before all others: what the error says, such as "Permission denied", stands in it.
+    "sampling broke off": BROKE_OFF,
     "the bridge was late": LATE,
     "the source answered too late": SLOW,
     "does not answer": DOWN,
@@ -42,6 +51,12 @@ _SIGNS = {
     "no such instance at present": ABSENT,
     "Missing metric value": ABSENT,
     "Try again": ABSENT,
+    # Of agents that hand on why the kernel gave them nothing.
+    "Unknown or illegal instance identifier": ABSENT,
+    "No data available": ABSENT,
+    "No such file or directory": ABSENT,
+    "No such process": ABSENT,
+    "No such device": ABSENT,
     "texts of one instance in an hour": TEXTS,
     "an instance without a name": NAMELESS,
     "is not a number": NOT_STORED,

@@ -10,6 +10,8 @@ from sampler_bridge.account.account import (
     UNREADABLE,
 )
 from sampler_bridge.account.losses import Losses, losing_line
+from sampler_bridge.sampling.restarting import fault
+from sampler_bridge.sources.pcp_texts import TOO_MANY
 
 NONE = {"seconds": 10, "points": 0, "reasons": {}}
 
@@ -45,6 +47,13 @@ def test_lost_points_count_for_ten_seconds() -> None:
         "PMCD at unix:///x does not answer: is it running?",
         "No PMCD agent for domain of request",
         "the log cannot be written (No space left on device)",
+        TOO_MANY,
+        "an instance without a name",
+        fault(IndexError("too high")),
+        # The text of the error is not that of the source.
+        fault(PermissionError(13, "Permission denied")),
+        "Impossible value or scale conversion",
+        "what nobody foresaw",
     ],
 )
 def test_each_loss_on_the_way_counts(reason: str) -> None:
@@ -61,6 +70,10 @@ def test_each_loss_on_the_way_counts(reason: str) -> None:
         "Unknown metric name",
         "events are not stored",
         "Permission denied",
+        "the value is not a number",
+        "Metric not supported by this version of monitored application",
+        "Unknown or illegal instance identifier",
+        "No data available",
         "the source was not reached yet",
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 
 import pmapi
 from sampler_bridge.account import account, reasons
+from sampler_bridge.sampling import restarting
 from sampler_bridge.sources import pcp_texts
 
 PCP = {
@@ -20,6 +21,8 @@ PCP = {
     -13: reasons.DENIED,
     -32: reasons.AGENT,
     -104: reasons.AGENT,
+    -12360: reasons.ABSENT,
+    -61: reasons.ABSENT,
     -12362: reasons.OTHER,
 }
 OURS = {
@@ -36,6 +39,8 @@ OURS = {
     pcp_texts.TOO_MANY: reasons.TEXTS,
     "the value is not a number": reasons.NOT_STORED,
     "an instance without a name": reasons.NAMELESS,
+    restarting.fault(IndexError("too high")): reasons.BROKE_OFF,
+    restarting.fault(PermissionError("Permission denied")): reasons.BROKE_OFF,
     "what nobody foresaw": reasons.OTHER,
 }
 
@@ -53,7 +58,7 @@ def test_our_own(reason: str, word: str) -> None:
 def test_the_words_are_few_and_every_one_is_counted() -> None:
     found = reasons.by_word({"no value at present": 2, "Try again. Later": 3, "?": 1})
     assert tuple(found) == reasons.WORDS
-    assert len(reasons.WORDS) <= 16
+    assert len(reasons.WORDS) <= 17
     assert {word: n for word, n in found.items() if n} == {
         reasons.ABSENT: 5,
         reasons.OTHER: 1,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sampler_bridge.account.account import Account
+from sampler_bridge.account.reasons import BROKE_OFF
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
 from sampler_bridge.plan.plan import make_plan
@@ -72,5 +73,6 @@ def test_fault_is_a_counted_gap_and_sampling_goes_on(
     ticks = (stamps[-1] - stamps[0]) // PERIOD_MS + 1
     if first > 1:
         assert figures["missing"][REASON] >= 2
+        assert figures["losing"]["reasons"][BROKE_OFF] >= 2
         assert ticks == figures["expected"]
     assert stamps == sorted(set(stamps))
