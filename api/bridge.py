@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ class Bridge:
     """The last status of one host; ``reason`` says why the bridge does not run.
 
     ``not_sampled`` says why it does not sample that host; empty where it does.
+    ``elsewhere`` says of other hosts that it samples what is lost of them.
     """
 
     status: dict[str, Any]
     reason: str = ""
     age: float | None = None
     not_sampled: str = ""
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def up(self) -> bool:
@@ -98,11 +101,13 @@ def read_bridge(state: Path, host: str) -> Bridge:
     hosts = process.status.get("hosts")
     if not isinstance(hosts, dict):
         return Bridge({}, process.reason, process.age)
+    elsewhere = tuple(_elsewhere(process.status, host))
     if host not in hosts:
         why = _not_sampled(process.status, host)
-        return Bridge({}, process.reason, process.age, why)
+        return Bridge({}, process.reason, process.age, why, elsewhere)
     found = _read(state / _HOSTS / encode_id(host) / _STATUS)
-    return Bridge(found.status, process.reason or found.reason, process.age)
+    reason = process.reason or found.reason
+    return Bridge(found.status, reason, process.age, elsewhere=elsewhere)
 
 
 def _read(path: Path) -> Bridge:
@@ -125,6 +130,19 @@ def _age(tick: Any) -> float | None:
     if not isinstance(tick, int | float) or not abs(tick) < _LATEST_MS:
         return None
     return round(time.time() - tick / 1000, 3)
+
+
+def _elsewhere(status: dict[str, Any], own: str) -> Iterator[str]:
+    """What is lost of each host but this one, out of the bridge's own status."""
+    for name, summary in status["hosts"].items():
+        if name != own and isinstance(summary, dict):
+            other = Bridge({**summary, "host": name})
+            if reason := other.log_reason or other.losing_reason:
+                yield reason
+    unusable = status.get("unusable")
+    for name in unusable if isinstance(unusable, list) else ():
+        if name != own:
+            yield _not_sampled(status, name)
 
 
 def _not_sampled(status: dict[str, Any], host: str) -> str:

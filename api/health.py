@@ -17,6 +17,8 @@ router = APIRouter(tags=["Health"])
 
 # The answer must come while a service hangs, and before the asker loses patience.
 _PATIENCE_S = 3.0
+# So many hosts of which points are lost are told of.
+_SHOWN = 5
 
 
 class ServiceHealth(BaseModel):
@@ -88,7 +90,10 @@ async def _timed(work: Awaitable[object]) -> ServiceHealth:
 def _bridge(bridge: Bridge) -> ServiceHealth:
     if not bridge.up:
         return ServiceHealth(ok=False, age_s=bridge.age, reason=bridge.reason)
-    reason = bridge.not_sampled or bridge.log_reason or bridge.losing_reason
+    here = bridge.not_sampled or bridge.log_reason or bridge.losing_reason
+    reasons = [here] * bool(here) + [*bridge.elsewhere]
+    more = f"; {len(reasons) - _SHOWN} more hosts" if len(reasons) > _SHOWN else ""
+    reason = "; ".join(reasons[:_SHOWN]) + more
     return ServiceHealth(ok=not reason, age_s=bridge.age, reason=reason or None)
 
 

@@ -131,6 +131,8 @@ class Fleet:
         return {
             "hosts": {one.name: one.summary() for one in hosts},
             "unreached": dict(sorted(self.unreached.items())),
+            # Not those that a bridge of their own samples.
+            "unusable": sorted(self.unreached.keys() & self._wanted.keys()),
             "tick_spread_seconds": self._spread,
         }
 

@@ -149,7 +149,7 @@ class SampledHost(Worker):
         return None if self._samplers.reason else self._cost.offset.last
 
     def summary(self) -> dict[str, Any]:
-        """Its address, where its PMCDs are reached, why not, where its status is."""
+        """Where it and its PMCDs are, why not, what it loses, where its status is."""
         return {
             "address": self._address,
             "pcp": self._main.pcp,
@@ -157,6 +157,8 @@ class SampledHost(Worker):
             "reason": self._samplers.reason,
             "tick_offset_seconds": self._cost.offset.figures(),
             "clock_seconds": self._cost.clock.figures(),
+            "losing": self.outbox.account.losing(),
+            "queue": {"reason": self.outbox.reason},
             "status": f"{self.folder.parent.name}/{self.folder.name}/{STATUS_FILE}",
         }
 

@@ -23,7 +23,8 @@ _MIB = 1 << 20
 class Sampled:
     """The accounts of this host and of all others, and what is not sampled, and why.
 
-    ``losing`` are the hosts of which points are lost just now.
+    ``losing`` are the hosts of which points are lost just now, and those whose folder
+    the bridge cannot use.
     """
 
     account: dict[str, Any]
@@ -43,13 +44,13 @@ def read_sampled(state: Path, own: str) -> Sampled:
     process = read_json(state / "status.json") or {}
     others = [name for name in process.get("hosts") or {} if name != own]
     accounts = {name: _account(state, name) for name in (own, *others)}
-    losing = tuple(name for name, account in accounts.items() if is_losing(account))
+    losing = [name for name, account in accounts.items() if is_losing(account)]
     return Sampled(
         accounts.pop(own),
         accounts,
         process.get("unreached") or {},
         process.get("tick_spread_seconds"),
-        losing,
+        (*losing, *(process.get("unusable") or ())),
     )
 
 

@@ -81,6 +81,11 @@ class Account:
         self._missing[reason] += points
         self._losses.add(points, reason)
 
+    def losing(self) -> dict[str, Any]:
+        """How many points were lost a moment ago, and why."""
+        with self._lock:
+            return self._losses.figures()
+
     def figures(self) -> Mapping[str, Any]:
         """All counts at one moment, as the status file shows them."""
         with self._lock:

@@ -189,6 +189,38 @@ def test_health_is_503_while_points_are_lost(api: httpx.Client, bridge: Path) ->
     assert api.get("/health").status_code == 200
 
 
+def test_health_is_503_while_points_of_another_host_are_lost(
+    api: httpx.Client, bridge: Path
+) -> None:
+    losing = {"seconds": 10, "points": 42, "reasons": {"source down": 42}}
+    away = {"losing": losing, "queue": {"reason": None}}
+    stuck = {"losing": losing, "queue": {"reason": "its disk is full"}}
+    others = {"node9": away, "node10": stuck, "node11": {"queue": {"reason": None}}}
+    write_status(bridge.parent, STATUS, others=others)
+    answer = api.get("/health")
+    assert answer.status_code == 503
+    assert answer.json()["services"]["bridge"]["reason"] == (
+        "points of node9 are lost: 42 in the last 10 s (source down 42); "
+        "points of node10 do not reach the store: its disk is full"
+    )
+    write_status(bridge.parent, STATUS, others={f"n1{n}": away for n in range(9)})
+    said = api.get("/health").json()["services"]["bridge"]["reason"]
+    assert "points of n14 are" in said and said.endswith("; 4 more hosts")
+
+
+def test_health_is_503_while_another_host_cannot_be_sampled_from_here(
+    api: httpx.Client, bridge: Path
+) -> None:
+    away = {"n2": "it has a plan, but no address", "n3": "its log: a bad block"}
+    write_status(bridge.parent, STATUS, away)
+    assert api.get("/health").status_code == 200  # a bridge of its own samples n2
+    write_status(bridge.parent, STATUS, away, unusable=["n3"])
+    answer = api.get("/health")
+    assert answer.status_code == 503
+    said = answer.json()["services"]["bridge"]["reason"]
+    assert said == "the bridge here cannot reach 'n3': its log: a bad block"
+
+
 def test_the_own_host_is_not_sampled(api: httpx.Client, bridge: Path) -> None:
     write_status(bridge.parent, STATUS | {"host": "n2"}, {"n1": "its log: a bad block"})
     assert why(api, "kernel.all.load")["verdict"] == "host not sampled"

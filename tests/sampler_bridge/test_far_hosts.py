@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from api.bridge import read_bridge
 from sampler_bridge.account.account import LATE, SLOW_SOURCE
 from sampler_bridge.ways.sockets import sockets_folder
 from tests.sampler_bridge.heartbeat import Heartbeat
@@ -148,6 +149,13 @@ def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> None:
     away = bridge.status("far")
     assert "does not answer" in away["pcp"]["reason"]
     assert set(away["metrics"]) == set(METRICS)
+    wait_until(
+        lambda: any(
+            line.startswith("points of far are lost: ") and "source down" in line
+            for line in read_bridge(bridge.state, "near").elsewhere
+        ),
+        what="a word of what is lost of another host",
+    )
     end()
     ended = time.time()
     bridge.wait_for(lambda s: (s["last_tick_ms"] or 0) > ended * 1000, "far")

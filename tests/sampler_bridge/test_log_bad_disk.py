@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from api.bridge import read_bridge
 from sampler_bridge.errors import StateError
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
@@ -101,9 +102,13 @@ def test_a_log_that_cannot_be_read_at_the_start_stops_no_other_host(
     assert found.verdict == "host not sampled" and said["n1"] in found.reason
     lines = sampled_lines(read_sampled(bridge.state, "n1"))
     assert f"n1: not sampled: {said['n1']}" in lines
+    assert {*broken} <= {*read_sampled(bridge.state, "n1").losing}
+    told = read_bridge(bridge.state, "n1").elsewhere
+    assert f"the bridge here cannot reach 'n3': {said['n3']}" in told
     for file in broken.values():
         file.unlink()
     wait_until(lambda: bridge.process()["unreached"] == {})
+    assert not bridge.process()["unusable"]
     for host in broken:
         bridge.wait_for(lambda status: status["written"] > 5, host)
     assert bridge.end() == 0

@@ -66,6 +66,7 @@ def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     assert said(bridge, "n2") == [f"  {reason}"]
     # A tick that a busy machine cost n1 counts for ten seconds.
     wait_until(lambda: read_sampled(bridge.state, "n1").losing == ("n2",))
+    wait_until(lambda: reason in read_bridge(bridge.state, "n1").elsewhere)
     assert explained(bridge, FEW[0]).verdict != "log down" and not said(bridge, "n1")
     with held(bridge):
         file.rmdir()
