@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cgroups.mounts import read_mounts
+from tests.servers import ENDS_WITH_US
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Folders:
 
     def put(self, path: str, *command: str) -> subprocess.Popen[bytes]:
         """Start a program in a group, in each hierarchy where the group is."""
-        process = subprocess.Popen(command)
+        process = subprocess.Popen([*ENDS_WITH_US, *command])
         self.processes.append(process)
         for mount in {*self.mounts.values()}:
             with suppress(OSError):  # a CPU set without CPUs takes none

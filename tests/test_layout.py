@@ -52,6 +52,26 @@ MAY_IMPORT = {
     },
 }
 
+# What these start ends soon, with its input, or by SUPERTWIN_OWNER_PID.
+ENDS_BY_ITSELF = {
+    "tests/api/test_live_shared.py",
+    "tests/e2e/test_counting_ended.py",
+    "tests/e2e/test_desk.py",
+    "tests/ingest/test_collect.py",
+    "tests/ingest/test_processes.py",
+    "tests/ingest/test_remote_interrupted.py",
+    "tests/observations/test_runner.py",
+    "tests/sampler_bridge/test_outages.py",
+    "tests/sampler_bridge/test_pcp_source.py",
+    "tests/sampling_cost/test_usage.py",
+    "tests/supertwin/conftest.py",
+    "tests/supertwin/test_default_model.py",
+    "tests/supertwin/test_estimate.py",
+    "tests/supertwin/test_fleet.py",
+    "tests/supertwin/test_owner.py",
+    "tests/supertwin/test_up.py",
+}
+
 # The outside world is called from here and from nowhere else.
 MAY_CALL_PROGRAMS = {
     "ingest/remote/collect.py",
@@ -165,6 +185,17 @@ def test_no_dumping_grounds() -> None:
 
 def test_tests_hold_no_package_that_would_shadow_the_real_one() -> None:
     assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def test_what_tests_start_ends_when_they_are_killed() -> None:
+    starters = {
+        _name(path)
+        for path in (ROOT / "tests").rglob("*.py")
+        if "subprocess.Popen(" in (text := path.read_text("utf-8"))
+        and "ENDS_WITH_US" not in text
+        and "--pdeathsig" not in text
+    }
+    assert starters == ENDS_BY_ITSELF
 
 
 def test_every_saved_query_has_cases() -> None:

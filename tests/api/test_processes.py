@@ -17,7 +17,7 @@ from ontology.terms import ST
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from tests.api.servers import Api
-from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
+from tests.servers import ENDS_WITH_US, Fuseki, Pmcd, VictoriaMetrics, wait_until
 
 BASE = "http://n.example"
 IRIS = Iris(BASE)
@@ -83,7 +83,9 @@ def here(
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(["sleep", "600.25"]) as process:
+    with subprocess.Popen([*ENDS_WITH_US, "sleep", "600.25"]) as process:
+        command = Path(f"/proc/{process.pid}/cmdline")
+        wait_until(lambda: command.read_bytes().startswith(b"sleep"))
         yield process
         process.kill()
 
@@ -192,7 +194,7 @@ def test_a_name_follows_each_new_process(here: Here) -> None:
     name_process(here.twin, IRIS, "here", named)
     pids = []
     for _ in range(2):
-        with subprocess.Popen(["sleep", "600.75"]) as process:
+        with subprocess.Popen([*ENDS_WITH_US, "sleep", "600.75"]) as process:
             pids.append(process.pid)
             wait_until(lambda: here.rows("process/named")[0][4] == pids[-1])
             iri, graph = described(here.get("my~20sleeper"))

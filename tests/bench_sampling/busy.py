@@ -18,6 +18,7 @@ from tests.bench_sampling.counting import blocks
 from tests.bench_sampling.ground import HOST, Ground, running_bridge, stop_bridge
 from tests.bench_sampling.ticks import CLOCK, METRICS, started_ms, under_fifo
 from tests.bench_sampling.usage import agents
+from tests.servers import ENDS_WITH_US
 
 LOOPS = 4
 _WARM_UP = 2.0
@@ -74,12 +75,12 @@ def measure_kept(ground: Ground, seconds: int, period_ms: int, priority: str) ->
 
 
 @contextmanager
-def busy_loops() -> Iterator[None]:
-    """Four processes that never wait."""
-    command = [sys.executable, "-c", "while True: pass"]
+def busy_loops() -> Iterator[list[int]]:
+    """Four processes that never wait, by pid; they end with the block, and with us."""
+    command = [*ENDS_WITH_US, sys.executable, "-c", "while True: pass"]
     loops = [subprocess.Popen(command) for _ in range(LOOPS)]
     try:
-        yield
+        yield [loop.pid for loop in loops]
     finally:
         for loop in loops:
             loop.kill()

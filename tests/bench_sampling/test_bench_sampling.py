@@ -13,18 +13,19 @@ import pytest
 
 from pmapi import Context
 from tests.bench_sampling import thesis
+from tests.bench_sampling.busy import LOOPS
 from tests.bench_sampling.counting import OURS, PEERS, count, ticks
 from tests.bench_sampling.ground import HOST, period_of
 from tests.bench_sampling.idle import INSTANCES, NAME, idle_processes
 from tests.bench_sampling.limit import never_zero
 from tests.bench_sampling.stored import Asked, Kill, stored
 from tests.bench_sampling.throughput import METRICS, SETS
-from tests.servers import ROOT, Pmcd, VictoriaMetrics, wait_until
+from tests.servers import ENDS_WITH_US, ROOT, Pmcd, VictoriaMetrics, wait_until
 
 _HOLD = """
-import time
-from tests.bench_sampling.idle import idle_processes
-with idle_processes(5) as pids:
+import pkgutil, sys, time
+name, *counts = sys.argv[1:]
+with pkgutil.resolve_name(name)(*map(int, counts)) as pids:
     print(*pids, flush=True)
     time.sleep(60)
 """
@@ -47,14 +48,22 @@ def test_idle_processes_end_with_the_block() -> None:
     assert not any(map(_runs, pids))
 
 
-def test_idle_processes_end_when_who_started_them_is_killed() -> None:
-    starter = subprocess.Popen(
-        [sys.executable, "-c", _HOLD], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["tests.bench_sampling.idle:idle_processes", "5"], 5),
+        (["tests.bench_sampling.busy:busy_loops"], LOOPS),
+    ],
+)
+def test_processes_end_when_who_started_them_is_killed(
+    words: list[str], count: int
+) -> None:
+    command = [*ENDS_WITH_US, sys.executable, "-c", _HOLD, *words]
+    starter = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert starter.stdout
     with starter.stdout as said:
         pids = [int(pid) for pid in said.readline().split()]
-        assert len(pids) == 5 and all(map(_runs, pids))
+        assert len(pids) == count and all(map(_runs, pids))
         starter.send_signal(signal.SIGKILL)
         starter.wait()
     wait_until(lambda: not any(map(_runs, pids)), what="the end of the processes")

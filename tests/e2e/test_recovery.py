@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.sampler_bridge.heartbeat import Heartbeat
-from tests.servers import wait_until
+from tests.servers import ENDS_WITH_US, wait_until
 from tests.stack import HOST, Stack, running_stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.serial]
@@ -117,7 +117,7 @@ def restart(stack: Stack) -> Restart:
     """The stack goes down beside a process that has nothing to do with it, and up."""
     pids = [child["pid"] for child in stack.children().values() if child["pid"]]
     seen = Restart(pids, sorted(stack.sparql(THREADS)), max(recent(stack)))
-    with subprocess.Popen(["sleep", "600"]) as bystander:
+    with subprocess.Popen([*ENDS_WITH_US, "sleep", "600"]) as bystander:
         down = time.time()
         stack.run("down")
         seen.alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]

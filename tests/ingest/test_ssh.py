@@ -15,7 +15,7 @@ from ingest.remote.ssh import connected
 from remote_login import ssh
 from remote_login.address import parse_address
 from remote_login.errors import SshMissingError
-from tests.servers import wait_until
+from tests.servers import ENDS_WITH_US, wait_until
 from tests.sshd import USER, Sshd
 
 pytestmark = pytest.mark.skipif(
@@ -67,7 +67,8 @@ def test_an_agent_has_the_key(
     config = config_of(sshd, tmp_path, IdentityFile="none", IdentitiesOnly="no")
     assert "refuses our keys" in refusal(sshd.url(), config)
     place = str(sshd.folder / "agent")
-    with subprocess.Popen(["ssh-agent", "-D", "-a", place], stdout=-3) as agent:
+    words = [*ENDS_WITH_US, "ssh-agent", "-D", "-a", place]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as agent:
         while not Path(place).exists():
             assert agent.poll() is None
         monkeypatch.setenv("SSH_AUTH_SOCK", place)

@@ -13,6 +13,7 @@ from observations.errors import LaunchError
 from observations.launch import ahead, events
 from observations.launch_orphans import end_orphans
 from observations.program import program
+from tests.servers import ENDS_WITH_US
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -75,7 +76,8 @@ def test_a_runner_that_is_killed_leaves_nothing_behind(script: str, until: str) 
 
 def test_what_has_the_number_of_one_that_was_told_is_left_alone() -> None:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    other = subprocess.Popen(["sleep", "987"], start_new_session=True)
+    words = [*ENDS_WITH_US, "sleep", "987"]
+    other = subprocess.Popen(words, start_new_session=True)
     try:
         ticks = int(fields(other.pid)[19])
         started = {"pid": other.pid, "start_ns": 0, "exec_ns": 0}

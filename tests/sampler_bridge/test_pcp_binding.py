@@ -11,7 +11,7 @@ from threading import Event, Thread
 import pytest
 
 import pmapi
-from tests.servers import ROOT, Pmcd, wait_until
+from tests.servers import ENDS_WITH_US, ROOT, Pmcd, wait_until
 
 # As if the binding were not installed.
 WITHOUT = "import sys; sys.modules['pcp'] = None; "
@@ -39,7 +39,7 @@ def descriptors() -> int:
 def test_instance_names_are_utf8(tmp_path: Path) -> None:
     sleeper = tmp_path / "schläfer"
     sleeper.symlink_to("/bin/sleep")
-    process = subprocess.Popen([sleeper, "600"])
+    process = subprocess.Popen([*ENDS_WITH_US, sleeper, "600"])
     try:
         # PCP keeps the first name that it saw, so the program runs before PCP looks.
         command = Path(f"/proc/{process.pid}/cmdline")

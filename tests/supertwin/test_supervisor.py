@@ -11,7 +11,7 @@ import pytest
 
 from supertwin import audit
 from supertwin.stack.ports import open_files
-from tests.servers import wait_until
+from tests.servers import ENDS_WITH_US, wait_until
 from tests.supertwin.conftest import Servers, processes_of, running_servers
 
 NAMES = ["fuseki", "victoria-metrics", "pmcd"]
@@ -130,7 +130,7 @@ def test_a_killed_supervisor_leaves_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def bystander() -> Iterator[subprocess.Popen[bytes]]:
     """A process that is none of the stack's business."""
-    process = subprocess.Popen(["sleep", "600"])
+    process = subprocess.Popen([*ENDS_WITH_US, "sleep", "600"])
     yield process
     process.kill()
     process.wait()
