@@ -70,9 +70,10 @@ a host, and every host in one about a fleet or about runs: each says which.
 A twin does not tell everything of every host: a host from hwloc's XML has no CPU
 features, one that was removed has no kind. A condition on what is not known is neither
 true nor false. A query that leaves such hosts out answers "no" where nobody knows, so
-`fleet/matching`, `inventory/cpu-flags`, `pmu/measurable` and `observations/*` list them
-with a column that says so. Do the same in a query of your own: ask apart whether the
-fact is known, let what is unknown pass the filter, and select it.
+`fleet/matching`, `fleet/drift`, `fleet/memory`, `inventory/cpu-flags`, `pmu/measurable`
+and `observations/*` list them with a column that says so. Do the same in a query of
+your own: ask apart whether the fact is known, let what is unknown pass the filter, and
+select it.
 
 ```sparql
 PREFIX st: <https://w3id.org/supertwin/ns#>

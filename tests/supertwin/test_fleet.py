@@ -170,8 +170,9 @@ def test_queries_of_fleets_ask_every_host_and_others_this_one(
     ingest(run, tmp_path, "n1", os={"kernel": "6.1"})
     ingest(run, tmp_path, "n2", os={"kernel": "6.1"})
     ingest(run, tmp_path, "n3", os={"kernel": "6.2"})
-    assert hosts("fleet/drift") == ["n3"]
-    assert hosts("fleet/drift", "--host", "n1") == []
+    kernel = ("fleet/drift", "--property", "kernel")
+    assert hosts(*kernel) == ["n3"]
+    assert hosts(*kernel, "--host", "n1") == []
     assert hosts("inventory/hosts") == ["n1", "n2", "n3"]
     assert hosts("inventory/system") == []
     assert set(hosts("inventory/system", "--host", "")) == {"n1", "n2", "n3"}
