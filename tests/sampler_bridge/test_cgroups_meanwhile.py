@@ -1,5 +1,6 @@
 """Groups that change while a look, or a reading, of them goes on."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from cgroups.groups import Group
 from cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
+from sampler_bridge.sources.cgroup.metrics import PREFIX
 from sampler_bridge.sources.cgroup.reader import given
+from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from tests.ingest.tree import plant
 
@@ -52,3 +55,26 @@ def test_a_folder_that_comes_while_its_group_is_read_stays_known(
     assert not made._ledger.ended
     made._describe()
     assert made._ledger.running["/jobs/1"].metrics == ("supertwin.cgroup.memory.usage",)
+
+
+@pytest.mark.parametrize("gone", ["cpuacct.usage", ""])
+def test_counter_is_read_from_one_hierarchy_only(tmp_path: Path, gone: str) -> None:
+    """As its folders are removed: version 2 counts in whole microseconds."""
+    mounts = V1 + "32 1 0:27 / /cg rw - cgroup2 cgroup2 rw\n"
+    files = {
+        "proc/self/mountinfo": mounts,
+        "cpuacct/jobs/1/cpuacct.usage": "5198\n",
+        "cg/jobs/1/cpu.stat": "usage_usec 5\n",
+    }
+    root = plant(tmp_path / "machine", files)
+    made = CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
+    source = CgroupSource(made)
+    source.select([PREFIX + "cpu.usage"])
+    (column,) = source.fetch().columns
+    assert column.values.tolist() == [5198]
+    if gone:
+        (root / "cpuacct/jobs/1" / gone).unlink()
+    else:
+        shutil.rmtree(root / "cpuacct/jobs/1")
+    made._look_after = 0.0
+    assert source.fetch().columns == ()

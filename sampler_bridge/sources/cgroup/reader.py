@@ -17,15 +17,25 @@ class Read(NamedTuple):
 
 
 class GroupReader:
-    """Reads some metrics of a group, each file once; gone files give nothing."""
+    """Reads some metrics of a group, each file once; gone files give nothing.
 
-    def __init__(self, group: Group, metrics: Iterable[str]) -> None:
+    A metric keeps the place that gave its first value: hierarchies count from different
+    moments and in different units, so that a counter read from another one could fall.
+    ``before`` is an earlier reader at the same path, which may be of the same group.
+    """
+
+    def __init__(
+        self, group: Group, metrics: Iterable[str], before: "GroupReader | None" = None
+    ) -> None:
         self.group = group
+        self._kept: dict[str, Place] = {}
+        if before and before.group.numbers.items() & group.numbers.items():
+            self._kept = dict(before._kept)
         self._files: dict[str, list[tuple[str, Place]]] = defaultdict(list)
         for metric in metrics:
             for place in BY_NAME[metric]:
                 path = group.file(place.controller, place.file)
-                if path is not None:
+                if path is not None and self._kept.get(metric, place) == place:
                     self._files[path].append((metric, place))
 
     def read(self) -> Read:
@@ -43,8 +53,10 @@ class GroupReader:
             except OSError:  # it went, or has no such controller
                 continue
             for metric, place in wanted:
-                if place.key in figures:
-                    values.setdefault(metric, figures[place.key] * place.factor)
+                if place.key not in figures:
+                    continue
+                if self._kept.setdefault(metric, place) == place:
+                    values[metric] = figures[place.key] * place.factor
         return Read(values, frozenset(refused - values.keys()))
 
 

@@ -72,7 +72,8 @@ class CgroupSource:
     def _reader(self, path: str, group: Group) -> GroupReader:
         reader = self._readers.get(path)
         if reader is None or reader.group is not group:
-            reader = self._readers[path] = GroupReader(group, self._chosen)
+            reader = GroupReader(group, self._chosen, reader)
+            self._readers[path] = reader
         return reader
 
     def _forget(self) -> None:
