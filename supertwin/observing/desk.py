@@ -238,6 +238,7 @@ class Desk:
         known = run.said.count
         with started(self._settings, session.wish, run.folder) as running:
             self._running[session.id] = running
+            session.listen()  # until now its runner could not be heard
             if session.is_cancelled:
                 running.cancel()
             said = events(running, uid_of(session.wish))

@@ -122,6 +122,8 @@ class Session:
             self._held.close()
             self._forget(self._settings.home, self.id)
             raise
+        # Sampling may have taken long to start, above all on another host.
+        self.listen()
         self.state = RUNNING
 
     def go_on(self, runs: Sequence[Repetition]) -> None:

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from supertwin.observing import desk as desks
 from supertwin.observing import session as sessions
 from supertwin.observing.desk import Desk
 from supertwin.observing.marks import Mark
+from supertwin.observing.meanwhile import Meanwhile
 from supertwin.observing.open_sessions import keep_open, left_open
 from supertwin.observing.repetition import Repetition, begun, left_of
 from supertwin.observing.session import RUNNING
@@ -76,6 +78,28 @@ def test_who_attends_a_run_is_waited_for_from_the_end_of_the_start(
     assert passed == 2 * sessions.SILENT_SECONDS
     passed += sessions.SILENT_SECONDS + 1
     assert all(one.is_silent for one in desk.sessions)
+
+
+def test_sampling_that_starts_slowly_is_not_silence(
+    tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another host's counters took 20 s to start, and the run was cancelled at once."""
+    passed = 0.0
+
+    @contextmanager
+    def slowly(settings: Settings, wish: Wish, *_: object) -> Iterator[Meanwhile]:
+        nonlocal passed
+        passed += sessions.SILENT_SECONDS + 5
+        yield Meanwhile(settings, wish.asked)
+
+    clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
+    monkeypatch.setattr(sessions, "time", clock)
+    monkeypatch.setattr(sessions, "sampled", slowly)
+    session = desk.begin(wish(attended=True), None)
+    desk.tend()
+    assert (session.state, session.is_cancelled) == (RUNNING, False)
+    passed += sessions.SILENT_SECONDS + 1
+    assert session.is_silent
 
 
 def test_what_hangs_does_not_keep_the_api_from_ending(
