@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from observations.errors import NotCountedError
 from observations.record import Derived, Summary
+from ontology.figures import figures
 
 _UNIT = "http://qudt.org/vocab/unit/"
 # Much of what is counted for longer than this is not the run's.
@@ -160,13 +161,18 @@ def _counted(
 def _check_time(term: Term, covered: float, seconds: float) -> None:
     if covered < seconds - 0.001:
         raise NotCountedError(
-            f"{term.event} was counted for {covered:.3g} s of {seconds:.3g} s"
+            f"{term.event} was counted for {_exact(covered)} s of {_exact(seconds)} s"
         )
     if covered > _MOST_TIMES * seconds + _MOST_MORE:
         raise NotCountedError(
-            f"{term.event} is known for {covered:.3g} s together, of which the run "
-            f"took {seconds:.3g} s"
+            f"{term.event} is known for {_exact(covered)} s together, of which the "
+            f"run took {_exact(seconds)} s"
         )
+
+
+def _exact(seconds: float) -> str:
+    """To the millisecond: less may decide whether an event was counted all the time."""
+    return figures(round(seconds, 3), 15)
 
 
 def _dutycycle(term: Term, counted: Summary, series: Series) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ontology.figures import figures
 from sampling_cost.estimate import Estimate
 from sampling_cost.fit import Range
 from sampling_cost.load import BRIDGE, STORE, Load
@@ -26,7 +27,7 @@ def fleet_lines(
         yield _cpu(f"CPU of {part}", cost.cpu[part], "of one core")
         yield _size(f"memory of {part}", cost.memory[part])
     yield _size("disk a day", cost.disk)
-    yield _size(f"disk in {kept:g} days", cost.disk.times(kept))
+    yield _size(f"disk in {figures(kept)} days", cost.disk.times(kept))
     network = as_bytes(load.secured)
     yield line("network", f"{network}/s", "to the bridge, were all hosts behind ssh")
 

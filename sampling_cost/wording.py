@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
+from ontology.figures import figures
 from sampling_cost.estimate import Estimate
 from sampling_cost.fit import Fit, Range
 from sampling_cost.load import BRIDGE, PMCD, STORE, Load
@@ -121,7 +122,9 @@ def _default_lines(model: Model) -> Iterator[str]:
         "this machine is not calibrated: by the default model, measured on "
         f"{of['cpu']}, {model.cpus} CPUs, Linux {of['kernel']}, PCP {of['pcp']}"
     )
-    errors = (f"{name} by a factor of {by:g}" for name, by in model.error.items())
+    errors = (
+        f"{name} by a factor of {figures(by)}" for name, by in model.error.items()
+    )
     yield f"  on other machines it may be wrong: {', '.join(errors)}; {CURE}"
 
 
@@ -190,13 +193,14 @@ def as_number(value: float) -> str:
     """Three digits, and all before the point."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.0f}"
+    return figures(value, 3) if abs(value) >= 0.001 else "0"
 
 
 def as_bytes(value: float) -> str:
     """Three digits and a unit, in steps of 1,000."""
     for step in _STEPS:
-        if abs(value) < 1000 or step == _STEPS[-1]:
+        # Rounding must not give 1000 B.
+        if abs(float(figures(value, 3))) < 1000 or step == _STEPS[-1]:
             break
         value /= 1000
-    return f"{value:.3g} {step}" if abs(value) >= 0.01 else "0 B"
+    return f"{figures(value, 3)} {step}" if abs(value) >= 0.01 else "0 B"

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from observations import likwid
 from observations.accuracy import Accuracy, Pair, accuracy_of, keep_accuracy
 from observations.likwid import Work, read_work
+from ontology.figures import figures
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
@@ -186,6 +187,7 @@ def lines(found: Iterable[Accuracy]) -> list[str]:
     """A line for each kernel and event."""
     return [
         f"{one.kernel:10} {f'{one.pmu}::{one.event}':44} "
-        f"{100 * one.error:9.4f} %  {one.measured:.6g} for {one.expected:.6g}"
+        f"{100 * one.error:9.4f} %  "
+        f"{figures(one.measured, 6)} for {figures(one.expected, 6)}"
         for one in found
     ]

@@ -10,6 +10,7 @@ from observations.errors import SeriesError
 from observations.resolution import source_resolution
 from observations.series import SeriesKey, read_points
 from observations.statistics import Points
+from ontology.figures import figures
 from queries.asking import Row, saved_rows
 from queries.endpoint import Endpoint
 from supertwin.access.accounts import store_read_account
@@ -43,8 +44,8 @@ def notes(slower: Mapping[str, float], period_ms: int) -> Iterator[str]:
     """A line on each metric, for a person."""
     for metric, seconds in slower.items():
         yield (
-            f"{metric}: its source updates it every {1000 * seconds:g} ms, so samples "
-            f"every {period_ms} ms repeat its values"
+            f"{metric}: its source updates it every {figures(1000 * seconds)} ms, so "
+            f"samples every {period_ms} ms repeat its values"
         )
 
 

@@ -20,6 +20,7 @@ from api.observations.found import RUNS, Row, rows
 from api.problems import NotFoundError
 from api.rdf import iri_term
 from api.services import Services
+from ontology.figures import figures
 from ontology.iris import IdError, Iris
 from queries.natural_order import natural
 
@@ -61,7 +62,7 @@ class Measured:
     def notes(self) -> list[str]:
         """Why rates are over more than a period, and how many are not as measured."""
         seconds, bounded = _number(self.row["resolution"]), self.row["bounded"]
-        found = [f"updated every {1000 * seconds:g} ms"] if seconds else []
+        found = [f"updated every {figures(1000 * seconds)} ms"] if seconds else []
         return found + ([f"rates bounded: {bounded}"] if bounded else [])
 
     def _text(self, name: str) -> str:

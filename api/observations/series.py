@@ -16,6 +16,7 @@ from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import decoded
+from ontology.figures import figures
 
 router = APIRouter(tags=["Observations"])
 
@@ -81,5 +82,6 @@ async def _read(
 def check_range(start: float, end: float) -> None:
     """Raise ApiError for times that are none, or in no order."""
     if not (math.isfinite(start) and math.isfinite(end) and start < end):
-        detail = f"start {start:g} is not before end {end:g}: both are seconds"
+        first, last = figures(start, 15), figures(end, 15)
+        detail = f"start {first} is not before end {last}: both are seconds"
         raise ApiError(400, "bad-times", "Not a range of time", detail)

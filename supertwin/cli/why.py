@@ -9,6 +9,7 @@ from api.problems import ApiError
 from api.services import make_services
 from api.why import Why, explain
 from ingest.host_name import check_host
+from ontology.figures import figures
 from supertwin.cli.host import HOST
 from supertwin.errors import MendableError
 from supertwin.settings import Settings
@@ -37,7 +38,7 @@ def why_command(
     settings = Settings()
     host, metric, instance = _asked(words, host, settings.host)
     found = asyncio.run(_ask(settings, host, metric, instance))
-    click.echo(found.model_dump_json(indent=1) if as_json else "\n".join(_lines(found)))
+    click.echo(found.model_dump_json(indent=1) if as_json else "\n".join(lines(found)))
     ctx.exit(0 if found.verdict == _SAMPLED else 1)
 
 
@@ -67,17 +68,19 @@ async def _ask(settings: Settings, host: str, metric: str, instance: str | None)
         await services.aclose()
 
 
-def _lines(found: Why) -> list[str]:
+def lines(found: Why) -> list[str]:
+    """The answer for a person."""
     names = filter(None, (found.host, found.metric, found.instance))
     series = " ".join(name if name.isprintable() else repr(name) for name in names)
-    lines = [f"{series}: {found.verdict}", f"  {found.reason}"]
+    told = [f"{series}: {found.verdict}", f"  {found.reason}"]
     if found.plan:
-        lines.append(f"  plan        {', '.join(found.plan)}, every {found.period:g} s")
+        period = figures(found.period or 0)
+        told.append(f"  plan        {', '.join(found.plan)}, every {period} s")
     if found.last_timestamp_ms is not None:
-        lines.append(f"  last value  {_value(found)}{_ago(found)}")
+        told.append(f"  last value  {_value(found)}{_ago(found)}")
     if found.accuracy:
-        lines.append(f"  accuracy    {found.accuracy}")
-    return [*lines, f"  series      {found.selector}"]
+        told.append(f"  accuracy    {found.accuracy}")
+    return [*told, f"  series      {found.selector}"]
 
 
 def _value(found: Why) -> str:
@@ -90,4 +93,4 @@ def _value(found: Why) -> str:
 def _ago(found: Why) -> str:
     at = datetime.fromtimestamp((found.last_timestamp_ms or 0) / 1000, UTC)
     written = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return f"{found.age_s:g} s ago ({written})"
+    return f"{figures(found.age_s or 0)} s ago ({written})"

@@ -163,6 +163,11 @@ def without(event: str) -> dict[str, float]:
             "skx::INST_RETIRED:ANY_P was counted for 1.2 s of 2 s",
         ),
         (
+            recorded(COUNTED, 0, covered=1234.567),
+            "skx::INST_RETIRED:ANY_P is known for 1234.567 s together, of which the "
+            "run took 2 s",
+        ),
+        (
             recorded(COUNTED, 0, covered=60),
             "skx::INST_RETIRED:ANY_P is known for 60 s together, of which the run "
             "took 2 s",

@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+import api.why
+from supertwin.cli.why import lines
 from tests.api.graph import TWIN
 from tests.bridge_status import write_status
 from tests.command_line import run
@@ -161,3 +163,25 @@ def test_a_store_that_is_away_is_a_reason(why: Why) -> None:
     done = why("n1", CPU, store_read_url=f"http://127.0.0.1:{free_port()}")
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == f"n1 {CPU}: store down"
+
+
+def test_long_times_have_no_exponent() -> None:
+    found = api.why.Why(
+        host="n1",
+        metric="m",
+        instance=None,
+        verdict="stale",
+        reason="PMCD is away.",
+        plan=["slow"],
+        period=1_000_000.0,
+        selector="m",
+        last_value=7,
+        last_text=None,
+        last_timestamp_ms=0,
+        age_s=1_234_567.9,
+        store_reason=None,
+        duty_cycle=None,
+    )
+    told = "\n".join(lines(found))
+    assert "slow, every 1000000 s" in told
+    assert "7, 1234568 s ago" in told
