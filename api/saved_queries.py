@@ -9,6 +9,7 @@ import orjson
 from fastapi import APIRouter, Path, Request, Response
 
 from api import formats
+from api.host_order import with_hosts_in_order
 from api.lexer import Form
 from api.negotiation import negotiate
 from api.parameters import only
@@ -102,8 +103,10 @@ async def _body(
     if media_type == formats.JSON_LD and query.form == "select":
         asked = Asked(text), formats.RESULTS_JSON, query.dataset
         table = await run(request, services, *asked)
-        return rows_json_ld(table, query.name, services.settings.base)
-    return await run(request, services, Asked(text), media_type, query.dataset)
+        ordered = await with_hosts_in_order(query, table, formats.RESULTS_JSON)
+        return rows_json_ld(ordered, query.name, services.settings.base)
+    body = await run(request, services, Asked(text), media_type, query.dataset)
+    return await with_hosts_in_order(query, body, media_type)
 
 
 def _form_asked(name: str) -> tuple[str, str]:

@@ -25,12 +25,14 @@ from dashboards.missing import (
 from dashboards.panels import Draft, Place, Surroundings, draw
 from dashboards.questions import Answer, Question
 from dashboards.spec import Component, Dashboard, Panel, Section
+from queries.catalogue import SavedQuery
 from queries.errors import (
     AccountRefusedError,
     EndpointUnreachableError,
     ParameterError,
     QueriesError,
 )
+from queries.natural_order import hosts_in_order, natural
 from queries.results import Rows
 
 __all__ = ["Answer", "Batches", "Question", "build", "run", "run_all"]
@@ -154,7 +156,16 @@ def _drafts(
     if panel.problem:
         return draw(panel, panel.problem, "", around)
     name = panel.saved.name
-    return draw(panel, answers[name], asked[name].sparql, around)
+    answer = _in_order(panel.saved, answers[name])
+    return draw(panel, answer, asked[name].sparql, around)
+
+
+def _in_order(saved: SavedQuery, answer: Answer) -> Answer:
+    if isinstance(answer, str):
+        return answer
+    at = {name: number for number, name in enumerate(answer.columns)}
+    rows = hosts_in_order(saved, answer.rows, lambda row, name: row[at[name]])
+    return Rows(answer.columns, rows)
 
 
 def _bound(panel: PanelHeader, host: str, given: Mapping[str, str]) -> Question:
@@ -166,7 +177,8 @@ def _bound(panel: PanelHeader, host: str, given: Mapping[str, str]) -> Question:
 def _hosts(answer: Answer) -> tuple[str, ...]:
     if isinstance(answer, str):
         return ()
-    return tuple(str(row["host"]) for row in answer.records() if row["host"])
+    found = (str(row["host"]) for row in answer.records() if row["host"])
+    return tuple(sorted(found, key=natural))
 
 
 def _check_host(found: Definition, host: str, hosts: Sequence[str]) -> None:

@@ -34,14 +34,25 @@ def hosts_in_order(
 
     Every other part of the query's order stays. ``value`` gives a column of a row.
     """
-    order = _VARIABLE.findall(query.text.rpartition("ORDER BY")[2])
-    if "host" not in order:
+    if not has_hosts_in_order(query):
         return list(rows)
+    order = _order(query)
     leading = order[: order.index("host")]
-    if not {"host", *leading} <= {*query.returns}:
-        return list(rows)
     groups = groupby(rows, key=lambda row: [value(row, name) for name in leading])
     return [row for _, group in groups for row in _by_host(group, value)]
+
+
+def has_hosts_in_order(query: "SavedQuery") -> bool:
+    """Whether its rows are ordered by ``?host``, and show what they are ordered by."""
+    order = _order(query)
+    if "host" not in order:
+        return False
+    return {*order[: order.index("host") + 1]} <= {*query.returns}
+
+
+def _order(query: "SavedQuery") -> list[str]:
+    found: list[str] = _VARIABLE.findall(query.text.rpartition("ORDER BY")[2])
+    return found
 
 
 def _by_host(rows: Any, value: Callable[[Row, str], Any]) -> list[Row]:

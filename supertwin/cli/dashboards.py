@@ -21,6 +21,7 @@ from dashboards.spec import Dashboard, Panel
 from queries.catalogue import saved_query
 from queries.endpoint import Endpoint
 from queries.errors import EndpointUnreachableError, QueriesError
+from queries.natural_order import natural
 from queries.results import Rows
 from supertwin.access.accounts import fuseki_account, store_read_account
 from supertwin.cli.host import HOST
@@ -101,7 +102,7 @@ def _hosts(endpoint: Endpoint) -> list[str]:
     """
     rows = endpoint.select(saved_query("inventory/names").bind({}))
     place = rows.columns.index("host")
-    return sorted({str(row[place]) for row in rows.values()})
+    return sorted({str(row[place]) for row in rows.values()}, key=natural)
 
 
 def _about(found: Definition, hosts: Sequence[str], host: str | None) -> Sequence[str]:
