@@ -16,6 +16,7 @@ from api.access.roles import ANSWERS, requires
 from api.body import read_model
 from api.failures import answered
 from api.observations.parameters import RunId
+from api.parameters import only
 from api.problems import ApiError
 from api.services import Use
 from ingest.errors import HostNameError, OtherMachineError
@@ -86,7 +87,7 @@ _DELETED: dict[str, Any] = {
 }
 
 
-@router.get("/tokens", summary="The tokens", responses=ANSWERS)
+@router.get("/tokens", summary="The tokens", responses=ANSWERS, dependencies=[only()])
 async def list_tokens(services: Use) -> Response:
     """Whose, for what, until when; never the secret. Role: admin."""
     home = services.settings.home

@@ -67,13 +67,18 @@ async def twin(request: Request, services: Use) -> Response:
     return await _written(request, services, Node(URIRef(""), graph), media_type)
 
 
-@router.get("/twin/{host}", summary="A host", **OPTIONS)
+@router.get("/twin/{host}", summary="A host", dependencies=[only("format")], **OPTIONS)
 async def host(request: Request, services: Use, host: Segment) -> Response:
     """All facts of a host, with its direct parts."""
     return await _answer(request, services, services.iris.host(decoded(host)))
 
 
-@router.get("/twin/{host}/{kind}/{id}", summary="A component", **OPTIONS)
+@router.get(
+    "/twin/{host}/{kind}/{id}",
+    summary="A component",
+    dependencies=[only("format")],
+    **OPTIONS,
+)
 async def component(
     request: Request, services: Use, host: Segment, kind: Segment, id: Segment
 ) -> Response:

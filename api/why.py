@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from api.bridge import read_bridge
 from api.connection import while_connected
 from api.depth import in_depth
+from api.parameters import only
 from api.problems import ApiError
 from api.services import Services, Use
 from api.store import Sample, StoreError
@@ -65,7 +66,11 @@ class Why(BaseModel):
     )
 
 
-@router.get("/why", summary="Why a series has no data")
+@router.get(
+    "/why",
+    summary="Why a series has no data",
+    dependencies=[only("host", "metric", "instance")],
+)
 async def why(
     request: Request,
     services: Use,

@@ -85,6 +85,8 @@ async def dashboards(request: Request, services: Use) -> Response:
 @router.get(
     "/dashboards/{name}",
     summary="One dashboard",
+    # What the page shows of time stands in its address, too.
+    dependencies=[only("host", "component", "last", "from", "to")],
     response_class=Response,
     responses={
         200: {
@@ -127,6 +129,7 @@ async def dashboard(
 @router.get(
     "/dashboards/{name}/grafana",
     summary="One dashboard for Grafana",
+    dependencies=[only("host")],
     response_class=Response,
     responses={
         200: {

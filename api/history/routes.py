@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats, nodes
 from api.connection import while_connected
 from api.negotiation import negotiate
+from api.parameters import only
 from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
@@ -49,6 +50,7 @@ class Past:
 @router.get(
     "/history/{host}",
     summary="What changed on a host",
+    dependencies=[only("from", "to")],
     response_class=Response,
     responses={404: {"description": "An unknown host, or no such state"}},
 )

@@ -16,6 +16,7 @@ from api.body import read_body
 from api.negotiation import negotiate
 from api.observations.live_page import live_page
 from api.observations.shown import not_running, recorded, refused, shown
+from api.parameters import only
 from api.services import Services, Use
 from observations.errors import SaidError
 from supertwin.access.tokens import Role
@@ -43,7 +44,11 @@ _HEADERS = {
 }
 
 
-@router.get("/observations/running", summary="Observations that run, or ran lately")
+@router.get(
+    "/observations/running",
+    summary="Observations that run, or ran lately",
+    dependencies=[only()],
+)
 async def running(services: Use) -> Response:
     """Each with its state: running, or over; recorded ones are found by queries."""
     desk = await services.observing.desk()

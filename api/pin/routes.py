@@ -1,5 +1,6 @@
 """``/pin``: the CPUs for some threads or ranks, as JSON and as a page."""
 
+from dataclasses import fields
 from typing import Annotated
 
 import orjson
@@ -8,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
+from api.parameters import only
 from api.pin.page import form_page
 from api.pin.placing import Wish, place
 from api.problems import ApiError
@@ -35,6 +37,7 @@ Name = Annotated[str, Query(max_length=100, description="One of the names listed
 @router.get(
     "/pin",
     summary="Where to pin threads or ranks",
+    dependencies=[only(*(each.name for each in fields(Wish)))],
     response_class=Response,
     responses={
         400: {"description": "A policy, number or format that cannot be read"},

@@ -37,8 +37,21 @@ def test_cut_is_said_in_the_body() -> None:
     assert "cut" not in json.loads(json_ld(graph, "http://twin.example/c", NODE))
 
 
-@pytest.mark.parametrize("path", ["/twin", "/plans", "/queries", "/dashboards"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/twin", "/plans", "/queries", "/dashboards", "/observations/running"),
+        *("/history/n1", "/twin/n1", "/twin/n1/thread/0", "/pin?host=n1"),
+        *("/dashboards/monitor?host=n1", "/dashboards/monitor/grafana?host=n1"),
+        "/why?host=n1&metric=mem.util.free",
+    ],
+)
 def test_unknown_parameter_is_refused(api: httpx.Client, path: str) -> None:
-    answer = api.get(path, params={"limit": "2"})
+    answer = api.get(f"{path}{'&' if '?' in path else '?'}limit=2")
     assert answer.status_code == 400
     assert "no parameter 'limit' here" in answer.json()["detail"]
+
+
+def test_the_address_of_a_dashboard_holds_what_is_shown(api: httpx.Client) -> None:
+    shown = {"host": "n1", "component": "", "last": "15m", "from": "1", "to": "2"}
+    assert api.get("/dashboards/monitor", params=shown).status_code == 200
