@@ -84,7 +84,8 @@ class _Choice:
     def _likwid(self, text: str, threads: int | None) -> list[int]:
         cpus = likwid_cpus(self.tree, text)
         if threads not in (None, len(cpus)):
-            raise LimitError(f"likwid:{text} names {len(cpus)} CPUs, {threads} asked")
+            named = f"{len(cpus)} CPU{'' if len(cpus) == 1 else 's'}"
+            raise LimitError(f"likwid:{text} names {named}, {threads} asked")
         return cpus
 
     # ---- which threads may be taken at all

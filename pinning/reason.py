@@ -42,12 +42,25 @@ def name(tree: Tree, domain: Domain) -> str:
     """One domain as a person tells it from others: by number, or by its CPUs."""
     if domain.kind in ("numa", "socket") and domain.number is not None:
         return f"{noun(domain.kind)} {domain.number}"
-    return f"the {noun(domain.kind)} of CPUs {write_cpus(domain.cpus & tree.allowed)}"
+    return f"the {noun(domain.kind)} of {_these(domain.cpus & tree.allowed)}"
 
 
 def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
     """What is near to a device."""
-    return f"Nearest to {f'{device} {called}'.strip()} are CPUs {write_cpus(cpus)}."
+    return f"Nearest to {f'{device} {called}'.strip()} {_are(cpus)} {_these(cpus)}."
+
+
+def _these(cpus: Collection[int]) -> str:
+    """``CPU 0``, ``CPUs 0-3``."""
+    return f"{_cpus(cpus)} {write_cpus(cpus)}"
+
+
+def _cpus(cpus: Collection[int]) -> str:
+    return "CPU" if len(cpus) == 1 else "CPUs"
+
+
+def _are(cpus: Collection[int]) -> str:
+    return "is" if len(cpus) == 1 else "are"
 
 
 def constraint(policy: Policy) -> str:
@@ -82,7 +95,7 @@ def sentences(
 ) -> list[str]:
     """The whole reason, a sentence a rule."""
     some = f"{threads(len(cpus))} on {tree.host}"
-    first = f"{some}: CPUs {in_order(cpus)}."
+    first = f"{some}: {_cpus(cpus)} {in_order(cpus)}."
     if policy.likwid:
         return [first, f"They are what likwid-pin means by {policy.likwid}."]
     return [first, *_limits(tree, policy), *notes, *_rules(tree, policy, cpus)]
@@ -92,9 +105,9 @@ def _limits(tree: Tree, policy: Policy) -> list[str]:
     found = []
     off = tree.cpus - tree.allowed
     if off:
-        found.append(f"CPUs {write_cpus(off)} are offline or not allowed.")
+        found.append(f"{_these(off)} {_are(off)} offline or not allowed.")
     if policy.exclude:
-        found.append(f"CPUs {write_cpus(policy.exclude)} are excluded.")
+        found.append(f"{_these(policy.exclude)} {_are(policy.exclude)} excluded.")
     if policy.cores:
         kind = "performance" if policy.cores == "p" else "efficiency"
         found.append(f"Only {kind} cores.")

@@ -91,7 +91,7 @@ def test_the_order_is_the_one_that_is_stated(
         ("exclude:8-9,24-25+near:gpu=gpu0", 1, "near:gpu=gpu0 leaves no CPU of the 28"),
         ("exclude:0-7+cores:p+per:die=1", 1, "cores:p leaves no CPU of the 24 of m0"),
         ("likwid:S0:0-80", None, "S0:0-80: 16 threads there, 81 asked"),
-        ("likwid:S0:0", 2, "names 1 CPUs, 2 asked"),
+        ("likwid:S0:0", 2, "names 1 CPU, 2 asked"),
     ],
 )
 def test_what_cannot_be_met_is_refused_with_the_limit(
@@ -185,7 +185,7 @@ def test_the_reason_says_what_was_done(tree: Tree) -> None:
     for said in (
         "4 threads on",
         "CPUs 16,1,8,9.",
-        "CPUs 0 are excluded.",
+        "CPU 0 is excluded.",
         "Nearest to gpu gpu0 are CPUs 0-31.",
         "2 on each of 2 sockets.",
         "No two share an L1 cache: there are 16 L1 caches.",

@@ -16,7 +16,7 @@ KNOWN = Known(
 @pytest.mark.parametrize(
     ("text", "count", "said"),
     [
-        ("compact", 1, "1 thread on m0: CPUs 0."),
+        ("compact", 1, "1 thread on m0: CPU 0."),
         ("compact", 2, "Taken in the order of the topology tree: SMT siblings, then"),
         ("scatter", 2, "Taken spread over the topology tree in proportion to its"),
         ("idle", 2, "Taken the idlest cores first, by live load"),
