@@ -30,6 +30,20 @@ def test_the_list_has_every_query(api: httpx.Client, base: str) -> None:
     assert f'href="{SHARING}"' in page.text
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/observations", "/queries/observations/runs"),
+        *("/queries/observations/by-metric", "/queries/observations/outliers"),
+    ],
+)
+def test_a_time_to_enter_says_its_zone(api: httpx.Client, path: str) -> None:
+    """The page shows times in a zone that its reader chose, and takes UTC."""
+    page = api.get(path, headers=BROWSER).text
+    for about in ("Not before this time", "Before this time"):
+        assert f"{about}, in UTC whatever zone a page shows, such as 2026-" in page
+
+
 def test_every_query_runs_with_its_defaults(api: httpx.Client) -> None:
     for name, query in load_catalogue().items():
         answer = api.get(f"/queries/{name}")
