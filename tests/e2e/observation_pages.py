@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.servers import wait_until
 from tests.stack import Stack
 
 # Opens a path of the stack, logged in with a token where one is given.
@@ -19,6 +20,15 @@ def log_in(page: Page, stack: Stack, operator_token: str) -> None:
     page.get_by_label("Token").fill(operator_token)
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def assert_fits(page: Page, width: int) -> None:
+    """Whether nothing is wider than the window, once charts have been drawn again.
+
+    `wait_for_function` would evaluate a text in the page, which its policy forbids.
+    """
+    script = "document.documentElement.scrollWidth"
+    wait_until(lambda: page.evaluate(script) <= width, what=f"a page of {width} px")
 
 
 def assert_drawn(page: Page, metric: str) -> None:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.observation_pages import Open, assert_drawn
+from tests.e2e.observation_pages import Open, assert_drawn, assert_fits
 from tests.web.test_appearance import CONTRAST
 
 pytestmark = pytest.mark.e2e
@@ -85,9 +85,7 @@ def test_text_can_be_read_and_nothing_sticks_out(
         assert not page.evaluate(CONTRAST), path
         for size in ({"width": 1280, "height": 800}, NARROW):
             page.set_viewport_size(size)  # type: ignore[arg-type]
-            # A chart is drawn anew once it has heard of it.
-            fits = "width => document.documentElement.scrollWidth <= width"
-            page.wait_for_function(fits, arg=size["width"])
+            assert_fits(page, size["width"])
 
 
 def test_times_since_a_start(visit: Open) -> None:

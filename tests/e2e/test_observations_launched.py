@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from supertwin.access.tokens import Role, add_token
 from tests.browser import watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
-from tests.e2e.observation_pages import Open, assert_drawn, log_in
+from tests.e2e.observation_pages import Open, assert_drawn, assert_fits, log_in
 from tests.observed import asked, outcome, runs
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
@@ -131,7 +131,7 @@ def test_what_a_running_one_samples_is_charted_from_its_start(
     shown = "element => element.panel.picture.range[0]"
     assert abs(panel.evaluate(shown) - one["began"]) < 1
     page.set_viewport_size({"width": 420, "height": 800})
-    page.wait_for_function("document.documentElement.scrollWidth <= 420")
+    assert_fits(page, 420)
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#state")).to_have_text("cancelled")
     expect(page.locator("#times")).to_be_hidden()
