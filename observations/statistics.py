@@ -105,38 +105,42 @@ def _of_ticks(
     samples = _within(points, span).values.size
     if around.values.size < 2:
         return Statistics(samples)
-    steps = np.diff(around.values)
-    grown = np.where(steps < 0, around.values[1:], steps)
-    seconds = np.diff(around.stamps) / 1000
-    covered = float(seconds.sum())
-    total = float(grown.sum())
-    inside = (around.stamps[:-1] >= span.start_ms) & (around.stamps[1:] <= span.end_ms)
-    rates = (grown / seconds)[inside]
-    if resolution is not None and rates.size:
-        rates = _update_rates(grown[inside], _ends(around.stamps, inside), resolution)
+    covered = float(around.stamps[-1] - around.stamps[0]) / 1000
+    total = float(_grown(around.values).sum())
+    rates = rates_of(_within(points, span), resolution).values
     spread = _spread(np.minimum(rates, limit))
     bounded = int(np.count_nonzero(rates > limit * BEYOND))
     spread |= {"mean": total / covered, "bounded": bounded}
     return Statistics(samples, **spread, total=total, covered=covered)
 
 
-def _ends(stamps: Stamps, inside: npt.NDArray[np.bool_]) -> Stamps:
-    """Where the steps inside begin, and where the last one ends."""
-    first, last = np.flatnonzero(inside)[[0, -1]]
-    return stamps[first : last + 2]
+def rates_of(
+    points: Points, resolution: float | None = None, period_ms: float | None = None
+) -> Points:
+    """The rates of a counter, each at the tick that its step ends with.
 
-
-def _update_rates(grown: Values, stamps: Stamps, resolution: float) -> Values:
-    """Of each step the rate between the two updates around it.
-
-    ``grown`` of shape (n,) is what a counter grew by between ``stamps`` of shape
-    (n + 1,). Empty where it is too short to tell.
+    ``resolution``: seconds between two updates by its source, if longer than a period.
+    Each rate is then that between the two updates around its step; steps before the
+    first and after the last update are left out where they are too short to tell.
+    ``period_ms``: that of the ticks, where the points are not all of them.
     """
+    if points.stamps.size < 2:
+        return NO_POINTS
+    grown, stamps = _grown(points.values), points.stamps
+    if resolution is None:
+        return Points(stamps[1:], 1000 * grown / np.diff(stamps))
     # Ticks are not the moments of updates: one may be seen half a period early.
-    apart = 1000 * resolution - float(np.median(np.diff(stamps))) / 2
+    apart = 1000 * resolution - (period_ms or float(np.median(np.diff(stamps)))) / 2
     places = _updates(np.flatnonzero(grown) + 1, stamps, apart)
     times, sums = stamps[places], np.concatenate([[0.0], np.cumsum(grown)])[places]
-    return np.repeat(1000 * np.diff(sums) / np.diff(times), np.diff(places))
+    rates = np.repeat(1000 * np.diff(sums) / np.diff(times), np.diff(places))
+    return Points(stamps[places[0] + 1 : places[-1] + 1], rates)
+
+
+def _grown(values: Values) -> Values:
+    """What a counter grew by in each step; one that is reset counts from zero."""
+    steps = np.diff(values)
+    return np.where(steps < 0, values[1:], steps)
 
 
 def _updates(updates: npt.NDArray[np.intp], stamps: Stamps, apart: float) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rdflib import URIRef
 
-from observations.statistics import Points
+from observations.statistics import Points, rates_of
 from ontology.limits import BEYOND, greatest_rate
 from ontology.units import RATES
 from queries.endpoint import Endpoint
@@ -27,7 +27,9 @@ class Line:
 
     ``group`` is the place of its group, from 1. Values of counters are their rates up
     to each time, and then ``per_second``; ``unit`` is that of the values, if known.
-    ``bounded``: where a rate came out greater than there can be.
+    Where the source updates a counter less often than it was sampled, its rates are
+    those between two updates. ``bounded``: where a rate came out greater than there
+    can be.
     """
 
     group: int
@@ -98,15 +100,12 @@ def _unit(series: RunSeries) -> str | None:
 
 def line_of(place: int, series: RunSeries, points: Points) -> Line:
     """The line of one series of a run of the group at a place."""
-    seconds = (points.stamps - series.start_ms) / 1000
-    values, bounded = points.values, np.zeros(points.values.size, bool)
+    greatest = np.inf
     if series.is_counter:
-        steps = np.diff(values)
-        # One that starts anew counts from zero again.
-        grown = np.where(steps < 0, values[1:], steps)
-        rates, seconds = grown / np.diff(seconds), seconds[1:]
-        greatest = greatest_rate(series.metric, series.unit or "") or np.inf
-        values, bounded = np.minimum(rates, greatest), rates > greatest * BEYOND
+        points = rates_of(points, series.resolution)
+        limit = greatest_rate(series.metric, series.unit or "")
+        greatest = limit or np.inf
+    seconds = (points.stamps - series.start_ms) / 1000
     return Line(
         place,
         series.run,
@@ -115,6 +114,6 @@ def line_of(place: int, series: RunSeries, points: Points) -> Line:
         _unit(series),
         series.is_counter,
         np.round(seconds, 6).tolist(),
-        values.tolist(),
-        bounded.tolist(),
+        np.minimum(points.values, greatest).tolist(),
+        (points.values > greatest * BEYOND).tolist(),
     )

@@ -18,7 +18,8 @@ from supertwin.settings import Settings
 @dataclass(frozen=True)
 class RunSeries:
     """One series of a run; ``metric`` is PCP's name, ``key`` the series store's, and
-    the run goes from ``start_ms`` to ``end_ms`` (Unix milliseconds).
+    the run goes from ``start_ms`` to ``end_ms`` (Unix milliseconds). ``resolution``:
+    seconds between two updates by its source, if longer than a period.
     """
 
     run: str
@@ -29,6 +30,7 @@ class RunSeries:
     unit: str | None
     start_ms: float
     end_ms: float
+    resolution: float | None = None
 
 
 def series_of(
@@ -81,6 +83,7 @@ def _series(row: Row) -> RunSeries:
         row["unit"],
         _ms(row["started"]),
         _ms(row["ended"] or row["started"]),
+        None if row["resolution"] is None else float(row["resolution"]),
     )
 
 

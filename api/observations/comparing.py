@@ -22,6 +22,7 @@ from api.observations.measured import (
     find_metrics,
     find_span,
     observation_of,
+    resolution_of,
 )
 from api.observations.parameters import POINTS, MetricName, Points
 from api.observations.readings import (
@@ -172,12 +173,16 @@ async def _series(
         raise NotFoundError("not-measured", "Not measured", detail)
     spans = await asyncio.gather(*(find_span(services, _id(run)) for run in nodes))
     longest = max(span.seconds for span in spans)
-    step = step_of(max(span.period_ms for span in spans), longest, points)
+    asked = [{"id": node, "metric": metric} for node in nodes]
+    found = await asyncio.gather(*(rows(services, STATISTICS, each) for each in asked))
+    resolution = resolution_of(known[metric], [row for each in found for row in each])
+    period = max(span.period_ms for span in spans)
+    step = step_of(period, longest, points, resolution)
     grid = Grid(0.0, step, int(1000 * longest // step) + 2)
     pairs = await asyncio.gather(
         *(
-            _columns(services, span, node, known[metric], instance, grid)
-            for span, node in zip(spans, nodes, strict=True)
+            _columns(services, span, known[metric], instance, measured, grid)
+            for span, measured in zip(spans, found, strict=True)
         )
     )
     sizes = [len(runs) for runs in first]
@@ -196,9 +201,9 @@ def _averaged(columns: Sequence[Column], sizes: Sequence[int]) -> list[Column]:
 async def _columns(
     services: Services,
     span: Span,
-    node: str,
     metric: Metric,
     instance: str | None,
+    measured: Sequence[Row],
     grid: Grid,
 ) -> list[Column]:
     """One series of a run; where none is named, the sum of all that it measured.
@@ -207,10 +212,9 @@ async def _columns(
     """
     named = [instance]
     if instance is None:
-        asked = {"id": node, "metric": metric.name}
-        found = await rows(services, STATISTICS, asked)
-        named = [row["instance"] for row in found]
-    columns = await read(services, span, metric, named, grid)
+        named = [row["instance"] for row in measured]
+    resolution = resolution_of(metric, measured)
+    columns = await read(services, span, metric, named, grid, resolution)
     # Of a run that did not measure it, a column of nothing.
     nothing: Column = [None] * grid.count
     both = (columns, bounded(columns, metric.greatest))

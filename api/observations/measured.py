@@ -59,6 +59,11 @@ class Measured:
         return [(self._text(name), _number(self.row[name])) for name in FIGURES]
 
     @property
+    def resolution(self) -> float | None:
+        """Seconds between two updates that its rates are over; None: each tick."""
+        return resolution_of(self.metric, [self.row])
+
+    @property
     def notes(self) -> list[str]:
         """Why rates are over more than a period, and how many are not as measured."""
         seconds, bounded = _number(self.row["resolution"]), self.row["bounded"]
@@ -136,6 +141,14 @@ async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, M
         f"{METRIC_PATTERN} }}"
     )
     return {row["name"].value: metric_of(row) for row in found}
+
+
+def resolution_of(metric: Metric, summaries: Sequence[Row]) -> float | None:
+    """The longest seconds between two updates of a counter that summaries tell."""
+    if not metric.is_counter:
+        return None
+    found = (_number(row["resolution"]) for row in summaries)
+    return max((each for each in found if each is not None), default=None)
 
 
 def _number(value: object) -> float | None:

@@ -4,11 +4,13 @@ A value at a time speaks of the step before it; where no sample was taken in tha
 there is none. Counters are read as rates, anything else as its mean over the step.
 """
 
+import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import orjson
 
 from api.bounds import Column, marks
@@ -16,6 +18,7 @@ from api.metrics import Metric
 from api.observations.measured import Span
 from api.services import Services
 from api.store import StoreError
+from observations.statistics import Points, rates_of
 from ontology.selectors import escaped, pattern, selector
 
 MOST_POINTS = 2000
@@ -38,13 +41,15 @@ class Grid:
         return [round(time / 1000, 6) for time in times]
 
 
-def grid_of(span: Span, start: float, end: float, points: int) -> Grid:
+def grid_of(
+    span: Span, start: float, end: float, points: int, resolution: float | None = None
+) -> Grid:
     """Times between two (seconds after the start of a run) at which it was sampled.
 
     Samples are taken at multiples of the period; more of them than can be shown are
-    taken together.
+    taken together, and so are those between two updates by the source.
     """
-    step = step_of(span.period_ms, end - start, points)
+    step = step_of(span.period_ms, end - start, points, resolution)
     first = math.ceil((span.start_ms + 1000 * start) / step) * step
     last = math.floor((span.start_ms + 1000 * end) / step) * step
     # One that the end cuts off still says something.
@@ -52,9 +57,15 @@ def grid_of(span: Span, start: float, end: float, points: int) -> Grid:
     return Grid(first - span.start_ms, step, count)
 
 
-def step_of(period_ms: int, seconds: float, points: int) -> int:
-    """The shortest multiple of a period that needs no more points, in ms."""
-    return period_ms * max(1, math.ceil(1000 * seconds / period_ms / points))
+def step_of(
+    period_ms: int, seconds: float, points: int, resolution: float | None = None
+) -> int:
+    """The shortest multiple of a period that needs no more points, in ms.
+
+    It is no shorter than ``resolution``: the seconds between two updates by a source.
+    """
+    least = round(1000 * (resolution or 0), 6)
+    return period_ms * math.ceil(max(1000 * seconds / points, least, 1) / period_ms)
 
 
 async def read(
@@ -63,22 +74,92 @@ async def read(
     metric: Metric,
     instances: Sequence[str | None],
     grid: Grid,
+    resolution: float | None = None,
 ) -> list[Column]:
     """One column for each instance, in the metric's drawn unit.
 
-    Raises StoreError.
+    ``resolution``: seconds between two updates of a counter by its source, if longer
+    than a period; rates are then those between two updates. Raises StoreError.
     """
-    found = await _result(
-        services,
-        _expression(span.host, metric, instances, grid),
-        {
-            "start": f"{(span.start_ms + grid.first_ms) / 1000:.3f}",
-            "end": f"{_end_ms(span, grid) / 1000:.3f}",
-            "step": f"{grid.step_ms}ms",
-        },
-    )
-    by_instance = {one["metric"].get("instname"): one["values"] for one in found}
     scale = float(metric.drawn[1])
+    window = f"{_series(span.host, metric, instances)}[{grid.step_ms}ms]"
+    if resolution is not None:
+        return await _update_rates(
+            services, span, window, instances, grid, resolution, scale
+        )
+    if metric.is_counter:
+        # A rate that nothing was counted for would be 0.
+        label = "instname" if any(i is not None for i in instances) else ""
+        asked = f"rate({window}) if on ({label}) last_over_time({window})"
+    else:
+        asked = f"avg_over_time({window})"
+    return await _columns(services, span, asked, instances, grid, scale)
+
+
+async def _update_rates(
+    services: Services,
+    span: Span,
+    window: str,
+    instances: Sequence[str | None],
+    grid: Grid,
+    resolution: float,
+    scale: float,
+) -> list[Column]:
+    """Rates between the last updates of the steps.
+
+    An update may be seen a moment early or late. Where it comes close to the end of a
+    step, one step has it too many and the next too few.
+    """
+    earlier = Grid(grid.first_ms - grid.step_ms, grid.step_ms, grid.count + 1)
+    values, times = await asyncio.gather(
+        *(
+            _columns(services, span, f"{name}({window})", instances, earlier)
+            for name in ("last_over_time", "tlast_change_over_time")
+        )
+    )
+    first_ms = round(span.start_ms + earlier.first_ms)
+    ends = [first_ms + place * grid.step_ms for place in range(earlier.count)]
+    columns = []
+    for counted, updated in zip(values, times, strict=True):
+        moments = [
+            end if time is None else round(1000 * time)
+            for end, time in zip(ends, updated, strict=True)
+        ]
+        rates = _rates(moments, counted, resolution, span.period_ms)
+        found = (rates.get(moment) for moment in moments[1:])
+        columns.append([None if rate is None else rate * scale for rate in found])
+    return columns
+
+
+def _rates(
+    moments: Sequence[int], counted: Column, resolution: float, period_ms: int
+) -> dict[int, float]:
+    known = [
+        (moment, value)
+        for moment, value in zip(moments, counted, strict=True)
+        if value is not None
+    ]
+    stamps = np.array([moment for moment, _ in known], np.int64)
+    values = np.array([value for _, value in known], np.float64)
+    found = rates_of(Points(stamps, values), resolution, period_ms)
+    return dict(zip(found.stamps.tolist(), found.values.tolist(), strict=True))
+
+
+async def _columns(
+    services: Services,
+    span: Span,
+    expression: str,
+    instances: Sequence[str | None],
+    grid: Grid,
+    scale: float = 1.0,
+) -> list[Column]:
+    times = {
+        "start": f"{(span.start_ms + grid.first_ms) / 1000:.3f}",
+        "end": f"{_end_ms(span, grid) / 1000:.3f}",
+        "step": f"{grid.step_ms}ms",
+    }
+    found = await _result(services, expression, times)
+    by_instance = {one["metric"].get("instname"): one["values"] for one in found}
     return [_column(by_instance.get(i, ()), span, grid, scale) for i in instances]
 
 
@@ -86,20 +167,13 @@ def _end_ms(span: Span, grid: Grid) -> float:
     return span.start_ms + grid.first_ms + (grid.count - 1) * grid.step_ms
 
 
-def _expression(
-    host: str, metric: Metric, instances: Sequence[str | None], grid: Grid
-) -> str:
+def _series(host: str, metric: Metric, instances: Sequence[str | None]) -> str:
     names = [name for name in instances if name is not None]
     series = selector(metric.db_name, {"hostname": host})
     matched = f'instname=~"{escaped(pattern(names))}"' if names else ""
     if matched and len(matched.encode()) < _LONGEST:
         series = f"{series.removesuffix('}')},{matched}}}"
-    window = f"{series}[{grid.step_ms}ms]"
-    if not metric.is_counter:
-        return f"avg_over_time({window})"
-    # A rate that nothing was counted for would be 0.
-    label = "instname" if names else ""
-    return f"rate({window}) if on ({label}) last_over_time({window})"
+    return series
 
 
 async def _result(

@@ -46,7 +46,8 @@ async def run_series(
 ) -> Response:
     """`times` in seconds after the start of the run, from a period before it to one
     after its end; `values` with a list for each of `instances`, null where there is no
-    sample. Counters are rates; `step` is in seconds. `bounded` has [series, place,
+    sample. Counters are rates; `step` is in seconds, and of a counter no shorter than
+    the time between two updates by its source. `bounded` has [series, place,
     measured] for each rate that exceeds what there can be, and is bounded.
     """
     work = _read(services, decoded(id_), metric, start, end, points)
@@ -71,9 +72,11 @@ async def _read(
     first = -period if start is None else max(start, -_DAY)
     last = span.seconds + period if end is None else min(end, span.seconds + _DAY)
     check_range(first, last)
-    grid = grid_of(span, first, last, points)
+    grid = grid_of(span, first, last, points, own[0].resolution)
     instances = [one.instance for one in own]
-    columns = await read(services, span, own[0].metric, instances, grid)
+    columns = await read(
+        services, span, own[0].metric, instances, grid, own[0].resolution
+    )
     shown = bounded(columns, own[0].metric.greatest)
     found = {**window(metric, grid, columns, shown), "instances": instances}
     return orjson.dumps(found)

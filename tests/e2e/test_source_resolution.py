@@ -1,7 +1,10 @@
 """Metrics that are sampled faster than their sources update them, on a stack."""
 
 import json
+from itertools import pairwise
+from statistics import median
 
+import httpx
 import pytest
 
 from tests.observed import operator, outcome, runs
@@ -26,6 +29,24 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     # Between ticks of 1 ms it would be 10,000 ms a second, between two updates 1,100.
     assert max(float(row["maximum"]) for row in rows) <= 1000
     assert max(float(row["median"]) for row in rows) > 0
+
+    told = stack.run("compare", iri, iri, "--series", metric, "--json").stdout
+    drawn = {line["instance"]: line for line in json.loads(told)["series"]}
+    for row in rows:
+        values = drawn[row["instance"]]["values"]
+        assert median(values) == pytest.approx(float(row["median"]), rel=0.1)
+
+    run = iri.rpartition("/")[2]
+    asked = {"metric": metric, "points": 2000}
+    path = f"{stack.api}/observations/{run}/series"
+    picture = httpx.get(path, params=asked).raise_for_status().json()
+    # Between ticks of 1 ms most would be 0, and between steps of 10 ms many.
+    for instance, column in zip(picture["instances"], picture["values"], strict=True):
+        values = [1000 * value for value in column if value is not None]
+        row = next(row for row in rows if row["instance"] == instance)
+        assert median(values) == pytest.approx(float(row["median"]), rel=0.1)
+        assert len(values) >= row["samples"] // 10 - 4
+    assert min(b - a for a, b in pairwise(picture["times"])) > 0.009
 
     said = f"{metric}: its source updates it every 10 ms"
     plan = ("--period", "1ms", "--plan", "fine", "--yes")

@@ -27,6 +27,19 @@ def test_a_rate_is_bounded_by_what_there_can_be_and_marked() -> None:
     ]
 
 
+def test_rates_are_over_the_updates_of_a_slower_source() -> None:
+    """A busy CPU, looked at every 1 ms; its time grows by 10 ms every 10 ms."""
+    stamps = np.arange(10_000, 11_000)
+    busy = Points(stamps, (stamps // 10 * 10).astype(float))
+    key = SeriesKey("kernel_percpu_cpu_user", "cpu0")
+    metric = "kernel.percpu.cpu.user"
+    series = RunSeries("r1", "n1", metric, key, True, MILLISECONDS, 1e4, 1.1e4, 0.01)
+    found = line_of(1, series, busy)
+    assert set(found.values) == {1000}
+    assert set(found.bounded) == {False}
+    assert found.seconds[:2] == [0.001, 0.002]
+
+
 def test_where_nobody_knows_what_there_can_be_nothing_is_bounded() -> None:
     rows = line("kernel.all.cpu.user", 0, 1000, 2400, 3000).splitlines()
     assert [row.split(",")[-2:] for row in rows[1:]] == [
