@@ -16,6 +16,8 @@ from dashboards.header import GRID, PanelHeader
 from dashboards.rows import SeriesRow, cells, matching, missing, read_series
 from dashboards.spec import Panel, Series, Table, Target, Unit
 from dashboards.units import drawn_unit, one_unit
+from ontology.limits import greatest_rate
+from ontology.terms import UNIT
 from queries.results import Rows
 
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
@@ -165,10 +167,35 @@ def _filled(
         for portion in _targets(header, members, scale, narrows, around):
             at |= {row: len(targets) for row in portion[1]}
             targets.append(portion[0])
-    series = tuple(_series(row, at[row]) for row in rows)
     return replace(
-        panel, unit=unit, narrows=narrows, targets=tuple(targets), series=series
+        panel,
+        unit=unit,
+        narrows=narrows,
+        greatest=_greatest(header, rows, [scale for _, scale in units]),
+        targets=tuple(targets),
+        series=tuple(_series(row, at[row]) for row in rows),
     )
+
+
+def _greatest(
+    header: PanelHeader, rows: Sequence[SeriesRow], scales: Sequence[Fraction]
+) -> float | None:
+    """What no value can exceed; None where a row has no limit.
+
+    Nobody knows it of a header's own expression.
+    """
+    if header.expression or header.maximum is not None:
+        return None
+    limits = [
+        greatest_rate(row.metric, UNIT[row.unit or ""]) if row.counter else None
+        for row in rows
+    ]
+    known = [
+        limit * float(scale)
+        for limit, scale in zip(limits, scales, strict=True)
+        if limit is not None
+    ]
+    return max(known) if known and len(known) == len(rows) else None
 
 
 def _unit(header: PanelHeader, row: SeriesRow) -> tuple[Unit, Fraction]:

@@ -86,9 +86,11 @@ class Panel:
     """One picture, made from one saved query.
 
     ``id`` is stable, and made of [a-z0-9-]. ``series`` stand in the order in which they
-    are drawn. ``why`` says, line by line, why something is not there: a metric that the
-    host lacks, or for an empty panel why it is empty. ``problem`` is the one line of a
-    saved query that failed; the panel then has nothing else.
+    are drawn. ``minimum`` and ``maximum`` are the ends of the axis; ``greatest`` is
+    what values cannot exceed where there is no maximum (None: nobody knows). ``why``
+    says, line by line, why something is not there: a metric that the host lacks, or for
+    an empty panel why it is empty. ``problem`` is the one line of a saved query that
+    failed; the panel then has nothing else.
     """
 
     id: str
@@ -99,6 +101,7 @@ class Panel:
     unit: Unit | None = None
     minimum: float | None = None
     maximum: float | None = None
+    greatest: float | None = None
     stack: bool = False
     width: int = 12
     height: int = 8

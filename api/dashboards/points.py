@@ -83,13 +83,14 @@ def within(
     panel: Panel, columns: Sequence[Column]
 ) -> tuple[Sequence[Column], list[Mark]]:
     """The columns within the panel's limits, and where they would not be."""
-    if panel.maximum is None:
+    greatest = panel.greatest if panel.maximum is None else panel.maximum
+    if greatest is None:
         return columns, []
     numbers = [[None if v is None else float(v) for v in each] for each in columns]
-    if panel.stack:
+    if panel.stack and panel.maximum is not None:
         shown = bounded_sums(numbers, panel.maximum)
     else:
-        shown = bounded(numbers, panel.maximum, panel.minimum)
+        shown = bounded(numbers, greatest, panel.minimum)
     where = marks(numbers, shown)
     if not where:
         return columns, []

@@ -15,6 +15,7 @@ from tests.api.watched import CPUS, IDLE, THREADS, Watched, write
 
 PRESSURE = "kernel_all_pressure_cpu_some_total"
 CPU = {"kernel_all_cpu_user": 2500, "kernel_all_cpu_sys": 1500}
+IDLE_TIME = "kernel.percpu.cpu.idle"
 LATE = 10  # the second whose tick was fetched 200 ms late
 
 
@@ -48,6 +49,43 @@ def test_a_share_is_at_most_all_of_it(watched: Watched, earlier: int) -> None:
     assert values[late] == 1
     assert values[late + 1] == pytest.approx(0.8)
     assert found["bounded"] == [[series, late, pytest.approx(1.2)]]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "metric:kernel.all.pressure.cpu.some.total",
+        "series:kernel.percpu.cpu.idle:cpu1",
+        "plan:monitor",
+    ],
+)
+def test_charts_of_metrics_series_and_plans_are_bounded(
+    watched: Watched, earlier: int, name: str
+) -> None:
+    panel = charted(watched, name)
+    assert (panel["maximum"], panel["greatest"]) == (None, 1)
+    found = points(watched, name, panel["id"], earlier)
+    late = found["times"].index(earlier + LATE)
+    assert {column[late] for column in found["values"]} == {1}
+    expected = [[n, late, pytest.approx(1.2)] for n in range(len(panel["series"]))]
+    assert found["bounded"] == expected
+
+
+def test_a_chart_of_what_has_no_limit_has_none(watched: Watched) -> None:
+    assert charted(watched, "metric:kernel.all.load")["greatest"] is None
+
+
+def charted(watched: Watched, name: str) -> dict[str, Any]:
+    """The one panel of a chart; of a plan that of idle time."""
+    every = [p for each in watched.spec(name)["sections"] for p in each["panels"]]
+    (found,) = (p for p in every if len(every) == 1 or p["title"] == IDLE_TIME)
+    return dict(found)
+
+
+def points(watched: Watched, name: str, panel: str, start: int) -> dict[str, Any]:
+    query = {"host": "small", "panel": panel, "start": start, "end": start + 29}
+    answer = watched.client.get(f"/dashboards/{name}/series", params=query)
+    return dict(answer.raise_for_status().json())
 
 
 def test_shares_add_up_to_all_of_it_at_most(watched: Watched, earlier: int) -> None:
