@@ -28,8 +28,7 @@ class Metric:
     """A metric by PCP's name.
 
     ``unit`` is that of a value, ``drawn`` that of a picture: of a counter the rate.
-    Both come with what a stored value is multiplied by. ``greatest`` is what a drawn
-    value cannot exceed; None: nobody knows.
+    Both come with what a stored value is multiplied by.
     """
 
     name: str
@@ -38,7 +37,17 @@ class Metric:
     comment: str
     unit: tuple[Unit, Fraction]
     drawn: tuple[Unit, Fraction]
-    greatest: float | None = None
+    pcp_units: str = ""
+
+    def greatest(self, cpus: int | None = None) -> float | None:
+        """What a drawn value cannot exceed on a host of so many CPUs.
+
+        None: nobody knows.
+        """
+        if not self.is_counter:
+            return None
+        rate = greatest_rate(self.name, self.pcp_units, cpus)
+        return None if rate is None else rate * float(self.drawn[1])
 
 
 def metric_of(row: Row) -> Metric:
@@ -49,7 +58,6 @@ def metric_of(row: Row) -> Metric:
 
     counter = text("kind").endswith("#Counter")
     drawn = unit_of(text("unit"), text("pcp"), rate=counter)
-    greatest = greatest_rate(text("name"), text("pcp")) if counter else None
     return Metric(
         name=text("name"),
         db_name=text("db"),
@@ -57,7 +65,7 @@ def metric_of(row: Row) -> Metric:
         comment=text("comment"),
         unit=unit_of(text("unit"), text("pcp"), rate=False),
         drawn=drawn,
-        greatest=None if greatest is None else greatest * float(drawn[1]),
+        pcp_units=text("pcp"),
     )
 
 

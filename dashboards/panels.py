@@ -187,7 +187,9 @@ def _greatest(
     if header.expression or header.maximum is not None:
         return None
     limits = [
-        greatest_rate(row.metric, UNIT[row.unit or ""]) if row.counter else None
+        greatest_rate(row.metric, UNIT[row.unit or ""], row.cpus)
+        if row.counter
+        else None
         for row in rows
     ]
     known = [

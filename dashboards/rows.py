@@ -21,7 +21,8 @@ _LARGEST_WHOLE = 2**63 - 1
 class SeriesRow:
     """One series of the store, and where its query wants it drawn.
 
-    ``unit`` is the QUDT name of its values. ``total`` is what they are shares of.
+    ``unit`` is the QUDT name of its values. ``total`` is what they are shares of,
+    ``cpus`` how many CPUs they are added up over (None: nobody knows).
     """
 
     component: str
@@ -36,6 +37,7 @@ class SeriesRow:
     panel: str
     group: str
     total: Fraction
+    cpus: int | None = None
 
 
 def read_series(rows: Rows) -> list[SeriesRow]:
@@ -88,6 +90,7 @@ def _series(row: dict[str, Any]) -> SeriesRow:
         panel=text("panel"),
         group=text("group"),
         total=_total(row.get("total")),
+        cpus=_whole(row.get("cpus")),
     )
 
 
@@ -101,6 +104,10 @@ def _total(value: Any) -> Fraction:
             "positive number, from 1e-18 to 1e18"
         )
     return Fraction(value)
+
+
+def _whole(value: Any) -> int | None:
+    return int(value) if _finite(value) and value >= 1 else None
 
 
 def _finite(value: Any) -> bool:

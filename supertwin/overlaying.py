@@ -103,7 +103,7 @@ def line_of(place: int, series: RunSeries, points: Points) -> Line:
     greatest = np.inf
     if series.is_counter:
         points = rates_of(points, series.resolution)
-        limit = greatest_rate(series.metric, series.unit or "")
+        limit = greatest_rate(series.metric, series.unit or "", series.cpus)
         greatest = limit or np.inf
     seconds = (points.stamps - series.start_ms) / 1000
     return Line(

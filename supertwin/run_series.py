@@ -19,7 +19,8 @@ from supertwin.settings import Settings
 class RunSeries:
     """One series of a run; ``metric`` is PCP's name, ``key`` the series store's, and
     the run goes from ``start_ms`` to ``end_ms`` (Unix milliseconds). ``resolution``:
-    seconds between two updates by its source, if longer than a period.
+    seconds between two updates by its source, if longer than a period. ``cpus``: how
+    many the metric adds up over, if it does and somebody knows.
     """
 
     run: str
@@ -31,6 +32,7 @@ class RunSeries:
     start_ms: float
     end_ms: float
     resolution: float | None = None
+    cpus: int | None = None
 
 
 def series_of(
@@ -84,6 +86,7 @@ def _series(row: Row) -> RunSeries:
         _ms(row["started"]),
         _ms(row["ended"] or row["started"]),
         None if row["resolution"] is None else float(row["resolution"]),
+        row["cpus"],
     )
 
 

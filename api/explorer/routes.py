@@ -12,6 +12,7 @@ from api.connection import while_connected
 from api.explorer.graph import find_parts
 from api.explorer.page import host_of
 from api.explorer.series import Sampled, find_sampled, read_sampled
+from api.limits import cpus_for
 from api.problems import ApiError
 from api.rdf import iri_term
 from api.services import Services, Use
@@ -68,18 +69,19 @@ async def _telemetry(services: Services, host: str, node: URIRef) -> dict[str, A
         sampled, times = await read_sampled(services.store, host, sampled)
     except StoreError as error:
         problem = error.detail
+    cpus = await cpus_for(services, host, [one.metric for one in sampled])
     return {
         "times": times,
-        "metrics": [_listed(one, host) for one in sampled],
+        "metrics": [_listed(one, host, cpus) for one in sampled],
         "problem": problem,
     }
 
 
-def _listed(sampled: Sampled, host: str) -> dict[str, Any]:
+def _listed(sampled: Sampled, host: str, cpus: int | None) -> dict[str, Any]:
     metric, reading = sampled.metric, sampled.reading
     scale, chart_scale = float(metric.unit[1]), float(metric.drawn[1])
     measured = [None if v is None else v * chart_scale for v in reading.chart]
-    (chart,) = bounded([measured], metric.greatest)
+    (chart,) = bounded([measured], metric.greatest(cpus))
     return {
         "host": host,
         "metric": metric.name,

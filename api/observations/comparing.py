@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.bounds import Column, bounded
 from api.connection import while_connected
+from api.limits import greatest_on
 from api.metrics import Metric
 from api.negotiation import negotiate
 from api.observations.compare_page import compare_page
@@ -217,7 +218,8 @@ async def _columns(
     columns = await read(services, span, metric, named, grid, resolution)
     # Of a run that did not measure it, a column of nothing.
     nothing: Column = [None] * grid.count
-    both = (columns, bounded(columns, metric.greatest))
+    greatest = await greatest_on(services, span.host, metric)
+    both = (columns, bounded(columns, greatest))
     return [_within(added([*each, nothing]), grid, span.seconds) for each in both]
 
 

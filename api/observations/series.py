@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.bounds import bounded
 from api.connection import while_connected
+from api.limits import greatest_on
 from api.observations.measured import find_measured, find_span, observation_of
 from api.observations.parameters import POINTS, MetricName, Points, RunId
 from api.observations.readings import grid_of, read, window
@@ -77,7 +78,7 @@ async def _read(
     columns = await read(
         services, span, own[0].metric, instances, grid, own[0].resolution
     )
-    shown = bounded(columns, own[0].metric.greatest)
+    shown = bounded(columns, await greatest_on(services, span.host, own[0].metric))
     found = {**window(metric, grid, columns, shown), "instances": instances}
     return orjson.dumps(found)
 

@@ -22,7 +22,7 @@ from observations.statistics import (
     of_counter,
     of_gauge,
 )
-from ontology.limits import greatest_rate
+from ontology.limits import greatest_rate, is_of_all_cpus
 from queries.asking import saved_rows
 from queries.endpoint import Endpoint
 from sampler_bridge.perfevent.event import is_dutycycle
@@ -30,6 +30,7 @@ from supertwin import sampling
 from supertwin.access.accounts import store_read_account
 from supertwin.counting.private_pmcd import socket_of
 from supertwin.loading import dataset
+from supertwin.observing.cpu_count import count_cpus
 from supertwin.observing.marks import Key, Mark, Marker, Marks, marking
 from supertwin.observing.roles import read_roles
 from supertwin.observing.wish import Wish
@@ -123,7 +124,8 @@ class Meanwhile:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
             growth = _growth(key, marks)
-            greatest = greatest_rate(metric.name, metric.pcp_units)
+            cpus = self._cpus if is_of_all_cpus(metric.name) else None
+            greatest = greatest_rate(metric.name, metric.pcp_units, cpus)
             figures = of_counter(points, run.span, growth, resolution, greatest)
             if marks.doubt(metric.name):
                 figures = replace(figures, total=None, covered=None, mean=None)
@@ -132,6 +134,11 @@ class Meanwhile:
         if is_dutycycle(metric.name):
             figures = _with_last(figures, marks.after.values.get(key))
         return Summary(metric.name, metric.iri, key[1], figures, resolution)
+
+    @cached_property
+    def _cpus(self) -> int:
+        with dataset(self._settings, "twin") as twin:
+            return count_cpus(twin, self._asked.host)
 
     def _resolution(
         self, metric: Sampled, series: Mapping[SeriesKey, Points]

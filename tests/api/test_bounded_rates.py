@@ -75,6 +75,21 @@ def test_a_chart_of_what_has_no_limit_has_none(watched: Watched) -> None:
     assert charted(watched, "metric:kernel.all.load")["greatest"] is None
 
 
+def test_the_time_of_all_cpus_is_at_most_that_of_all(watched: Watched) -> None:
+    start = int(time.time()) - 3600
+    seconds = {second: second + 0.2 * (second == LATE) for second in range(30)}
+    busy = {start + at: round(3600 * real) for at, real in seconds.items()}
+    watched.write("kernel_all_cpu_idle", None, busy)
+    name = "metric:kernel.all.cpu.idle"
+    panel = charted(watched, name)
+    assert (panel["maximum"], panel["greatest"]) == (None, THREADS)
+    found = points(watched, name, panel["id"], start)
+    late = found["times"].index(start + LATE)
+    assert found["values"][0][late - 1] == pytest.approx(3.6)
+    assert found["values"][0][late] == THREADS
+    assert found["bounded"] == [[0, late, pytest.approx(4.32)]]
+
+
 def charted(watched: Watched, name: str) -> dict[str, Any]:
     """The one panel of a chart; of a plan that of idle time."""
     every = [p for each in watched.spec(name)["sections"] for p in each["panels"]]
@@ -137,10 +152,12 @@ def test_a_live_tick_tells_it_too(watched: Watched) -> None:
 
 def test_a_picture_of_a_run_tells_it() -> None:
     metric = "kernel.percpu.cpu.user"
-    greatest = metric_of(row(metric, "millisec")).greatest
+    greatest = metric_of(row(metric, "millisec")).greatest()
     assert greatest == pytest.approx(1)
-    assert metric_of(row("disk.dev.read", "count")).greatest is None
-    assert metric_of(row("kernel.all.cpu.user", "millisec")).greatest is None
+    assert metric_of(row("disk.dev.read", "count")).greatest() is None
+    summed = metric_of(row("kernel.all.cpu.user", "millisec"))
+    assert summed.greatest() is None
+    assert summed.greatest(4) == pytest.approx(4)
     measured = [[0.5, None, 1.5], [None, None, 1.0]]
     found = window(metric, Grid(0, 100, 3), measured, bounded(measured, greatest))
     assert found["values"] == [[0.5, 1.0], [None, 1.0]]

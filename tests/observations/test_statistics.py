@@ -101,3 +101,10 @@ def test_one_thing_takes_a_second_of_each_second(
     metric: str, unit: str, greatest: float | None
 ) -> None:
     assert greatest_rate(metric, unit) == pytest.approx(greatest)
+
+
+def test_all_cpus_take_as_many_seconds_as_there_are_of_them() -> None:
+    for metric in ("kernel.all.cpu.user", "kernel.all.cpu.wait.total"):
+        assert greatest_rate(metric, "millisec", 64) == pytest.approx(64_000)
+        assert greatest_rate(metric, "millisec", 0) is None
+    assert greatest_rate("kernel.percpu.cpu.user", "millisec", 64) == 1000

@@ -40,6 +40,16 @@ def test_rates_are_over_the_updates_of_a_slower_source() -> None:
     assert found.seconds[:2] == [0.001, 0.002]
 
 
+def test_the_time_of_all_cpus_is_at_most_that_of_all() -> None:
+    key = SeriesKey("kernel_all_cpu_user", None)
+    metric = "kernel.all.cpu.user"
+    series = RunSeries("r1", "n1", metric, key, True, MILLISECONDS, 1e4, 1.4e4, None, 2)
+    points = Points(STAMPS, np.array([0.0, 2000, 4400, 6000]))
+    found = line_of(1, series, points)
+    assert found.values == [2000, 2000, 1600]
+    assert found.bounded == [False, True, False]
+
+
 def test_where_nobody_knows_what_there_can_be_nothing_is_bounded() -> None:
     rows = line("kernel.all.cpu.user", 0, 1000, 2400, 3000).splitlines()
     assert [row.split(",")[-2:] for row in rows[1:]] == [
