@@ -5,9 +5,12 @@ Fuseki reads damaged files without a word, or fails much later. A B+tree is thre
 order). Each component of a record is a value, or, with 0 in its first byte, the place
 of a term in `nodes-data.obj`, whose length `nodes-data.bdf` says. Blocks are never
 changed once they are committed, so older copies of a block are in order, too.
+Fuseki makes a file that is gone anew, and finds nothing in it: what one tree lacks is
+known by the other trees of the same records.
 """
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +31,11 @@ _HASH, _HASH_AND_PLACE = 16, 24
 _STRUCT, _KIND = 0x0C, 0x0F
 # Tables of terms, and what belongs to prefixes.
 _TABLES, _OF_PREFIXES = ("nodes", "prefixes"), ("prefixes", "GPU")
+# Trees of the same records, in different orders.
+_QUADS = ("GSPO", "GPOS", "GOSP", "SPOG", "POSG", "OSPG")
+_TRIPLES = ("SPO", "POS", "OSP")
+_TREES = (*_TABLES, *_QUADS, *_TRIPLES, "GPU")
+_POINTER, _MOST_LEVELS = 4, 16
 _AT_ONCE = 2048  # blocks, 16 MiB
 
 Words = NDArray[np.uint64]
@@ -59,29 +67,69 @@ def check_dataset(folder: Path) -> None:
         for one in _damages(part)
     )
     for path, wrong in found:
-        raise MendableError(
-            f"{path} is damaged ({wrong}): move the state folder away and restore a "
-            f"backup (`supertwin restore DIR`), or move {folder} away and start "
-            "without it: `make up` loads this host again, `supertwin add` others"
-        )
+        raise _damaged(path, wrong)
+
+
+def _damaged(path: Path, wrong: str) -> MendableError:
+    return MendableError(
+        f"{path} is damaged ({wrong}): move the state folder away and restore a "
+        "backup (`supertwin restore DIR`), or move "
+        f"{path.parent.parent} away and start "
+        "without it: `make up` loads this host again, `supertwin add` others"
+    )
 
 
 def _damages(folder: Path) -> Iterator[tuple[Path, str]]:
-    for name in ("nodes", "prefixes"):
-        if (folder / f"{name}-data.bdf").exists():
-            terms = _terms(folder, name)
-            size = terms.file.stat().st_size if terms.file.exists() else 0
-            if size < terms.length:
-                yield terms.file, f"it has {size} bytes of {terms.length}"
-    for state in sorted(folder.glob("*.bpt")):
-        terms = _terms(folder, "prefixes" if state.stem in _OF_PREFIXES else "nodes")
-        _, nodes, records = _TREE.unpack(_exactly(state, _TREE.size))
-        for path, wrong in (
-            (state.with_suffix(".idn"), _of_nodes(state, nodes)),
-            (state.with_suffix(".dat"), _of_records(state, records, terms)),
-        ):
-            if wrong:
-                yield path, wrong
+    if _is_unused(folder):
+        return
+    for name in _TABLES:
+        terms = _terms(folder, name)
+        size = terms.file.stat().st_size if terms.file.exists() else 0
+        if size < terms.length:
+            yield terms.file, f"it has {size} bytes of {terms.length}"
+    for name in _TREES:
+        yield from _of_tree(folder, name)
+    # A transaction in the journal is carried out at the start; trees may differ by it.
+    journal = folder / "journal.jrnl"
+    if not journal.exists() or not journal.stat().st_size:
+        yield from _lacking(folder)
+
+
+def _of_tree(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
+    state = folder / f"{name}.bpt"
+    _, nodes, records = _TREE.unpack(_exactly(state, _TREE.size))
+    if not (nodes and records):
+        yield state, "it tells of 0 blocks"
+    terms = _terms(folder, "prefixes" if name in _OF_PREFIXES else "nodes")
+    if wrong := _of_nodes(state, nodes):
+        yield state.with_suffix(".idn"), wrong
+    if wrong := _of_records(state, records, terms):
+        yield state.with_suffix(".dat"), wrong
+    if _total(state) is None:
+        yield state.with_suffix(".idn"), "a node leads nowhere"
+
+
+def _is_unused(folder: Path) -> bool:
+    """Whether nothing was ever stored: Fuseki makes what such a dataset lacks."""
+    if any(path.stat().st_size for path in folder.glob("*-data.obj")):
+        return False
+    states = (path.read_bytes()[: _TREE.size] for path in folder.glob("*.bpt"))
+    whole = (state for state in states if len(state) == _TREE.size)
+    return all(_TREE.unpack(state)[2] <= 1 for state in whole)
+
+
+def _lacking(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Trees that have other numbers of records than those of the same data."""
+    totals = {name: _total(folder / f"{name}.bpt") for name in _TREES}
+    for name in _TABLES:
+        if not totals[name] and _terms(folder, name).length:
+            yield folder / f"{name}.dat", "it has no records, and there are terms"
+    for names in (_QUADS, _TRIPLES):
+        ((usual, _),) = Counter(totals[name] for name in names).most_common(1)
+        for name in names:
+            if totals[name] != usual:
+                wrong = f"{name}.bpt leads to {totals[name]} records, not {usual}"
+                yield folder / f"{name}.dat", wrong
 
 
 def _terms(folder: Path, name: str) -> _Terms:
@@ -92,17 +140,16 @@ def _terms(folder: Path, name: str) -> _Terms:
 def _exactly(path: Path, size: int) -> bytes:
     content = path.read_bytes()[:size] if path.exists() else b""
     if len(content) < size:
-        raise MendableError(
-            f"{path} is damaged (it has {len(content)} bytes of {size}): move the "
-            "state folder away and restore a backup (`supertwin restore DIR`), or move "
-            f"{path.parent.parent} away and start without it"
+        has = (
+            f"it has {len(content)} bytes of {size}" if path.exists() else "it is gone"
         )
+        raise _damaged(path, has)
     return content
 
 
 def _of_nodes(state: Path, blocks: int) -> str:
     """What is wrong with the nodes of a tree; empty where nothing is."""
-    width = _HASH if state.stem in _TABLES else 8 * len(state.stem)
+    width = _HASH if state.stem in _TABLES else _width(state)
     for first, found in _pieces(state.with_suffix(".idn"), blocks):
         if not len(found):
             return "it is too short"
@@ -116,7 +163,7 @@ def _of_nodes(state: Path, blocks: int) -> str:
 def _of_records(state: Path, blocks: int, terms: _Terms) -> str:
     """What is wrong with the records of a tree; empty where nothing is."""
     is_table = state.stem in _TABLES
-    width = _HASH_AND_PLACE if is_table else 8 * len(state.stem)
+    width = _width(state)
     for first, found in _pieces(state.with_suffix(".dat"), blocks):
         if not len(found):
             return "it is too short"
@@ -133,6 +180,42 @@ def _of_records(state: Path, blocks: int, terms: _Terms) -> str:
         if not (terms.are_at(places) if is_table else _below(places, terms.length)):
             return f"a record leads nowhere in {terms.file.name}"
     return ""
+
+
+def _width(state: Path) -> int:
+    """Bytes of a record of a tree."""
+    return _HASH_AND_PLACE if state.stem in _TABLES else 8 * len(state.stem)
+
+
+def _total(state: Path) -> int | None:
+    """The number of records of a tree, from its root; None where it leads nowhere."""
+    root, number, records = _TREE.unpack(_exactly(state, _TREE.size))
+    width = _width(state)
+    # TDB2 gives a node as many keys as fit with their pointers, an odd number.
+    keys = 2 * ((_BLOCK - _NODE - _POINTER) // (width + _POINTER) // 2) - 1
+    nodes = _words(state.with_suffix(".idn"), number)
+    pointers = nodes[:, (_NODE + keys * width) // _POINTER :][:, : keys + 1]
+    level = np.array([root])
+    for _ in range(_MOST_LEVELS):
+        if level.max() >= number:
+            return None
+        heads = nodes[level, 0]
+        used = np.arange(keys + 1) <= (heads & _COUNT)[:, None]
+        children = pointers[level][used].astype(np.int64)
+        if np.all(heads >> 24 == _NODE_KINDS[1]):
+            break
+        level = children
+    else:
+        return None
+    if children.max() >= records:
+        return None
+    return int(_words(state.with_suffix(".dat"), records)[children, 0].sum())
+
+
+def _words(path: Path, blocks: int) -> NDArray[np.uint32]:
+    """Blocks as words of four bytes, read as they are needed."""
+    words = _BLOCK // _POINTER
+    return np.memmap(path, ">u4", "r", 0, (blocks, words))
 
 
 def _below(places: Words, length: int) -> bool:

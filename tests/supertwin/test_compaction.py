@@ -16,6 +16,7 @@ from queries.endpoint import Endpoint
 from queries.errors import CutShortError, EndpointUnreachableError
 from supertwin.settings import Settings
 from supertwin.stack.compaction import bytes_on_disk, compact, drop_old, keep_small
+from supertwin.stack.tdb2 import check_dataset
 from tests.command_line import run
 from tests.supertwin.conftest import Servers, running_servers
 
@@ -58,6 +59,7 @@ def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
 
     asyncio.run(for_a_while())
     assert count(twin) == "4000"
+    check_dataset(folder)
 
 
 @contextmanager

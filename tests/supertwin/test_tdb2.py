@@ -16,6 +16,7 @@ TRIPLES = " . ".join(
     f'<urn:s{i}> <urn:p{i % 7}> {i} , "text {i}" , {i}.5e0 , "{i}"^^<urn:type>'
     for i in range(1500)
 )
+OTHER = "<urn:s> <urn:p> 1"
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +25,23 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fuseki")
     with Fuseki(folder) as server:
         for number in range(3):
-            update = f"""DROP SILENT GRAPH <urn:g{number - 1}> ;
-                INSERT DATA {{ GRAPH <urn:g{number}> {{ {TRIPLES} }} }}"""
-            answer = httpx.post(
-                f"{server.url}/twin/update", data={"update": update}, timeout=120
+            write(
+                server,
+                f"""DROP SILENT GRAPH <urn:g{number - 1}> ;
+                INSERT DATA {{ {OTHER} GRAPH <urn:g{number}> {{ {TRIPLES} }} }}""",
             )
-            assert answer.is_success, answer.text
-    return folder / "twin"
+        twin = folder / "twin"
+        for name in TREES:
+            shutil.copy(twin / "Data-0001" / f"{name}.bpt", twin)
+        write(server, "INSERT DATA { <urn:t> <urn:p> 1 GRAPH <urn:h> { <urn:t> a 1 } }")
+    return twin
+
+
+def write(server: Fuseki, update: str) -> None:
+    answer = httpx.post(
+        f"{server.url}/twin/update", data={"update": update}, timeout=120
+    )
+    assert answer.is_success, answer.text
 
 
 @pytest.fixture
@@ -55,6 +66,18 @@ def cut(path: Path, size: int) -> None:
         file.truncate(size)
 
 
+def empty(path: Path) -> None:
+    """Make a file all zeros, and as long as it was."""
+    size = path.stat().st_size
+    cut(path, 0)
+    cut(path, size)
+
+
+def older(path: Path) -> None:
+    """Give a tree the state that it had before the last write."""
+    path.write_bytes((path.parent.parent / path.name).read_bytes())
+
+
 RANDOM = bytes((i * 37 + 11) % 251 for i in range(100))
 DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "terms cut off": ("nodes-data.obj", lambda path: cut(path, 1000)),
@@ -75,12 +98,42 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "tree's state cut off": ("POSG.bpt", lambda path: cut(path, 7)),
     "file gone": ("nodes-data.obj", Path.unlink),
+    "lengths gone": ("nodes-data.bdf", Path.unlink),
+    "state of before": ("GPOS.bpt", older),
 }
+TREES = ("GSPO", "GPOS", "GOSP", "SPOG", "POSG", "OSPG", "SPO", "POS", "OSP", "nodes")
+FILES = [f"{tree}.{part}" for tree in TREES for part in ("bpt", "idn", "dat")]
+# The trees of prefixes are empty here: nothing is known of what was in their records.
+FILES += [f"{tree}.{part}" for tree in ("prefixes", "GPU") for part in ("bpt", "idn")]
+DAMAGES |= {f"{name} gone": (name, Path.unlink) for name in FILES}
+DAMAGES |= {f"{name} zero": (name, empty) for name in FILES}
 
 
 def test_whole_dataset_is_not_damaged(dataset: Path, tmp_path: Path) -> None:
     check_dataset(dataset)
     check_dataset(tmp_path / "nothing-there")
+
+
+def test_an_empty_dataset_is_not_damaged(whole: Path) -> None:
+    """Nor is one that Fuseki was ended in making: it makes what is missing."""
+    dataset = whole.parent / "history"
+    check_dataset(dataset)
+    for name in ("GSPO.bpt", "nodes-data.bdf", "SPO.dat"):
+        file(dataset, name).unlink()
+        check_dataset(dataset)
+
+
+def test_a_dataset_that_was_emptied_is_not_damaged(tmp_path: Path) -> None:
+    with Fuseki(tmp_path) as server:
+        write(server, f"INSERT DATA {{ {TRIPLES} . GRAPH <urn:g> {{ {TRIPLES} }} }}")
+        write(server, "DROP ALL")
+    check_dataset(tmp_path / "twin")
+
+
+def test_trees_may_differ_by_what_the_journal_will_mend(dataset: Path) -> None:
+    older(file(dataset, "GPOS.bpt"))
+    file(dataset, "journal.jrnl").write_bytes(b"a transaction")
+    check_dataset(dataset)
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -92,7 +145,7 @@ def test_damaged_file_is_named(dataset: Path, name: str) -> None:
     said = str(refused.value)
     # What a record leads to is as wrong as the record.
     assert said.startswith(f"{dataset / 'Data-0001'}/")
-    assert damaged in said.partition("): ")[0]
+    assert damaged.replace(".bpt", ".") in said.partition("): ")[0]
     assert "restore a backup (`supertwin restore DIR`)" in said
 
 
