@@ -10,7 +10,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates python3 \
     && rm -rf /var/lib/apt/lists/*
 COPY install.sh pyproject.toml README.md ./
-COPY deps deps
+COPY deploy/locks deploy/locks
 RUN ./install.sh
 
 FROM debian:13.1-slim
@@ -34,8 +34,8 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
-RUN python -m compileall -q api cgroups dashboards dtdl ingest observations ontology \
-    pinning pmapi queries remote_login sampler_bridge sampling_cost shapes supertwin \
+RUN python -m compileall -q api core dashboards dtdl ingest observations ontology \
+    pinning queries sampler_bridge sampling shapes supertwin \
     && python -m supertwin.stack.fuseki_classes
 USER supertwin
 ENTRYPOINT ["supertwin"]

@@ -53,20 +53,20 @@ check: install  ## format, lint and types
 	@$(PYTHON) -m mypy
 
 bench: install-test  ## measure speed and size; ONLY="queries pinning" for parts
-	@$(PYTHON) -m tests.bench $(addprefix --only ,$(ONLY))
+	@$(PYTHON) -m bench $(addprefix --only ,$(ONLY))
 
 bench-sampling: install-bench  ## sampling beside pcp2influxdb; FORM=--full takes hours
-	@$(PYTHON) -m tests.bench_sampling $(FORM)
+	@$(PYTHON) -m bench.sampling $(FORM)
 
 dtdl: install-test  ## the official DTDL parser's verdict on every machine
 	@$(PYTHON) -m tests.dtdl $(FILES)
 
 lock:  ## pin the Python packages again (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \
-	    pyproject.toml -o deps/python/requirements.lock \
+	    pyproject.toml -o deploy/locks/python/requirements.lock \
 	    --no-emit-index-url --custom-compile-command "make lock"
 	uv pip compile --universal --python-version 3.11 --generate-hashes \
-	    deps/node/requirements.in -o deps/node/requirements.lock \
+	    deploy/locks/node/requirements.in -o deploy/locks/node/requirements.lock \
 	    --no-emit-index-url --custom-compile-command "make lock"
 
 docs: install  ## write the pages that are generated from the code

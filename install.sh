@@ -264,8 +264,8 @@ install_fuseki() {
     rm -rf "$new"
     quietly "fetching Fuseki" mvn -q -B -e "$COPY" \
         "-Dartifact=org.apache.jena:jena-fuseki-server:$JENA_VERSION" "-DoutputDirectory=$PWD/$new"
-    (cd "$new" && sha256sum --quiet -c ../../deps/fuseki/SHA256SUMS) >"$LOG" 2>&1 ||
-        fail "Fuseki's jar is not the one in deps/fuseki/SHA256SUMS: remove it from ~/.m2 and run make up again"
+    (cd "$new" && sha256sum --quiet -c ../../deploy/locks/fuseki/SHA256SUMS) >"$LOG" 2>&1 ||
+        fail "Fuseki's jar is not the one in deploy/locks/fuseki/SHA256SUMS: remove it from ~/.m2 and run make up again"
     mkdir -p .tools/fuseki
     mv "$new"/*.jar .tools/fuseki/
     rm -rf "$new"
@@ -285,11 +285,11 @@ find_go() {
 
 build_store() {
     local go=$1 version
-    version=$(awk '/VictoriaMetrics v/ {print $NF; exit}' deps/victoria-metrics/go.mod)
+    version=$(awk '/VictoriaMetrics v/ {print $NF; exit}' deploy/locks/victoria-metrics/go.mod)
     say "VictoriaMetrics $version (Go; about a minute)"
-    (cd deps/victoria-metrics && "$go" build -mod=readonly \
+    (cd deploy/locks/victoria-metrics && "$go" build -mod=readonly \
         -ldflags "-X github.com/VictoriaMetrics/VictoriaMetrics/lib/buildinfo.Version=victoria-metrics-$version" \
-        -o ../../.tools/victoria-metrics.new \
+        -o ../../../.tools/victoria-metrics.new \
         github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics) >"$LOG" 2>&1
 }
 
@@ -309,7 +309,7 @@ unpack_store() {
 install_store() {
     command -v victoria-metrics >/dev/null && return
     local want go
-    want=$(sha256sum <deps/victoria-metrics/go.mod)
+    want=$(sha256sum <deploy/locks/victoria-metrics/go.mod)
     if [ -x .tools/victoria-metrics ] && [ "$(cat .tools/victoria-metrics.stamp 2>/dev/null)" = "$want" ]; then
         return
     fi
@@ -406,15 +406,15 @@ unpack_slurm() {
 # ---- Python ----------------------------------------------------------------------
 
 build_venv() {
-    say "Python packages (pip, from deps/python/requirements.lock)"
+    say "Python packages (pip, from deploy/locks/python/requirements.lock)"
     quietly "creating .venv" "$PYTHON" -m venv --clear .venv
     quietly "installing Python packages" .venv/bin/python -m pip install -q \
-        --require-hashes -r deps/python/requirements.lock
+        --require-hashes -r deploy/locks/python/requirements.lock
 }
 
 install_venv() {
     local lock project
-    lock="$("$PYTHON" -V) $(sha256sum <deps/python/requirements.lock)"
+    lock="$("$PYTHON" -V) $(sha256sum <deploy/locks/python/requirements.lock)"
     project="$PWD $(sha256sum <pyproject.toml)"
     [ -x .venv/bin/python ] && [ "$(cat .venv/lock.stamp 2>/dev/null)" = "$lock" ] || {
         build_venv
@@ -460,10 +460,10 @@ has_npm() {
 
 install_node() {
     [ -x "$NODE/bin/node" ] && return
-    say "Node.js (pip, from deps/node/requirements.lock)"
+    say "Node.js (pip, from deploy/locks/node/requirements.lock)"
     rm -rf .tools/node.new
     quietly "installing Node.js" .venv/bin/python -m pip install -q --no-deps \
-        --require-hashes -r deps/node/requirements.lock --target .tools/node.new
+        --require-hashes -r deploy/locks/node/requirements.lock --target .tools/node.new
     mv .tools/node.new .tools/node
 }
 
@@ -478,16 +478,16 @@ npm_() {
     fi
 }
 
-# install_modules NAME WHAT: what deps/NAME/package-lock.json lists, into .tools/NAME.
+# install_modules NAME WHAT: what deploy/locks/NAME/package-lock.json lists, into .tools/NAME.
 install_modules() {
     local name=$1 want
-    want=$(sha256sum <"deps/$name/package-lock.json")
+    want=$(sha256sum <"deploy/locks/$name/package-lock.json")
     [ "$(cat ".tools/$name/stamp" 2>/dev/null)" = "$want" ] && return
     has_npm || install_node
-    say "$2 (npm, from deps/$name/package-lock.json)"
+    say "$2 (npm, from deploy/locks/$name/package-lock.json)"
     rm -rf ".tools/$name"
     mkdir -p ".tools/$name"
-    cp "deps/$name/package.json" "deps/$name/package-lock.json" ".tools/$name/"
+    cp "deploy/locks/$name/package.json" "deploy/locks/$name/package-lock.json" ".tools/$name/"
     # No script of a package is run.
     quietly "installing $2" npm_ ci --prefix ".tools/$name" --ignore-scripts \
         --no-audit --no-fund --no-update-notifier

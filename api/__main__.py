@@ -9,14 +9,14 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-import pmapi
 from api.app import create_app
 from api.collapsed_log import log_to_stderr
+from api.error_report import error_lines
 from api.http_protocol import BoundedProtocol
+from core.errors import MendableError
+from core.linux import pmapi
+from core.settings.settings import Settings
 from ingest.pmu.pfm_library import load_private_copy
-from supertwin.errors import MendableError
-from supertwin.report import error_lines
-from supertwin.settings import Settings
 
 # What uvicorn itself ends with when, say, the port is taken.
 _NOT_STARTED = 3

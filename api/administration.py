@@ -11,18 +11,17 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import formats
-from api.access import audit
+from api.access import audit, tokens
 from api.access.roles import ANSWERS, requires
+from api.access.tokens import Role, Token, TokenError, moment
 from api.body import read_model
 from api.failures import answered
 from api.observations.parameters import RunId
 from api.parameters import only
-from api.problems import ApiError
 from api.services import Use
+from core.errors import ApiError
 from ingest.errors import HostNameError, OtherMachineError
 from queries.errors import UnknownHostError
-from supertwin.access import tokens
-from supertwin.access.tokens import Role, Token, TokenError, moment
 
 router = APIRouter(tags=["Administration"], dependencies=[requires(Role.ADMIN)])
 
@@ -124,16 +123,18 @@ async def add_host(request: Request, services: Use) -> Response:
 
     The answer comes when all is done; `notes` are what the command would print.
     """
-    from supertwin import adding
-    from supertwin.loading import read_twin
+    from ingest import add_host
+    from ingest.loading import read_twin
+    from sampling.monitoring import monitoring
 
     new = await read_model(request, _MOST_BYTES, "host", AddedHost)
     notes: list[str] = []
+    settings = services.settings
 
     def work() -> dict[str, Any]:
-        wish = adding.NewHost(**new.model_dump())
-        host = adding.add_host(services.settings, wish, notes.append)
-        known = read_twin(services.settings, host)
+        wish = add_host.NewHost(**new.model_dump())
+        host = add_host.add_host(settings, monitoring(settings), wish, notes.append)
+        known = read_twin(settings, host)
         node = str(services.iris.host(host))
         gaps = known.gaps if known else {}
         return {"host": host, "node": node, "gaps": gaps, "notes": notes}
@@ -152,7 +153,7 @@ async def remove_host(
     history: Annotated[bool, Query(description="Forget its past, too")] = False,
 ) -> Response:
     """Its twin and plans end; its past stays by default. Role: admin."""
-    from supertwin.past import remove
+    from sampling.host_removal import remove
 
     def work() -> None:
         remove(services.settings, host, history, lambda _: None)
@@ -165,9 +166,9 @@ async def remove_host(
 @router.delete("/observation/{id_}", summary="Forget a run", **_DELETED)
 async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
     """Its record, program and output, or those of a group's runs. Role: admin."""
-    from supertwin.comparing import UnknownRunError
-    from supertwin.forgetting import forget_runs
-    from supertwin.loading import dataset
+    from core.stores.datasets import dataset
+    from observations.comparison.comparing import UnknownRunError
+    from observations.removal import forget_runs
 
     def work() -> list[str]:
         with dataset(services.settings, "twin") as twin:

@@ -25,7 +25,7 @@ from api.access.cross_site import CrossSite
 from api.access.headers import Headers
 from api.access.hosts import Hosts
 from api.access.prefix import Prefix
-from api.access.reading import Reading
+from api.access.read_access import Reading
 from api.access.roles import SCHEME
 from api.cgroups.watch import follow_cgroups
 from api.dashboards import live
@@ -47,9 +47,9 @@ from api.version import supertwin_version
 from api.vocabulary import routes as vocabulary
 from api.web import assets, documents, editor, index, reference
 from api.web.problem_page import draw_problem
+from core.settings.settings import Settings
 from ontology.load import context, ontology_graph
 from queries.catalogue import load_catalogue
-from supertwin.settings import Settings
 
 _DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
 of every component, and the IRIs of all of them, down to the last value of a series.

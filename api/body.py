@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from api.connection import ClientGoneError
-from api.problems import ApiError
+from core.errors import ApiError
 
 Model = TypeVar("Model", bound=BaseModel)
 

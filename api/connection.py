@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
-from api.problems import ApiError
+from core.errors import ApiError
 
 T = TypeVar("T")
 

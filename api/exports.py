@@ -12,17 +12,16 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from rdflib import RDF, URIRef
 
-from api import nodes
 from api.connection import while_connected
-from api.problems import ApiError
-from api.rdf import term
 from api.services import Services, Use
-from api.twin import unknown_host
+from core.errors import ApiError
 from dtdl.errors import NotExportableError
 from dtdl.export import document, export
 from dtdl.source import queries
 from ontology.iris import IdError, encode_id
 from ontology.terms import ST
+from queries.hosts import known_hosts, unknown_host
+from queries.terms import term
 
 router = APIRouter(tags=["Twin"])
 
@@ -54,7 +53,7 @@ async def dtdl(
     try:
         name = f"{encode_id(host)}.dtdl{version}.json"
     except IdError:
-        raise unknown_host(host, await nodes.hosts(services.graph)) from None
+        raise unknown_host(host, await known_hosts(services.graph)) from None
     body = await while_connected(request, _document(services, host, version))
     headers = {"Content-Disposition": f'inline; filename="{name}"'}
     return Response(body, headers=headers, media_type="application/json")
@@ -68,7 +67,7 @@ async def _document(services: Services, host: str, version: int) -> bytes:
                 found.add((term(row["s"]), term(row["p"]), term(row["o"])))
         node = services.iris.host(host)
         if (node, RDF.type, ST.ComputeNode) not in found:
-            raise unknown_host(host, await nodes.hosts(services.graph))
+            raise unknown_host(host, await known_hosts(services.graph))
         base = services.settings.base
         return await to_thread.run_sync(_written, found, node, base, version)
 

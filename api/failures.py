@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from api.problems import ApiError
+from core.errors import ApiError, MendableError, SuperTwinError
+from core.linux.ssh.errors import AddressError, RemoteLoginError, SshMissingError
+from core.stores.errors import EndpointError, EndpointUnreachableError
 from ingest.errors import IngestError, PlanRequestError
 from observations.errors import ObservationError, TakenError
-from queries.errors import EndpointError, EndpointUnreachableError, ParameterError
-from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
-from supertwin.errors import MendableError, SuperTwinError
+from queries.errors import ParameterError
 
 _MENDABLE = (
     *(PlanRequestError, ParameterError, MendableError),

@@ -8,10 +8,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from api.bridge import Bridge, read_bridge
-from api.problems import ApiError
 from api.services import Services, Use
 from api.version import supertwin_version
+from core.errors import ApiError
+from sampling.account.bridge_status import Bridge, read_bridge
 
 router = APIRouter(tags=["Health"])
 

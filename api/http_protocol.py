@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# Below what libpcp can use (pmapi.room), with the descriptors of all else.
+# Below what libpcp can use (core.linux.pmapi.fd_limit), with the descriptors of all
+# else.
 MOST_CONNECTIONS = 512
 _HEADERS_S, _BODY_S, _ANSWER_S = 10.0, 30.0, 120.0
 _TOO_LATE = (

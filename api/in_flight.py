@@ -4,7 +4,8 @@ from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.problems import ApiError, answer
+from api.problems import answer
+from core.errors import ApiError
 
 MOST = 256
 _FOR_PAGES = 128

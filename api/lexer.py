@@ -6,7 +6,7 @@ The graph store decides on syntax; this decides only what it is given to read.
 import re
 from enum import Enum
 
-from api.problems import BadQueryError
+from core.errors import BadQueryError
 from queries.tokens import read_tokens
 
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")

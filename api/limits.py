@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from api.metrics import Metric
 from api.services import Services
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.results import read_rows
 from ontology.limits import PER_CPU, is_of_all_cpus
 from queries.catalogue import saved_query
-from queries.endpoint import JSON_RESULTS
-from queries.results import read_rows
 
 
 async def greatest_on(services: Services, host: str, metric: Metric) -> float | None:

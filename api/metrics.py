@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from api.fuseki import Row
+from core.stores.fuseki import Row
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rdflib import Graph, URIRef
-from rdflib.namespace import RDF, RDFS
+from rdflib.namespace import RDFS
 
-from api.fuseki import GraphStore
-from api.rdf import iri_term, term
+from core.stores.fuseki import GraphStore
 from ontology.terms import ST
+from queries.terms import iri_term, term
 
 MAX_OWN = 20_000
 MAX_INCOMING = 500
@@ -21,16 +21,6 @@ INCOMING = (
     ST.umaskOf,
     ST.instanceDomain,
     ST.samples,
-)
-_HOST_FACTS = (
-    RDF.type,
-    RDFS.label,
-    ST.hostname,
-    ST.osName,
-    ST.kernelRelease,
-    ST.architecture,
-    ST.cpuModel,
-    ST.memorySize,
 )
 
 
@@ -61,18 +51,6 @@ async def describe(store: GraphStore, iri: URIRef) -> Node:
         if counts[part] <= (MAX_OWN if part in ("own", "label") else MAX_INCOMING):
             graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
     return Node(iri, graph, _cut(counts))
-
-
-async def hosts(store: GraphStore) -> Graph:
-    """Every host with what tells it from the others."""
-    graph = Graph()
-    facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
-    for row in await store.rows(
-        f"SELECT ?s ?p ?o {{ ?s a {iri_term(ST.ComputeNode)} ; ?p ?o "
-        f"VALUES ?p {{ {facts} }} }}"
-    ):
-        graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
-    return graph
 
 
 def _description(iri: URIRef) -> str:

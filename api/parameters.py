@@ -3,7 +3,7 @@
 from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
 
-from api.problems import ApiError
+from core.errors import ApiError
 
 
 def only(*names: str) -> Dependency:

@@ -1,8 +1,8 @@
 """The one shape of every error: RFC 9457 ``application/problem+json``.
 
-ApiError is the root of all errors of this folder; whatever the framework itself refuses
-(404, 405, 422) and whatever breaks unforeseen (500) is turned into the same shape. A
-browser is shown the same as a page.
+ApiError (core.errors) is the root of these errors; whatever the framework itself
+refuses (404, 405, 422) and whatever breaks unforeseen (500) is turned into the same
+shape. A browser is shown the same as a page.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +16,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
+
+from core.errors import ApiError
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "https://w3id.org/supertwin/problem/"
@@ -46,38 +48,6 @@ RESPONSE: dict[str, Any] = {
 }
 
 
-class ApiError(Exception):
-    """Any error that a client is shown; ``kind`` is the last part of its type IRI."""
-
-    def __init__(
-        self,
-        status: int,
-        kind: str,
-        title: str,
-        detail: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        **members: Any,
-    ) -> None:
-        super().__init__(detail)
-        self.status, self.kind, self.title = status, kind, title
-        self.detail, self.headers, self.members = detail, headers, members
-
-
-class BadQueryError(ApiError):
-    """400: a SPARQL query that is not run."""
-
-    def __init__(self, kind: str, title: str, detail: str) -> None:
-        super().__init__(400, kind, title, detail)
-
-
-class NotFoundError(ApiError):
-    """404, with a hint where to look instead."""
-
-    def __init__(self, kind: str, title: str, detail: str, **members: Any) -> None:
-        super().__init__(404, kind, title, detail, **members)
-
-
 class NotAcceptableError(ApiError):
     """406: nothing that the client accepts can be served."""
 
@@ -90,10 +60,6 @@ class NotAcceptableError(ApiError):
             headers={"Vary": "Accept"},
             available=available,
         )
-
-
-class GraphStoreError(ApiError):
-    """502, 503 or 504: the graph store gave no complete answer."""
 
 
 def install(app: FastAPI, draw: Draw) -> None:

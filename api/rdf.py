@@ -4,40 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from rdflib import BNode, Graph, Literal, URIRef
-from rdflib.term import Node
+from rdflib import Graph, URIRef
 
-from api.fuseki import Binding
 from ontology.load import context
 from ontology.terms import PREFIXES
-from queries.binding import Param, serialise
-
-_IRI = Param("iri", "iri")
-_TEXT = Param("text", "string")
-
-
-def iri_term(iri: str) -> str:
-    """An IRI as SPARQL writes it; raises ParameterError for what is none."""
-    return serialise(_IRI, str(iri))
-
-
-def text_term(text: str) -> str:
-    """A text as SPARQL writes it; raises ParameterError for what is none."""
-    return serialise(_TEXT, text)
-
-
-def term(binding: Binding) -> Node:
-    """One value of a result row as an RDF term, its lexical form untouched."""
-    if binding.type == "uri":
-        return URIRef(binding.value)
-    if binding.type == "bnode":
-        return BNode(binding.value)
-    return Literal(
-        binding.value,
-        lang=binding.language or None,
-        datatype=URIRef(binding.datatype) if binding.datatype else None,
-        normalize=False,
-    )
 
 
 def rdf_xml(graph: Graph, cut: Sequence[str] = ()) -> str:

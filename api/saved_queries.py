@@ -13,11 +13,11 @@ from api.host_order import with_hosts_in_order
 from api.lexer import Form
 from api.negotiation import negotiate
 from api.parameters import only
-from api.problems import ApiError, NotFoundError
 from api.query_rows import rows_json_ld
 from api.services import Services, Use
 from api.sparql import Asked, read_pairs, response, run
 from api.web import query_page
+from core.errors import ApiError, NotFoundError
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.errors import ParameterError

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from rdflib import URIRef
 
-from api.fuseki import GraphStore, Row
-from api.rdf import iri_term, text_term
+from core.stores.fuseki import GraphStore, Row
 from ontology.iris import Iris, series_name
 from ontology.selectors import selector, series_labels
 from ontology.terms import PREFIXES
+from queries.terms import iri_term, text_term
 
 _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rdfs"))
 

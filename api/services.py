@@ -7,19 +7,19 @@ from typing import Annotated
 import httpx
 from fastapi import Depends, Request
 
-from api import fuseki
 from api.access.audit import RefusalLog
-from api.access.gate import Gate
+from api.access.authenticator import Gate
 from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import Reader
 from api.dashboards.specs import Specs
-from api.fuseki import GraphStore
 from api.observations.observing import Observing
-from api.store import SeriesStore
-from api.transport import Connections
+from core.settings.accounts import fuseki_account, store_read_account
+from core.settings.settings import Settings
+from core.stores import fuseki
+from core.stores.connections import Connections
+from core.stores.fuseki import GraphStore
+from core.stores.series_store import SeriesStore
 from ontology.iris import Iris
-from supertwin.access.accounts import fuseki_account, store_read_account
-from supertwin.settings import Settings
 
 OWN_TIMEOUT = 10.0
 _STORE_CONNECTIONS = 64

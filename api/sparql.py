@@ -10,8 +10,8 @@ from api import formats
 from api.body import read_body, too_large
 from api.connection import while_connected
 from api.lexer import read_form
-from api.problems import ApiError, BadQueryError
 from api.services import Services, Use
+from core.errors import ApiError, BadQueryError
 
 router = APIRouter(tags=["SPARQL"])
 

@@ -13,24 +13,18 @@ from rdflib.namespace import RDF, RDFS, XSD
 from api import nodes, series
 from api.connection import while_connected
 from api.nodes import Node
-from api.observations.found import rows
-from api.problems import ApiError, NotFoundError
+from api.observations.search import rows
 from api.processes.instances import runs_as
 from api.series import Series
 from api.services import Services, Use
-from api.store import Sample, StoreError
-from api.twin import (
-    OPTIONS,
-    Segment,
-    accepted,
-    decoded,
-    node_response,
-    unknown_host,
-)
+from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from core.errors import ApiError, NotFoundError
+from core.stores.series_store import Sample, StoreError
 from ingest.describe.plan import COUNTER_PREFIX
-from ingest.plans.events import METRIC_EVENT, event_of_rows
 from ontology.iris import NO_INSTANCE
 from ontology.terms import QUDT, ST
+from queries.hosts import known_hosts, unknown_host
+from sampling.plans.events import METRIC_EVENT, event_of_rows
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -102,7 +96,7 @@ async def _refusal(services: Services, found: Series) -> ApiError | None:
     """Why there is no such series, or None; instances resolved at fetch may be."""
     metric, known = repr(found.metric), found.known
     if not found.host_known:
-        return unknown_host(found.host, await nodes.hosts(services.graph))
+        return unknown_host(found.host, await known_hosts(services.graph))
     if known is None:
         detail = f"no metric {metric} in the catalogue"
         return NotFoundError("unknown-metric", "Unknown metric", detail)

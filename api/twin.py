@@ -15,14 +15,16 @@ from api.explorer.page import node_page
 from api.negotiation import negotiate
 from api.nodes import Node
 from api.parameters import only
-from api.problems import NotAcceptableError, NotFoundError
+from api.problems import NotAcceptableError
 from api.services import Services, Use
 from api.sparql import response
 from api.turtle import n_triples, turtle
 from api.web import pages
+from core.errors import NotFoundError
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from ontology.terms import ST
+from queries.hosts import known_hosts, unknown_host
 from queries.natural_order import natural
 
 router = APIRouter(tags=["Twin"])
@@ -61,7 +63,7 @@ async def context_document() -> Response:
 async def twin(request: Request, services: Use) -> Response:
     """Every host with its operating system and processor."""
     media_type = accepted(request)
-    graph = await while_connected(request, nodes.hosts(services.graph))
+    graph = await while_connected(request, known_hosts(services.graph))
     if media_type == formats.HTML:
         return _hosts_page(request, services, graph)
     return await _written(request, services, Node(URIRef(""), graph), media_type)
@@ -245,7 +247,7 @@ async def _unknown(services: Services, iri: URIRef, host: str) -> NotFoundError:
     if not host:
         detail = f"the twin says nothing about {iri}; /twin lists the hosts"
         return NotFoundError("not-in-twin", "Not in the twin", detail)
-    known = await nodes.hosts(services.graph)
+    known = await known_hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
         return unknown_host(host, known)
     detail = (
@@ -253,14 +255,6 @@ async def _unknown(services: Services, iri: URIRef, host: str) -> NotFoundError:
         f"{services.iris.host(host)} lists its parts"
     )
     return NotFoundError("unknown-component", "Unknown component", detail)
-
-
-def unknown_host(host: str, known: Graph) -> NotFoundError:
-    """404 for a host that is not in the twin, with those that are."""
-    names = sorted(map(str, known.objects(None, ST.hostname)), key=natural)
-    shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
-    detail = f"no host {host!r}; known: {shown or 'none, run `supertwin ingest`'}"
-    return NotFoundError("unknown-host", "Unknown host", detail)
 
 
 def _below(services: Services, iri: URIRef, host: str) -> str:

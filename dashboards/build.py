@@ -11,6 +11,12 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from core.stores.errors import (
+    AccountRefusedError,
+    EndpointUnreachableError,
+    QueriesError,
+)
+from core.stores.results import Rows
 from dashboards.catalogue import Definition, definition
 from dashboards.components import QUERY as COMPONENTS
 from dashboards.components import read_components, read_threads
@@ -26,14 +32,8 @@ from dashboards.panels import Draft, Place, Surroundings, draw
 from dashboards.questions import Answer, Question
 from dashboards.spec import Component, Dashboard, Panel, Section
 from queries.catalogue import SavedQuery
-from queries.errors import (
-    AccountRefusedError,
-    EndpointUnreachableError,
-    ParameterError,
-    QueriesError,
-)
+from queries.errors import ParameterError
 from queries.natural_order import hosts_in_order, natural
-from queries.results import Rows
 
 __all__ = ["Answer", "Batches", "Question", "build", "run", "run_all"]
 

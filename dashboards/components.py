@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from core.stores.results import Rows
 from dashboards.spec import Component
-from queries.results import Rows
 
 QUERY = "monitor/components"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dashboards.questions import Answer, Question
-from queries.findings import Known, finding, of_host, read_known
+from queries.diagnosis import Known, finding, of_host, read_known
 
 _QUERY = "why/no-data"
 _PATTERN_QUERY = "telemetry/names"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from core.stores.results import Rows
 from dashboards.errors import RowError, UnitError
 from dashboards.expressions import (
     Instances,
@@ -18,7 +19,6 @@ from dashboards.spec import Panel, Series, Table, Target, Unit
 from dashboards.units import drawn_unit, one_unit
 from ontology.limits import greatest_rate
 from ontology.terms import UNIT
-from queries.results import Rows
 
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from core.stores.results import Rows
 from queries.binding import Scalar
 from queries.catalogue import SavedQuery, saved_query
-from queries.results import Rows
 
 # A text is the one line that says why there are no rows.
 Answer = Rows | str

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
+from core.stores.results import Rows
 from dashboards.errors import RowError
 from dashboards.spec import Cell
 from dashboards.units import local_name
-from queries.results import Rows
 
 # Of JSON as it is written here.
 _LARGEST_WHOLE = 2**63 - 1

@@ -11,9 +11,9 @@ from rdflib import RDF, RDFS, Literal, URIRef
 
 from dtdl.errors import DocumentError
 from dtdl.export import CATALOGUE, PAGE, fingerprint
-from dtdl.form import co_type, host_of, interfaces_of, own_dtmi, owner
 from dtdl.names import from_dtmi
 from dtdl.nodes import HOMES, Object, Triple
+from dtdl.schema import co_type, host_of, interfaces_of, own_dtmi, owner
 from dtdl.terms import (
     WHOLE_COMMENT,
     WHOLE_LABEL,

@@ -9,8 +9,8 @@ from typing import Any
 
 from rdflib import Graph, URIRef
 
-from ingest.belief.claims import resolve
-from ingest.belief.precedence import RULES
+from ingest.conflict_resolution.claims import resolve
+from ingest.conflict_resolution.precedence import RULES
 from ingest.describe.claims import describe_claims, describe_resolved
 from ingest.describe.devices import describe_devices
 from ingest.describe.host import describe_host, describe_probe
@@ -21,7 +21,7 @@ from ingest.describe.plan import describe_plan
 from ingest.describe.pmu import describe_pmus
 from ingest.describe.setup import describe_setup
 from ingest.describe.topology import describe_topology
-from ingest.form.check import check_document
+from ingest.schema.check import check_document
 from ingest.triples import Triples, digest, union
 from ontology.iris import Iris
 from ontology.terms import ST

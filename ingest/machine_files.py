@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import DocumentError, TopologyError
-from ingest.form.check import check_document
 from ingest.gaps import collected_gaps
 from ingest.host_name import check_host
 from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import parse_hwloc
 from ingest.original.probe_file import parse_original
 from ingest.probe import FORMAT
+from ingest.schema.check import check_document
 from ingest.sources.files import read_file
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rdflib import URIRef
 
+from core.stores.endpoint import Endpoint
 from ingest.describe.process import process_iri, time_literal
 from ingest.errors import ProcessNameError
 from ingest.sources.processes import (
@@ -27,7 +28,6 @@ from ingest.sources.processes import (
 from ingest.triples import Triples, term
 from ontology.iris import Iris
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 
 TEXTS = ("name", "command")
 _NAME = re.compile(r"[^\W\d][\w. +-]{0,63}")

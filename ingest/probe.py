@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-import pmapi
+from core.linux import pmapi
 from ingest.errors import SourceError, SourceMissingError
 from ingest.gaps import collected_gaps
 from ingest.host_name import check_host

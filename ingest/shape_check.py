@@ -7,8 +7,8 @@ from types import MappingProxyType
 from rdflib import RDF, Graph, URIRef
 from rdflib.term import Node
 
+from core.stores.endpoint import Endpoint
 from ingest.triples import Triples
-from queries.endpoint import Endpoint
 from shapes.validate import Elsewhere, validate
 from shapes.wording import short
 

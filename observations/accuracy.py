@@ -6,11 +6,11 @@ from datetime import datetime
 
 from rdflib import PROV, XSD, Literal, URIRef
 
+from core.stores.endpoint import Endpoint
 from ingest.triples import Triples, insertion
 from observations.store import check_shapes
 from ontology.iris import Iris
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 
 
 @dataclass(frozen=True)

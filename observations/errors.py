@@ -13,10 +13,6 @@ class LaunchError(ObservationError):
     """A command that could not be started, or whose host went away."""
 
 
-class SeriesError(ObservationError):
-    """Series of a run that cannot be read."""
-
-
 class NotCountedError(ObservationError):
     """An event of a run that does not tell what a figure needs."""
 

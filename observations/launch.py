@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from observations.errors import LaunchError
-from observations.launch_orphans import end_orphans
+from observations.orphan_reaper import end_orphans
 from observations.program import beginning
 
 Event = Mapping[str, Any]

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from rdflib import URIRef
 
+from core.stores.endpoint import Endpoint
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 
 # Enough to tell the machines of one name apart, too little to guess a sign by.
 _DIGITS = 8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 _FUTURE = "from __future__ import annotations\n"
 # Read as text: whoever sends them need not import them.
-_PARTS = ("surroundings.py", "runner.py")
+_PARTS = ("environment.py", "runner.py")
 _ABOUT = "Surroundings"
 
 

@@ -5,8 +5,8 @@ import json
 import re
 from collections.abc import Callable
 
+from observations.environment import is_secret
 from observations.program import ending
-from observations.surroundings import is_secret
 
 # The last line of a program; what it asks about the command was called otherwise once.
 _REQUEST = re.compile(

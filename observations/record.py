@@ -9,9 +9,9 @@ from typing import Any
 
 from rdflib import XSD, Literal
 
+from observations.environment import is_secret
 from observations.launch import Event
 from observations.statistics import Span, Statistics
-from observations.surroundings import is_secret
 
 COMPLETED, FAILED, KILLED = "completed", "failed", "killed"
 TIMED_OUT, CANCELLED, BROKE_OFF = "timed out", "cancelled", "broke off"

@@ -17,21 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.stores.points import NO_POINTS, Points, Stamps, Values
 from ontology.limits import BEYOND
-
-Stamps = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Points:
-    """A series: Unix milliseconds in order, and values; both of shape (n,)."""
-
-    stamps: Stamps
-    values: Values
-
-
-NO_POINTS = Points(np.zeros(0, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True)

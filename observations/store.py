@@ -1,5 +1,6 @@
 """Observations in the graph store, each in a graph of its own."""
 
+from core.stores.endpoint import Endpoint
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.describe import describe_observation
@@ -8,7 +9,6 @@ from observations.machine import signs_of_host
 from observations.record import Observation
 from ontology.iris import Iris
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 
 
 def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> None:

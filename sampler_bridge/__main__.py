@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
-import pmapi
-from cgroups.errors import CgroupError
-from cgroups.roots import Root, parse_roots
-from sampler_bridge import priority
+from core.linux import pmapi, priority
+from core.linux.cgroups.errors import CgroupError
+from core.linux.cgroups.roots import Root, parse_roots
 from sampler_bridge.bridge import Bridge, Options
-from sampler_bridge.errors import BridgeError, StateError
+from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import Place
+from sampling.errors import BridgeError
 
 _SWITCH_SECONDS = 0.0005  # Python's own are 5 ms, which is half of a period of 10
 

@@ -9,19 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
-from cgroups.roots import Root
+from core.linux.cgroups.roots import Root
+from core.linux.files import write_reserved
 from ontology.iris import encode_id
-from sampler_bridge.account.cost import Latency, process_cost
-from sampler_bridge.errors import BridgeError, StateError
-from sampler_bridge.files import write_reserved
+from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import HOSTS_FOLDER, Fleet, Place
-from sampler_bridge.plan.graph_plan import PlanWatch
+from sampler_bridge.plan_watch import PlanWatch
 from sampler_bridge.sending.outbox import CURSOR_FILE
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.sources.timed import TimedStore
 from sampler_bridge.state_lock import StateLock
 from sampler_bridge.status import iso, reading_document
+from sampling.account.cost import Latency, process_cost
+from sampling.errors import BridgeError
 
 _LOG = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ class Bridge:
 def _open_as_many_as_allowed() -> None:
     """Raise the limit on open files: each host takes several.
 
-    Those that PCP cannot use are kept from it (pmapi.room).
+    Those that PCP cannot use are kept from it (core.linux.pmapi.fd_limit).
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -12,25 +12,21 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from core.linux.ssh.address import parse_address
+from core.linux.ssh.errors import AddressError
 from ontology.iris import IdError, decode_id, encode_id
 from queries.natural_order import natural
-from remote_login.address import parse_address
-from remote_login.errors import AddressError
 from sampler_bridge.errors import StateError
-from sampler_bridge.plan.graph_plan import (
-    Reading,
-    Wanted,
-    load_addresses,
-    save_addresses,
-)
-from sampler_bridge.plan.plan import Kept, load_plan
+from sampler_bridge.plan_watch import Reading, load_addresses, save_addresses
 from sampler_bridge.sampled_host import PLAN_FILE, SampledHost
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.ways.forward import PMCD_SOCKET, Forward
-from sampler_bridge.ways.sockets import sockets_folder
-from sampler_bridge.ways.way import Near, Way
+from sampler_bridge.transport.forward import PMCD_SOCKET, Forward
+from sampler_bridge.transport.sockets import sockets_folder
+from sampler_bridge.transport.transport import Near, Way
+from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.plan import Kept, load_plan
 
 _LOG = logging.getLogger(__name__)
 

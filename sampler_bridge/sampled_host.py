@@ -9,26 +9,27 @@ from pathlib import Path
 from threading import Condition
 from typing import Any
 
-from sampler_bridge.account.absence import Counted
-from sampler_bridge.account.cost import Cost
+from core.linux.files import write_reserved
 from sampler_bridge.errors import StateError
-from sampler_bridge.files import write_reserved
-from sampler_bridge.perfevent.event import is_counter
-from sampler_bridge.plan.graph_plan import Reading, Wanted
-from sampler_bridge.plan.plan import Kept, Plan, load_plan, parted, save_plan
+from sampler_bridge.plan_watch import Reading
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.sources.local_metrics import is_local
 from sampler_bridge.sources.local_source import LocalSource
 from sampler_bridge.sources.own_source import OwnSource
-from sampler_bridge.sources.source import Source
 from sampler_bridge.status import figures, status_document
-from sampler_bridge.ways.route import NewWay, Route
+from sampler_bridge.transport.host_connection import NewWay, Route
 from sampler_bridge.worker import Worker
+from sampling.account.absence import Counted
+from sampling.account.cost import Cost
+from sampling.events.event import is_counter
+from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.plan import Kept, Plan, load_plan, parted, save_plan
+from sampling.sources.local_metrics import is_local
+from sampling.sources.source import Source
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ontology.iris import Iris
-from sampler_bridge.account.absence import Absence
-from sampler_bridge.account.cost import Cost
 from sampler_bridge.log.log import Log
-from sampler_bridge.plan.graph_plan import Reading
-from sampler_bridge.plan.plan import Plan
+from sampler_bridge.plan_watch import Reading
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import StoreState
-from sampler_bridge.sources.source import Gap
+from sampling.account.absence import Absence
+from sampling.account.cost import Cost
+from sampling.plan_file.plan import Plan
+from sampling.sources.source import Gap
 
 
 def status_document(

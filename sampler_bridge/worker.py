@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from threading import Thread
 
-from sampler_bridge import priority
+from core.linux import priority
 from sampler_bridge.errors import StateError
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from core.settings.settings import Settings
 from queries.catalogue import SavedQuery, load_catalogue
 from supertwin.cli.queries import SavedQueries
 from supertwin.role_page import role_page
-from supertwin.settings import Settings
 
 GENERATED = "<!-- written by `make docs` -->\n"
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
-from queries.endpoint import Endpoint
 from tests.servers import Fuseki
 
 ROOT = Path(__file__).parents[1]

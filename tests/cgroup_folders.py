@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cgroups.mounts import read_mounts
+from core.linux.cgroups.mounts import read_mounts
 from tests.servers import ENDS_WITH_US
 
 

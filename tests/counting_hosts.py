@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
-from ingest.plans.counters import publish_counters
-from ingest.plans.request import PlanRequest
-from ingest.plans.store import add_plan
 from ingest.pmu.pfm import list_models
 from ontology.iris import Iris
-from queries.endpoint import Endpoint
-from supertwin.counting import counters
+from sampling.counters import counters
+from sampling.plans.counters import publish_counters
+from sampling.plans.request import PlanRequest
+from sampling.plans.store import add_plan
 from tests.ingest.documents import document, synthetic
 
 IRIS = Iris("http://localhost:8000")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from pathlib import Path
 
-from observations.crate_reader import MOST_BYTES, read_crate
+from observations.exchange.crate_reader import MOST_BYTES, read_crate
 
 
 def contents(path: Path, wanted: Set[str], most: int = MOST_BYTES) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import httpx
 
-from supertwin.access.tokens import Role, add_token
+from api.access.tokens import Role, add_token
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
 from tests.stack import HOST, Stack
 

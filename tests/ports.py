@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import cycle
 
-from supertwin.stack.ports import try_bind
+from core.linux.ports import try_bind
 
 LOOPBACK = "127.0.0.1"
 _FIRST, _LAST, _EACH = 12_000, 32_000, 500

@@ -16,10 +16,10 @@ from typing import Any, Self
 
 import httpx
 
-from queries.endpoint import Endpoint
-from supertwin.access.accounts import jetty_line, write_secret
-from supertwin.counting import private_pmcd
-from supertwin.stack import tools
+from core.settings import tools
+from core.settings.accounts import jetty_line, write_secret
+from core.stores.endpoint import Endpoint
+from sampling.counters import private_pmcd
 from supertwin.stack.children import fuseki_config, fuseki_main
 from tests.ports import LOOPBACK, free_port
 from tests.sample_agent import AGENTS, name_space

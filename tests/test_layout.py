@@ -6,67 +6,42 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-MAY_IMPORT = {
-    "ontology": set(),
-    "cgroups": set(),
-    "pmapi": set(),
-    "remote_login": set(),
-    "shapes": {"ontology"},
-    "queries": {"ontology"},
-    "dashboards": {"ontology", "queries"},
-    "dtdl": {"ontology", "queries"},
-    "pinning": {"ontology", "queries"},
-    "ingest": {"ontology", "shapes", "queries", "pmapi", "cgroups", "remote_login"},
-    "sampler_bridge": {"ontology", "queries", "pmapi", "cgroups", "remote_login"},
-    "sampling_cost": {"ontology", "queries", "pmapi", "ingest", "sampler_bridge"},
-    "observations": {"ontology", "queries", "shapes", "ingest", "remote_login"},
-    "api": {
-        "ontology",
-        "shapes",
-        "queries",
-        "dashboards",
-        "dtdl",
-        "pinning",
-        "ingest",
-        "pmapi",
-        "remote_login",
-        "sampler_bridge",
-        "cgroups",
-        "observations",
-        "supertwin",
-    },
-    "supertwin": {
-        "ontology",
-        "shapes",
-        "queries",
-        "dashboards",
-        "dtdl",
-        "pinning",
-        "ingest",
-        "remote_login",
-        "sampler_bridge",
-        "sampling_cost",
-        "cgroups",
-        "observations",
-        "api",
-    },
-}
+# A folder imports only from folders above it.
+ORDER = (
+    "ontology",
+    "core",
+    "shapes",
+    "queries",
+    "pinning",
+    "dashboards",
+    "ingest",
+    "dtdl",
+    "sampling",
+    "sampler_bridge",
+    "observations",
+    "api",
+    "supertwin",
+)
+# What `core/` holds, and nothing else, in the order of its imports.
+CORE = ("errors", "linux", "settings", "stores")
+# Beside the program: what tests, measures, documents and installs it.
+OTHERS = {"bench", "deploy", "docs", "tests"}
 
 # What these start ends soon, with its input, or by SUPERTWIN_OWNER_PID.
 ENDS_BY_ITSELF = {
     "tests/api/test_live_shared.py",
     "tests/e2e/test_counting_ended.py",
-    "tests/e2e/test_desk.py",
+    "tests/e2e/test_run_manager.py",
     "tests/ingest/test_collect.py",
     "tests/ingest/test_processes.py",
     "tests/ingest/test_remote_interrupted.py",
     "tests/observations/test_runner.py",
     "tests/sampler_bridge/test_outages.py",
-    "tests/sampler_bridge/test_pcp_source.py",
-    "tests/sampling_cost/test_usage.py",
+    "tests/sampling/sources/test_pcp_source.py",
+    "tests/sampling/cost/test_usage.py",
     "tests/supertwin/conftest.py",
-    "tests/supertwin/test_default_model.py",
-    "tests/supertwin/test_estimate.py",
+    "tests/sampling/cost/test_default_model.py",
+    "tests/sampling/cost/test_plan_cost.py",
     "tests/supertwin/test_fleet.py",
     "tests/supertwin/test_owner.py",
     "tests/supertwin/test_up.py",
@@ -76,20 +51,20 @@ ENDS_BY_ITSELF = {
 MAY_CALL_PROGRAMS = {
     "ingest/remote/collect.py",
     "supertwin/backup/restore.py",
-    "supertwin/counting/private_pmcd.py",
+    "sampling/counters/private_pmcd.py",
     "ingest/remote/ssh.py",
     "ingest/sources/tool.py",
     "observations/launch.py",
-    "observations/launch_beside.py",
+    "observations/local_runner.py",
     "observations/runner.py",
-    "observations/surroundings.py",
-    "remote_login/ssh.py",
-    "supertwin/cost/background.py",
+    "observations/environment.py",
+    "core/linux/ssh/client.py",
+    "supertwin/stack/background_calibration.py",
     "supertwin/stack/child.py",
     "supertwin/stack/fuseki_classes.py",
     "supertwin/stack/fuseki_service.py",
     "supertwin/stack/stack.py",
-    "supertwin/stack/tools.py",
+    "core/settings/tools.py",
 }
 
 # One file because it is sent to other machines by itself.
@@ -97,18 +72,20 @@ MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
     # They stand alone, too.
     "observations/runner.py": 520,
-    "supertwin/counting/private_pmcd.py": 430,
+    "sampling/counters/private_pmcd.py": 430,
     # A list with one entry for each setting.
-    "supertwin/settings.py": 400,
+    "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,
+    # Names of what it imports are long.
+    "sampler_bridge/sources/cgroup/watch.py": 330,
 }
 
-# Only these read settings; everything else is handed values.
-MAY_READ_SETTINGS = {"supertwin", "api"}
+# Only these make settings from the environment; everything else is handed them.
+MAY_MAKE_SETTINGS = {"core", "supertwin", "api"}
+# These are handed single values: what is chosen for a process stays outside.
+KNOW_NO_SETTINGS = {"ontology", "shapes", "queries", "dashboards", "sampler_bridge"}
 
-SOURCES = sorted(
-    path for folder in MAY_IMPORT for path in (ROOT / folder).rglob("*.py")
-)
+SOURCES = sorted(path for folder in ORDER for path in (ROOT / folder).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
@@ -122,8 +99,11 @@ def _imports(path: Path) -> frozenset[str]:
     names = {
         a.name for node in nodes if isinstance(node, ast.Import) for a in node.names
     }
-    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    return frozenset(names | {module for module in modules if module})
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # What is imported from a folder may be a module of it.
+            names |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+    return frozenset(names)
 
 
 def test_imports_run_one_way() -> None:
@@ -132,27 +112,47 @@ def test_imports_run_one_way() -> None:
 
 
 def _forbidden_imports(path: Path) -> set[str]:
-    folder = path.relative_to(ROOT).parts[0]
-    used = {module.split(".")[0] for module in _imports(path)} & MAY_IMPORT.keys()
-    return used - {folder} - MAY_IMPORT[folder]
+    below = ORDER[ORDER.index(_folder(path)) + 1 :]
+    return {one for one in _imports(path) if one.split(".")[0] in (*below, *OTHERS)}
 
 
-def test_the_api_leaves_the_command_line_alone() -> None:
-    used = {m for path in (ROOT / "api").rglob("*.py") for m in _imports(path)}
-    assert not {module for module in used if module.startswith("supertwin.cli")}
+def test_every_folder_has_its_place_in_the_order() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages - OTHERS == set(ORDER)
 
 
-def test_settings_are_read_at_the_top_only() -> None:
-    handed_values = [
-        path
-        for path in SOURCES
-        if path.relative_to(ROOT).parts[0] not in MAY_READ_SETTINGS
-    ]
-    assert not [_name(path) for path in handed_values if _reads_settings(path)]
+def test_the_core_holds_four_things_that_import_one_way() -> None:
+    core = {path.stem for path in (ROOT / "core").iterdir() if path.name[0] != "_"}
+    assert core == {*CORE}
+    wrong = {
+        _name(path): _later_in_core(path) for path in (ROOT / "core").rglob("*.py")
+    }
+    assert not {name: modules for name, modules in wrong.items() if modules}
 
 
-def _reads_settings(path: Path) -> bool:
-    imported = "supertwin.settings" in _imports(path)
+def _later_in_core(path: Path) -> set[str]:
+    part = path.relative_to(ROOT / "core").parts[0].removesuffix(".py")
+    later = CORE[CORE.index(part) + 1 :] if part in CORE else ()
+    return {
+        one
+        for one in _imports(path)
+        if one.startswith("core.") and one.split(".")[1] in later
+    }
+
+
+def test_settings_are_made_at_the_top_only() -> None:
+    handed = [path for path in SOURCES if _folder(path) not in MAY_MAKE_SETTINGS]
+    assert not [_name(path) for path in handed if "Settings()" in path.read_text()]
+    knowing_none = [path for path in SOURCES if _folder(path) in KNOW_NO_SETTINGS]
+    assert not [_name(path) for path in knowing_none if _knows_settings(path)]
+
+
+def _folder(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0]
+
+
+def _knows_settings(path: Path) -> bool:
+    imported = "core.settings.settings" in _imports(path)
     return imported or "SUPERTWIN_" in path.read_text("utf-8")
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from fastapi import Request
 
 from api.access.clients import address_of, client_of, peer_of
-from supertwin import audit
+from core.settings import audit
 
 _QUIET_S = 60.0
 _MOST_KINDS = 50

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastapi import Request
 
-from supertwin.audit import local_user
+from core.settings.audit import local_user
 
 _TABLE = Path("/proc/net/tcp")
 _LOCAL, _REMOTE, _USER = 1, 2, 7

@@ -7,7 +7,8 @@ from starlette._utils import get_route_path
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import ApiError, answer
+from api.problems import answer
+from core.errors import ApiError
 
 PATH = "/sparql"
 _PREFLIGHT = {

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

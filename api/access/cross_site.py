@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.access.cors import PATH as SPARQL
-from api.problems import ApiError, answer
+from api.problems import answer
+from core.errors import ApiError
 
 _OTHERS = ("cross-site", "same-site")
 

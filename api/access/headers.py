@@ -5,7 +5,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.body import too_large, too_long
-from api.problems import ApiError, answer
+from api.problems import answer
+from core.errors import ApiError
 
 MAX_BYTES = 64 * 1024
 # No route takes a longer body.

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.problems import ApiError, answer
-from supertwin.settings import Settings
+from api.problems import answer
+from core.errors import ApiError
+from core.settings.settings import Settings
 
 
 class Hosts:

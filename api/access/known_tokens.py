@@ -4,8 +4,8 @@ import os
 import time
 from pathlib import Path
 
-from supertwin.access.token_file import TokenFileError
-from supertwin.access.tokens import Token, all_tokens, file_of
+from api.access.token_file import TokenFileError
+from api.access.tokens import Token, all_tokens, file_of
 
 
 class KnownTokens:

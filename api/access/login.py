@@ -7,16 +7,17 @@ from fastapi.responses import RedirectResponse
 from starlette._utils import get_route_path
 
 from api import formats
-from api.access import audit, refusals
+from api.access import audit, auth_errors
 from api.access.clients import peer_of
 from api.access.credentials import is_foreign
 from api.access.sessions import LASTS_S
 from api.body import read_body
 from api.negotiation import choose
-from api.problems import MEDIA_TYPE, ApiError
+from api.problems import MEDIA_TYPE
 from api.services import Services, Use
 from api.sparql import read_pairs
 from api.web import pages
+from core.errors import ApiError
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,7 +37,7 @@ async def login(request: Request, services: Use) -> Response:
     """Take a token and begin a session; what is wrong with it, the page says."""
     settings, gate = services.settings, services.gate
     if is_foreign(request, settings, must_say=False):
-        raise refusals.foreign()
+        raise auth_errors.foreign()
     sent = dict(read_pairs(await read_body(request, _MOST_BYTES, "form")))
     goal = _within(sent.get("next", "/"))
     try:
@@ -64,7 +65,7 @@ async def login(request: Request, services: Use) -> Response:
 async def logout(request: Request, services: Use) -> Response:
     """End the session, here and in the browser."""
     if is_foreign(request, services.settings, must_say=True):
-        raise refusals.foreign()
+        raise auth_errors.foreign()
     services.gate.sessions.end(request.cookies.get(services.gate.cookie, ""))
     answer = _to(request, PATH)
     answer.delete_cookie(
@@ -84,7 +85,7 @@ def login_page(request: Request, error: ApiError) -> Response | None:
     services: Services = request.app.state.services
     chosen = choose(request.headers.getlist("accept"), _OFFERS)
     is_page = request.method == "GET" and chosen == formats.HTML
-    if error.status != 401 or not is_page or refusals.has_account(services.settings):
+    if error.status != 401 or not is_page or auth_errors.has_account(services.settings):
         return None
     path = quote(get_route_path(request.scope)) or "/"
     query = f"?{request.url.query}" if request.url.query else ""

@@ -7,9 +7,9 @@ from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 
 from api import problems
-from api.access.gate import Caller
+from api.access.authenticator import Caller
+from api.access.tokens import Role
 from api.services import Use
-from supertwin.access.tokens import Role
 
 SCHEME = HTTPBearer(
     scheme_name="token",

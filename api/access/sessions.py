@@ -9,7 +9,7 @@ import secrets
 import time
 from dataclasses import dataclass
 
-from supertwin.access.tokens import Token
+from api.access.tokens import Token
 
 LASTS_S = 12 * 3600
 _MOST = 1000

@@ -9,16 +9,16 @@ from pathlib import Path
 from anyio import to_thread
 
 from api.services import Services
-from cgroups.errors import CgroupError
-from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
-from ingest.cgroup_twins import CgroupTwins, Change
+from core.linux.cgroups.errors import CgroupError
+from core.linux.cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from core.settings.settings import Settings
+from core.stores.datasets import dataset, writing
+from core.stores.endpoint import Endpoint
+from core.stores.errors import QueriesError
 from ingest.errors import IngestError
-from queries.endpoint import Endpoint
-from queries.errors import QueriesError
-from sampler_bridge.plan.nudge import nudge
-from sampler_bridge.sources.cgroup.metrics import DOMAIN
-from supertwin.loading import dataset, writing
-from supertwin.settings import Settings
+from sampling.cgroup_twins import CgroupTwins, Change
+from sampling.plan_file.notify import nudge
+from sampling.sources.cgroup_metrics import DOMAIN
 
 # How late a change of the list, and one of what is sampled, may be noticed.
 LOOK_S, AGAIN_S = 0.3, 5.0
@@ -64,7 +64,7 @@ def _write_and_free(
     settings: Settings, twin: Endpoint, twins: CgroupTwins, change: Change
 ) -> None:
     # With all that validates a plan: a second that the API's start need not take.
-    from supertwin.sampling import freeing
+    from sampling.plans.changes import freeing
 
     with freeing(settings, settings.host, change.over, twin, _log.warning):
         twins.write(change)

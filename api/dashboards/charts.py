@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 
-from api.problems import ApiError
 from api.services import Services
+from core.errors import ApiError
 from dashboards.catalogue import chart_name
 from dashboards.spec import Dashboard
 

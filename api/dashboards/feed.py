@@ -22,7 +22,7 @@ from api.dashboards.watcher import (
     Watcher,
     Windows,
 )
-from api.problems import ApiError, GraphStoreError
+from core.errors import ApiError, GraphStoreError
 from dashboards.spec import Component
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from api.dashboards.feed import Feed
 from api.dashboards.ranges import Reader
 from api.dashboards.specs import Spec, Specs
 from api.dashboards.watcher import End, Watcher
-from api.problems import ApiError
+from core.errors import ApiError
 from dashboards.spec import Component
 
 MAX_STREAMS = 64

@@ -21,9 +21,9 @@ from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
 from api.dashboards.series import MAX_POINTS, explained
 from api.dashboards.steps import grid, round_step
 from api.dashboards.watcher import Changed, End, Problem, Tick, Watcher, Windows
-from api.problems import ApiError
 from api.services import Services, Use
-from api.store import StoreError
+from core.errors import ApiError
+from core.stores.series_store import StoreError
 
 router = APIRouter(tags=["Dashboards"])
 

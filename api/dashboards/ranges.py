@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from api.dashboards.steps import Grid
-from api.problems import ApiError
-from api.store import SeriesStore, StoreError
+from core.errors import ApiError
+from core.stores.series_store import SeriesStore, StoreError
 from dashboards.spec import Component, Panel
 from ontology.selectors import escaped
 

@@ -13,12 +13,12 @@ from api.dashboards.points import Asked, Points, final_points
 from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
 from api.dashboards.specs import Spec
 from api.dashboards.steps import grid, round_step
-from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
-from api.verdict import judge
-from api.why import evidence
+from core.errors import ApiError, NotFoundError
 from dashboards.spec import Series
+from sampling.why.verdict import judge
+from sampling.why.why import evidence
 
 router = APIRouter(tags=["Dashboards"])
 

@@ -11,8 +11,11 @@ import orjson
 from anyio import to_thread
 
 from api.dashboards.twin_state import TwinState, read_state
-from api.fuseki import GraphStore
-from api.problems import ApiError, GraphStoreError, NotFoundError
+from core.errors import ApiError, GraphStoreError, NotFoundError
+from core.settings.settings import Settings
+from core.stores.errors import QueriesError
+from core.stores.fuseki import GraphStore
+from core.stores.results import read_rows
 from dashboards.build import Answer, Batches, Question, build
 from dashboards.catalogue import Definition, definition
 from dashboards.errors import (
@@ -22,9 +25,6 @@ from dashboards.errors import (
 )
 from dashboards.spec import Component, Dashboard, Panel
 from ontology.iris import Iris
-from queries.errors import QueriesError
-from queries.results import read_rows
-from supertwin.settings import Settings
 
 # How many queries of one dashboard the graph store works on at once.
 _AT_ONCE = 4

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from api.fuseki import GraphStore, Row
-from api.rdf import iri_term
+from core.stores.fuseki import GraphStore, Row
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
 from queries.natural_order import natural
+from queries.terms import iri_term
 
 _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov"))
 

@@ -10,23 +10,24 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from rdflib import URIRef
 
-from api import formats, nodes
+from api import formats
 from api.connection import while_connected
 from api.drawing.boxes import Box, find_boxes
 from api.drawing.svg import Link, Picture, best_fit, read_picture, write_picture
-from api.fuseki import Row
 from api.negotiation import negotiate
-from api.problems import ApiError, NotFoundError
-from api.rdf import iri_term
 from api.services import Services, Use
-from api.twin import Segment, decoded, unknown_host
+from api.twin import Segment, decoded
 from api.web import pages
+from core.errors import ApiError, NotFoundError
+from core.stores.fuseki import Row
 from ingest.errors import SourceError, SourceMissingError
 from ingest.hwloc.lstopo import sketch
 from ingest.hwloc.read import MAX_DRAWN
 from ingest.hwloc.topology_file import topology_path
 from ingest.sources.files import read_file
 from ontology.terms import PREFIXES
+from queries.hosts import known_hosts, unknown_host
+from queries.terms import iri_term
 
 router = APIRouter(tags=["Twin"])
 
@@ -94,7 +95,7 @@ async def _drawn(
 ) -> str:
     known = await _components(services, host)
     if not known:
-        raise unknown_host(host, await nodes.hosts(services.graph))
+        raise unknown_host(host, await known_hosts(services.graph))
     path = topology_path(services.settings.home, host)
     drawn = await to_thread.run_sync(_draw, path, host, limiter=_ONE_AT_A_TIME)
     made = pages.links(request, services.settings.base)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from rdflib import URIRef
 
-from api.fuseki import GraphStore, Row
-from api.rdf import iri_term
+from core.stores.fuseki import GraphStore, Row
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query
 from queries.natural_order import natural
+from queries.terms import iri_term
 
 # The order in which parts are shown: what computes, what remembers, what connects.
 KINDS = {

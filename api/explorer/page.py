@@ -18,6 +18,8 @@ from api.nodes import Node
 from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.results import read_rows
 from dashboards.figures import quantity
 from dashboards.spec import Dashboard
 from dashboards.units import drawn_unit
@@ -25,9 +27,7 @@ from ingest.hwloc.topology_file import topology_path
 from ontology.iris import IdError, decode_id
 from ontology.terms import ST
 from queries.catalogue import saved_query
-from queries.endpoint import JSON_RESULTS
-from queries.findings import of_host, read_known
-from queries.results import read_rows
+from queries.diagnosis import of_host, read_known
 
 _BYTES = drawn_unit("BYTE")[0]
 _NO_TELEMETRY: dict[str, Any] = {"sampled": [], "others": [], "silence": ""}

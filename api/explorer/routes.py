@@ -6,21 +6,21 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 from rdflib import URIRef
 
-from api import formats, nodes
+from api import formats
 from api.bounds import bounded, marks
 from api.connection import while_connected
 from api.explorer.graph import find_parts
 from api.explorer.page import host_of
 from api.explorer.series import Sampled, find_sampled, read_sampled
 from api.limits import cpus_for
-from api.problems import ApiError
-from api.rdf import iri_term
 from api.services import Services, Use
 from api.sparql import response
-from api.store import StoreError
-from api.twin import unknown_host
 from api.web import pages
+from core.errors import ApiError
+from core.stores.series_store import StoreError
 from queries.errors import ParameterError
+from queries.hosts import known_hosts, unknown_host
+from queries.terms import iri_term
 
 router = APIRouter(prefix="/explorer", tags=["Explorer"])
 
@@ -117,6 +117,6 @@ def _is_iri(text: str) -> bool:
 
 
 async def _refuse_unknown_host(services: Services, host: str) -> None:
-    known = await nodes.hosts(services.graph)
+    known = await known_hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
         raise unknown_host(host, known)

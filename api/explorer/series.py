@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from rdflib import URIRef
 
-from api.fuseki import GraphStore, Row
 from api.metrics import (
     METRIC_COLUMNS,
     METRIC_PATTERN,
@@ -16,11 +15,12 @@ from api.metrics import (
     Metric,
     metric_of,
 )
-from api.rdf import iri_term
-from api.store import SeriesStore
+from core.stores.fuseki import GraphStore, Row
+from core.stores.series_store import SeriesStore
 from ontology.iris import Iris
 from ontology.selectors import TEXT_LABEL, escaped, pattern
 from queries.natural_order import natural
+from queries.terms import iri_term
 
 SECONDS = 900
 POINTS = 90

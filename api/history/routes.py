@@ -7,23 +7,24 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 
-from api import formats, nodes
+from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.parameters import only
-from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
-from api.twin import Segment, decoded, unknown_host
+from api.twin import Segment, decoded
 from api.web import pages
+from core.errors import ApiError, NotFoundError
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.results import Rows, read_rows
 from ingest.errors import NoSuchStateError
-from ingest.past.changes import Change, changes, deltas_query
-from ingest.past.states import State, pair, read_states, states_query
+from ingest.history.changes import Change, changes, deltas_query
+from ingest.history.states import State, pair, read_states, states_query
 from queries.catalogue import saved_query
-from queries.endpoint import JSON_RESULTS
 from queries.errors import AmbiguousHostError, UnknownHostError
+from queries.hosts import known_hosts, unknown_host
 from queries.names import choose
-from queries.results import Rows, read_rows
 
 router = APIRouter(tags=["History"])
 
@@ -120,7 +121,7 @@ async def _rows(query: Any, text: str) -> Rows:
 
 async def _check_known(services: Services, host: str) -> None:
     """Raise NotFoundError for a host of which nothing is known, now or before."""
-    known = await nodes.hosts(services.graph)
+    known = await known_hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
         raise unknown_host(host, known)
 

@@ -13,25 +13,25 @@ from fastapi import APIRouter, Request, Response
 
 from api import formats
 from api.access import audit
-from api.access.gate import Caller
+from api.access.authenticator import Caller
 from api.access.roles import ANSWERS, requires
+from api.access.tokens import Role
 from api.body import read_model
 from api.connection import ClientGoneError, while_connected
 from api.failures import answered
 from api.observations.launching import check_launch
 from api.observations.new import SCHEMA, Chosen, NewObservation, parse_cpus
-from api.observations.shown import refused, shown
-from api.pin.placing import Wish as Place
-from api.pin.placing import place
+from api.observations.serialise import refused, shown
 from api.plans.routes import check_known
-from api.problems import ApiError
 from api.services import Services, Use
-from supertwin.access.tokens import Role
+from core.errors import ApiError
+from pinning.placing import Wish as Place
+from pinning.placing import place
 
 if TYPE_CHECKING:
-    from supertwin.observing.desk import Desk
-    from supertwin.observing.session import Session
-    from supertwin.observing.wish import Wish
+    from observations.session.run_manager import Desk
+    from observations.session.run_request import Wish
+    from observations.session.run_session import Session
 
 router = APIRouter(tags=["Observations"])
 

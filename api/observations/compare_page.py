@@ -12,15 +12,15 @@ from rdflib import URIRef
 from api.explorer.facts import word
 from api.metrics import unit_of
 from api.observations.figures import duration, figure
-from api.observations.found import Entry
+from api.observations.search import Entry
 from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown
 from dashboards.spec import Panel, Section, Series, Unit
 
 if TYPE_CHECKING:
-    from observations.compare import Estimate, Verdict, Word
-    from supertwin.comparing import Comparison, Group, Measure
+    from observations.comparison.compare import Estimate, Verdict, Word
+    from observations.comparison.comparing import Comparison, Group, Measure
 
 _DURATION = "duration"
 # A page with more pictures than that helps nobody; the table has all.
@@ -110,7 +110,7 @@ def _longest(found: "Comparison") -> float:
 
 
 def _test() -> str:
-    from observations.compare import TEST
+    from observations.comparison.compare import TEST
 
     return TEST
 

@@ -16,7 +16,6 @@ from api.limits import greatest_on
 from api.metrics import Metric
 from api.negotiation import negotiate
 from api.observations.compare_page import compare_page
-from api.observations.found import RUNS, Row, rows
 from api.observations.measured import (
     STATISTICS,
     Span,
@@ -34,15 +33,15 @@ from api.observations.readings import (
     together,
     window,
 )
-from api.problems import ApiError, NotFoundError
+from api.observations.search import RUNS, Row, rows
 from api.services import Services, Use
 from api.sparql import response
+from core.errors import ApiError, MendableError, NotFoundError
+from core.stores.errors import EndpointError, EndpointUnreachableError
 from ontology.iris import decode_id
-from queries.errors import EndpointError, EndpointUnreachableError
-from supertwin.errors import MendableError
 
 if TYPE_CHECKING:
-    from supertwin.comparing import Comparison
+    from observations.comparison.comparing import Comparison
 
 router = APIRouter(prefix="/observations/compare", tags=["Observations"])
 
@@ -93,7 +92,7 @@ async def compare(
         runs = [str(run["run"]) for group in found.groups for run in group.runs]
         known = await find_metrics(services.graph, runs)
         return compare_page(request, services, asked, found, known)
-    from supertwin.compared import document, plain
+    from observations.comparison.compared import document, plain
 
     return response(orjson.dumps(document(found), default=plain), formats.JSON)
 
@@ -139,8 +138,8 @@ async def compared(
 
 def _compared(services: Services, ids: Sequence[str], tolerance: float) -> "Comparison":
     # With scipy: a second that the API's start need not take.
-    from supertwin.comparing import compare, find_group
-    from supertwin.loading import dataset
+    from core.stores.datasets import dataset
+    from observations.comparison.comparing import compare, find_group
 
     with dataset(services.settings, "twin") as twin:
         groups = [find_group(twin, services.iris, id_) for id_ in ids]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from api.metrics import unit_of
 from api.observations.figures import figure
-from api.observations.found import Row, rows
+from api.observations.search import Row, rows
 from api.services import Services
 from dashboards.units import local_name
 

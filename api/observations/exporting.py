@@ -12,24 +12,23 @@ from rdflib import Graph, URIRef
 
 from api import formats, rdf
 from api.access.roles import ANSWERS, requires
+from api.access.tokens import Role
 from api.connection import while_connected
-from api.observations.found import rows
 from api.observations.measured import (
     STATISTICS,
     observation_of,
     runs_of_group,
     unknown,
 )
-from api.problems import ApiError
+from api.observations.search import rows
 from api.services import Services, Use
+from core.errors import ApiError, MendableError
+from core.stores.errors import EndpointError
 from observations.errors import ObservationError
 from ontology.iris import IdError, decode_id, encode_id
-from queries.errors import EndpointError
-from supertwin.access.tokens import Role
-from supertwin.errors import MendableError
 
 if TYPE_CHECKING:
-    from supertwin.carrying import Carried
+    from observations.exchange.export import Carried
 
 router = APIRouter(tags=["Observations"])
 
@@ -121,8 +120,8 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
 
 
 def _written(services: Services, id_: str, form: Form) -> bytes:
-    from supertwin.carrying import carried_runs, samples_csv
-    from supertwin.loading import dataset
+    from core.stores.datasets import dataset
+    from observations.exchange.export import carried_runs, samples_csv
 
     with dataset(services.settings, "twin") as twin:
         found = carried_runs(services.settings, twin, id_)
@@ -136,7 +135,7 @@ def _written(services: Services, id_: str, form: Form) -> bytes:
 
 
 def _zipped(found: "Sequence[Carried]") -> bytes:
-    from supertwin.carrying import write_crates_of
+    from observations.exchange.export import write_crates_of
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crate.zip"

@@ -11,8 +11,8 @@ from rdflib.namespace import RDF
 
 from api import nodes
 from api.connection import while_connected
-from api.observations.may import launch_refusal
 from api.observations.measured import observation_of, unknown
+from api.observations.permissions import launch_refusal
 from api.observations.pinned import Pinned, name_of, pinned
 from api.services import Services, Use
 from api.web import pages

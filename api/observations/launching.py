@@ -1,12 +1,11 @@
 """Which commands the service runs for whom, as which user and in which folders."""
 
-from api.access.gate import Caller
+from api.access.authenticator import Caller
+from api.access.command_list import CommandList, read_command_list
 from api.observations.new import Launch, NewObservation
-from api.problems import ApiError
-from supertwin.access.command_list import CommandList, read_command_list
-from supertwin.access.run_as import other_user
-from supertwin.errors import MendableError
-from supertwin.settings import Settings
+from core.errors import ApiError, MendableError
+from core.settings.run_as import other_user
+from core.settings.settings import Settings
 
 _CURE = (
     "set SUPERTWIN_ALLOWED_COMMANDS to a list of commands, or SUPERTWIN_RUN_AS to the "

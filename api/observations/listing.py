@@ -12,7 +12,7 @@ from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.observations.figures import duration
-from api.observations.found import (
+from api.observations.search import (
     RUNS,
     Entry,
     Row,
@@ -22,12 +22,12 @@ from api.observations.found import (
     misfits,
     params,
 )
-from api.problems import ApiError
 from api.services import Services, Use
 from api.sparql import read_pairs, response
 from api.web import pages
 from api.web.pages import Links, Shown
 from api.web.query_form import Field, Option, fields
+from core.errors import ApiError
 from observations.record import OUTCOMES
 from pinning.policy import WORDS
 

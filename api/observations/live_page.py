@@ -7,17 +7,17 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from api.dashboards.charts import find_chart
-from api.observations.found import RUNS, rows
-from api.observations.may import refusal
 from api.observations.measured import observation_of
-from api.observations.shown import not_running, shown
+from api.observations.permissions import refusal
+from api.observations.search import RUNS, rows
+from api.observations.serialise import not_running, shown
 from api.services import Services
 from api.web import pages
 from dashboards.spec import Dashboard
 from observations.origin import plan_of
 
 if TYPE_CHECKING:
-    from supertwin.observing.session import Session
+    from observations.session.run_session import Session
 
 
 async def live_page(

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from rdflib import URIRef
 
-from api.fuseki import GraphStore
 from api.metrics import (
     METRIC_COLUMNS,
     METRIC_PATTERN,
@@ -16,13 +15,14 @@ from api.metrics import (
     metric_of,
 )
 from api.observations.figures import figure
-from api.observations.found import RUNS, Row, rows
-from api.problems import NotFoundError
-from api.rdf import iri_term
+from api.observations.search import RUNS, Row, rows
 from api.services import Services
+from core.errors import NotFoundError
+from core.stores.fuseki import GraphStore
 from ontology.figures import figures
 from ontology.iris import IdError, Iris
 from queries.natural_order import natural
+from queries.terms import iri_term
 
 STATISTICS = "observations/statistics"
 # In the order of the table; of a counter all but the last are rates.

@@ -5,11 +5,11 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from ingest.plans.request import parse_period
+from core.errors import MendableError
 from observations.record import Asked
+from observations.session.run_request import Wish
 from pinning.policy import LONGEST
-from supertwin.errors import MendableError
-from supertwin.observing.wish import Wish
+from sampling.plans.request import parse_period
 
 _MOST_WORDS, _MOST_NAMES = 10_000, 10_000
 _CPUS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?")

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from supertwin.observing.desk import Desk
+    from observations.session.run_manager import Desk
 
 _LOOK_S = 1.0
 
@@ -42,7 +42,7 @@ class Observing:
         # With all that validates a plan: a second that the API's start need not take.
         # And with what looks at what is told of runs, before the first is.
         from observations import events  # noqa: F401
-        from supertwin.observing.desk import Desk
+        from observations.session.run_manager import Desk
 
         desk = Desk(self._settings)
         desk.go_on()

@@ -5,11 +5,11 @@ from api.observations import (
     comparing,
     exporting,
     form,
-    kept,
     listing,
     recorded,
     routes,
     series,
+    stored_files,
 )
 
 # Those that run stand last: the paths of others look like theirs.
@@ -19,7 +19,7 @@ PARTS = (
     form,
     comparing,
     series,
-    kept,
+    stored_files,
     recorded,
     exporting,
     routes,

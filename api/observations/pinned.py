@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from rdflib import URIRef
 
 from api.nodes import Node
-from api.pin.placing import Wish, place
-from api.problems import ApiError
 from api.services import Services
 from api.web.pages import Links, Shown
+from core.errors import ApiError
 from ontology.iris import IdError, decode_id
 from ontology.terms import ST
+from pinning.placing import Wish, place
 from queries.natural_order import natural
 
 _COUNTED = ("per:", "likwid:")  # policies that say by themselves how many

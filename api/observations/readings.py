@@ -17,8 +17,9 @@ from api.bounds import Column, marks
 from api.metrics import Metric
 from api.observations.measured import Span
 from api.services import Services
-from api.store import StoreError
-from observations.statistics import Points, rates_of
+from core.stores.points import Points
+from core.stores.series_store import StoreError
+from observations.statistics import rates_of
 from ontology.selectors import escaped, pattern, selector
 
 MOST_POINTS = 2000

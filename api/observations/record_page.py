@@ -15,10 +15,10 @@ from api.explorer.facts import Fact, find_facts
 from api.nodes import Node
 from api.observations.derived import find_derived
 from api.observations.figures import duration
-from api.observations.kept import has_kept
-from api.observations.may import refusal
 from api.observations.measured import FIGURES, Measured, find_measured
+from api.observations.permissions import refusal
 from api.observations.pinned import find_pinned, name_of
+from api.observations.stored_files import has_kept
 from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown

@@ -12,9 +12,9 @@ from api.connection import while_connected
 from api.nodes import Node
 from api.observations.measured import observation_of, runs_of_group, unknown
 from api.observations.record_page import record_page
-from api.problems import NotFoundError
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from core.errors import NotFoundError
 from ontology.terms import ST
 
 router = APIRouter(tags=["Observations"])

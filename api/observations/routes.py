@@ -12,19 +12,19 @@ from fastapi.responses import StreamingResponse
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
+from api.access.tokens import Role
 from api.body import read_body
 from api.negotiation import negotiate
 from api.observations.live_page import live_page
-from api.observations.shown import not_running, recorded, refused, shown
+from api.observations.serialise import not_running, recorded, refused, shown
 from api.parameters import only
 from api.services import Services, Use
 from observations.errors import SaidError
-from supertwin.access.tokens import Role
 
 if TYPE_CHECKING:
     from observations.launch import Event
-    from supertwin.observing.desk import Desk
-    from supertwin.observing.session import Session
+    from observations.session.run_manager import Desk
+    from observations.session.run_session import Session
 
 router = APIRouter(tags=["Observations"])
 

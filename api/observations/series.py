@@ -13,10 +13,10 @@ from api.limits import greatest_on
 from api.observations.measured import find_measured, find_span, observation_of
 from api.observations.parameters import POINTS, MetricName, Points, RunId
 from api.observations.readings import grid_of, read, window
-from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import decoded
+from core.errors import ApiError, NotFoundError
 from ontology.figures import figures
 
 router = APIRouter(tags=["Observations"])

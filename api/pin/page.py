@@ -7,18 +7,18 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from api import nodes
-from api.pin.placing import Wish, place
-from api.problems import ApiError
 from api.services import Services
 from api.web import pages
+from core.errors import ApiError
 from ontology.terms import ST
 from pinning.branches import Branch
 from pinning.errors import PinningError
 from pinning.formats import FORMATS, write
 from pinning.hybrid import BINDS, MAPS, RANKS
+from pinning.placing import Wish, place
 from pinning.policy import WORDS
 from pinning.tree import KINDS, Domain, Tree
+from queries.hosts import known_hosts
 from queries.natural_order import natural
 
 
@@ -45,7 +45,7 @@ async def form_page(request: Request, services: Services, wish: Wish) -> Respons
             made |= _found(found, tree, wish)
         except ApiError as error:
             status, made["problem"] = error.status, error.detail
-    known = await nodes.hosts(services.graph)
+    known = await known_hosts(services.graph)
     return pages.page(
         "pin.html",
         request,

@@ -11,10 +11,10 @@ from api.connection import while_connected
 from api.negotiation import negotiate
 from api.parameters import only
 from api.pin.page import form_page
-from api.pin.placing import Wish, place
-from api.problems import ApiError
 from api.services import Use
 from api.sparql import response
+from core.errors import ApiError
+from pinning.placing import Wish, place
 from pinning.policy import LONGEST
 
 router = APIRouter(tags=["Pinning"])

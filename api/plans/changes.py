@@ -11,19 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
+from api.access.tokens import Role
 from api.body import read_model
 from api.failures import answered
 from api.plans.routes import check_known, find_plans
 from api.plans.turns import Turns
-from api.problems import ApiError, NotFoundError
 from api.services import Services, Use
-from ingest.plans.request import PlanRequest, check_plan_name, parse_period
-from supertwin.access.tokens import Role
+from core.errors import ApiError, NotFoundError
+from sampling.plans.request import PlanRequest, check_plan_name, parse_period
 
 router = APIRouter(tags=["Telemetry"])
 
 if TYPE_CHECKING:
-    from supertwin.sampling import Added
+    from sampling.plans.changes import Added
 
 T = TypeVar("T")
 
@@ -180,19 +180,19 @@ async def _write(work: Callable[[], T]) -> T:
 
 def _add(services: Services, new: NewPlan) -> "Added":
     # With all that validates a plan: a second that the API's start need not take.
-    from supertwin import sampling
-    from supertwin.cost.estimating import check_cost, plan_cost
+    from sampling.cost.plan_cost import check_cost, plan_cost
+    from sampling.plans import changes
 
     request = new.request()
     if not new.accept_cost:
         check_cost(services.settings, plan_cost(services.settings, request))
-    return sampling.add(services.settings, request, _unheard)
+    return changes.add(services.settings, request, _unheard)
 
 
 def _remove(services: Services, host: str, plan: str) -> None:
-    from supertwin import sampling
+    from sampling.plans import changes
 
-    sampling.remove(services.settings, host, plan, _unheard)
+    changes.remove(services.settings, host, plan, _unheard)
 
 
 def _unheard(_line: str) -> None:

@@ -6,20 +6,20 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 
-from api import formats, nodes
+from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.parameters import only
-from api.rdf import iri_term
 from api.services import Services, Use
 from api.sparql import response
-from api.twin import unknown_host
 from api.web import pages
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.results import read_rows
 from ontology.iris import IdError
 from ontology.terms import ST
 from queries.catalogue import saved_query
-from queries.endpoint import JSON_RESULTS
-from queries.results import read_rows
+from queries.hosts import known_hosts, unknown_host
+from queries.terms import iri_term
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -75,7 +75,7 @@ async def check_known(services: Services, host: str) -> None:
         is_known = f"SELECT * {{ {node} a {iri_term(ST.ComputeNode)} }}"
         if await services.graph.rows(is_known):
             return
-    raise unknown_host(host, await nodes.hosts(services.graph))
+    raise unknown_host(host, await known_hosts(services.graph))
 
 
 def _listed(text: str | None) -> list[str]:

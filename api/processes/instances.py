@@ -5,8 +5,8 @@ import re
 from anyio import to_thread
 
 from api.services import Services
+from core.settings import pmcd
 from ingest.sources.pcp_instance import instance_name
-from supertwin.stack import pmcd
 
 # PCP's name of a process begins with its number: "000001 init".
 _NUMBER = re.compile(r"0*([0-9]{1,10})(?: |$)", re.ASCII)

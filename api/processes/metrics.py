@@ -2,10 +2,10 @@
 
 from rdflib import URIRef
 
-from api.fuseki import GraphStore
-from api.rdf import iri_term, text_term
+from core.stores.fuseki import GraphStore
 from ontology.iris import Iris
 from ontology.terms import ST
+from queries.terms import iri_term, text_term
 
 _ANY = "proc.psinfo.pid"
 

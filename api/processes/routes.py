@@ -15,13 +15,13 @@ from rdflib import Graph, Literal, URIRef
 from api import nodes
 from api.connection import while_connected
 from api.nodes import Node
-from api.problems import ApiError, NotFoundError
 from api.processes.instances import find_instance
 from api.processes.metrics import process_metrics
 from api.processes.seen import Seen, Sighting
 from api.services import Services, Use
-from api.store import StoreError
-from api.twin import OPTIONS, Segment, accepted, decoded, node_response, unknown_host
+from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from core.errors import ApiError, NotFoundError
+from core.stores.series_store import StoreError
 from ingest.describe.process import (
     describe_process,
     describe_telemetry,
@@ -33,6 +33,7 @@ from ingest.sources.processes import Identity, Process, parse_identity, read_pro
 from ingest.triples import Triples
 from ontology.selectors import escaped
 from ontology.terms import ST
+from queries.hosts import known_hosts, unknown_host
 
 router = APIRouter(tags=["Processes"])
 
@@ -91,7 +92,7 @@ def _is_number(text: str) -> bool:
 
 async def _check_host(services: Services, host: str) -> None:
     """Only the machine that the API runs on shows its processes to it."""
-    known = await nodes.hosts(services.graph)
+    known = await known_hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
         raise unknown_host(host, known)
     if host != services.settings.host:

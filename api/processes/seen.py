@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from core.linux.private_folder import make_private
 from ingest.sources.processes import Identity, parse_identity
-from supertwin.private_folder import make_private
 
 # Beyond this the oldest go.
 MOST = 100_000

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from anyio import to_thread
 
 from api.services import Services
+from core.settings.accounts import fuseki_account
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.errors import EndpointError
 from ingest.errors import IngestError
 from ingest.named_processes import NamedProcess, read_named, rebind
-from queries.endpoint import Endpoint
-from queries.errors import EndpointError
-from supertwin.access.accounts import fuseki_account
-from supertwin.settings import Settings
 
 # How late the end of a process, and a new name, may be noticed.
 LOOK_S, READ_S = 1.0, 5.0

@@ -12,12 +12,12 @@ from fastapi.responses import RedirectResponse
 from rdflib import Graph
 
 from api import formats
-from api.problems import NotFoundError
 from api.services import Use
 from api.sparql import response
 from api.twin import accepted
 from api.vocabulary.page import ontology_page
 from api.web import pages
+from core.errors import NotFoundError
 from ontology.published import json_ld, module_files, module_graph, whole_ontology
 from ontology.terms import VERSION
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
-from api.problems import ApiError, NotFoundError
-from supertwin.stack.tools import TOOLS
+from core.errors import ApiError, NotFoundError
+from core.settings.tools import TOOLS
 
 router = APIRouter(prefix="/static", include_in_schema=False)
 

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api import formats
-from api.problems import NotFoundError
 from api.services import Services, Use
 from api.web import pages
 from api.web.markdown import Document, document
-from supertwin.home import CHECKOUT
+from core.errors import NotFoundError
+from core.settings.home import CHECKOUT
 
 router = APIRouter(prefix="/docs", include_in_schema=False)
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from api.fuseki import Row
 from api.services import Services
 from api.web.pages import Links
+from core.stores.fuseki import Row
 from dashboards.figures import quantity
 from dashboards.units import drawn_unit
 from ontology.terms import PREFIXES

@@ -8,10 +8,10 @@ from fastapi.responses import JSONResponse
 
 from api.connection import while_connected
 from api.health import find_health
-from api.problems import ApiError
 from api.services import Services, Use
 from api.web import pages
 from api.web.home import busy, host_cards
+from core.errors import ApiError
 
 router = APIRouter(include_in_schema=False)
 

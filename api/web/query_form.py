@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from rdflib.namespace import RDFS
 
-from api import nodes
-from api.fuseki import GraphStore
-from api.problems import ApiError
-from api.rdf import iri_term
+from core.errors import ApiError
+from core.stores.fuseki import GraphStore
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param
 from queries.catalogue import SavedQuery
 from queries.errors import ParameterError
+from queries.hosts import known_hosts
 from queries.natural_order import natural
+from queries.terms import iri_term
 
 _MOST = 400
 _INPUTS = {"integer": "number", "number": "number"}
@@ -123,7 +123,7 @@ def _text(value: object) -> str:
 async def host_names(store: GraphStore) -> list[str]:
     """The names of all hosts in natural order; none without the graph store."""
     try:
-        graph = await nodes.hosts(store)
+        graph = await known_hosts(store)
     except ApiError:
         return []
     return sorted({str(name) for name in graph.objects(None, ST.hostname)}, key=natural)

@@ -14,17 +14,17 @@ from rdflib import Graph
 from rdflib.namespace import XSD
 
 from api import formats
-from api.fuseki import Binding, read_binding
-from api.problems import ApiError
-from api.rdf import term
 from api.services import Services
 from api.sparql import Asked, run
 from api.web import pages
 from api.web.pages import Links, Shown
 from api.web.query_form import fields, misfits
+from core.errors import ApiError
+from core.stores.fuseki import Binding, read_binding
 from dashboards.figures import figures
 from queries.catalogue import SavedQuery
 from queries.natural_order import hosts_in_order
+from queries.terms import term
 
 _MAX_ROWS = 1000
 _NUMBERS = {

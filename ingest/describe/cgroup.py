@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from rdflib import Literal, URIRef
 
-from cgroups.groups import parent_of
-from cgroups.ledger import Life
-from cgroups.schedulers import Job, parse_job
+from core.linux.cgroups.groups import parent_of
+from core.linux.cgroups.ledger import Life
+from core.linux.cgroups.schedulers import Job, parse_job
 from ingest.describe.process import time_literal
 from ingest.triples import Triples
 from ontology.iris import Iris, series_name

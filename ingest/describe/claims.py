@@ -5,7 +5,7 @@ from typing import Any
 
 from rdflib import URIRef
 
-from ingest.belief.claims import Claim, Resolved
+from ingest.conflict_resolution.claims import Claim, Resolved
 from ingest.describe.host import source_iri
 from ingest.triples import Triples
 from ontology.iris import Iris

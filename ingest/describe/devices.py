@@ -4,7 +4,7 @@ from typing import Any
 
 from rdflib import URIRef
 
-from ingest.belief.claims import Resolved
+from ingest.conflict_resolution.claims import Resolved
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST

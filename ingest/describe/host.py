@@ -7,7 +7,7 @@ from typing import Any
 
 from rdflib import XSD, Literal, URIRef
 
-from ingest.belief.claims import Resolved
+from ingest.conflict_resolution.claims import Resolved
 from ingest.sign import signs
 from ingest.triples import Triples
 from ontology.iris import Iris

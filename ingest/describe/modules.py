@@ -5,7 +5,7 @@ from typing import Any
 
 from rdflib import URIRef
 
-from ingest.belief.claims import Resolved
+from ingest.conflict_resolution.claims import Resolved
 from ingest.sources.memory_slots import Slot, memory_slots
 from ingest.triples import Triples
 from ontology.iris import Iris

@@ -18,8 +18,8 @@ from typing import Any
 from ingest.description import Description, describe
 from ingest.hwloc.topology_file import topology_of
 from ingest.load.catalogues import Catalogues, held_nodes
+from ingest.load.fast_load import Packed, pack
 from ingest.load.register import signs_of
-from ingest.load.untouched import Packed, pack
 from ingest.machine_files import doubts
 from ingest.machine_folder import MachineFile
 from ontology.iris import Iris

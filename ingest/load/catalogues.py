@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from rdflib import Graph, URIRef
 
+from core.stores.endpoint import Endpoint
 from ingest.describe.metrics import Descriptor
 from ingest.pmu.store import stored_models
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 from shapes.certify import Held
 from shapes.validate import Elsewhere
 

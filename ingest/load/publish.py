@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
+from core.stores.endpoint import Endpoint
 from ingest.describe.plan import MONITOR
 from ingest.errors import NotConformingError
+from ingest.history.history import archive
 from ingest.load.catalogues import Catalogues, elsewhere, read_catalogues
+from ingest.load.fast_load import graphs_of, mingled, pack, send, untouched
 from ingest.load.register import (
     Known,
     Registration,
@@ -25,12 +28,9 @@ from ingest.load.register import (
     signs_of,
 )
 from ingest.load.replace import Standing, read_standing, replace
-from ingest.load.untouched import graphs_of, mingled, pack, send, untouched
-from ingest.past.history import archive
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
-from queries.endpoint import Endpoint
 from shapes.validate import validate
 
 if TYPE_CHECKING:

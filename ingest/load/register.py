@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
+from core.stores.endpoint import Endpoint
 from ingest.errors import OtherMachineError
 from ingest.sign import Verdict, by_kind, judge, unseen
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 from queries.natural_order import natural
 
 if TYPE_CHECKING:

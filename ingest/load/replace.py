@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
+from core.stores.endpoint import N_TRIPLES, Endpoint
 from ingest.describe.plan import MONITOR
-from ingest.load.untouched import graphs_of
+from ingest.load.fast_load import graphs_of
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, PROV
-from queries.endpoint import N_TRIPLES, Endpoint
 
 if TYPE_CHECKING:
     from ingest.description import Description

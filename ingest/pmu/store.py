@@ -5,6 +5,7 @@ from typing import Any
 
 from rdflib import DCTERMS, Graph, Literal
 
+from core.stores.endpoint import Endpoint
 from ingest.describe.pmu import describe_model
 from ingest.describe.roles import describe_roles
 from ingest.errors import NotConformingError
@@ -12,7 +13,6 @@ from ingest.pmu.roles import roles_digest
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 from shapes.validate import validate
 
 

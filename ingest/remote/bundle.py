@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.linux.ssh.reasons import printable
 from ingest.errors import BundleError, SourceError
 from ingest.remote.collect import FIRST, LAST, MAX_OUTPUT, MAX_TOTAL
 from ingest.remote.tar import Entry, read_entries
 from ingest.sources.files import read_value
 from ingest.sources.machine import Machine
-from remote_login.reasons import printable
 
 _MOST = MAX_TOTAL + 2 * MAX_OUTPUT
 _MOST_ENTRIES = 500_000

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from core.linux.ssh.address import parse_address
+from core.linux.ssh.reasons import printable
 from ingest.errors import (
     BrokenOffError,
     BundleError,
@@ -23,8 +25,6 @@ from ingest.remote import collect
 from ingest.remote.bundle import Copied, unpacked
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.sources.files import read_value
-from remote_login.address import parse_address
-from remote_login.reasons import printable
 
 Progress = Callable[[str], None]
 

@@ -15,11 +15,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from core.linux.ssh.address import Address
+from core.linux.ssh.client import (
+    CONNECT_SECONDS,
+    LONGEST_SOCKET,
+    OPTIONS,
+    Ssh,
+    ssh_argv,
+)
+from core.linux.ssh.reasons import explain, printable
+from core.linux.ssh.sockets import plain_socket
 from ingest.errors import BrokenOffError, RemoteError
-from remote_login.address import Address
-from remote_login.reasons import explain, printable
-from remote_login.sockets import plain_socket
-from remote_login.ssh import CONNECT_SECONDS, LONGEST_SOCKET, OPTIONS, Ssh, ssh_argv
 
 # Connecting, greeting, exchange of keys, login: each may take a while.
 _LOGIN_SECONDS = 30.0

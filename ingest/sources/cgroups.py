@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cgroups.mounts import Hierarchy, parse_mounts
+from core.linux.cgroups.mounts import Hierarchy, parse_mounts
 from ingest.errors import SourceMissingError
 from ingest.sources.files import read_text, read_value
 from ingest.sources.machine import HERE, Machine

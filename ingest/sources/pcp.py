@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from zlib import crc32
 
-from ingest.errors import SourceMissingError, SourceRefusedError
-from ingest.sources.machine import HERE, Machine
-from pmapi import (
+from core.linux.pmapi import (
     NO_INDOM,
     NO_METRIC,
     BindingMissingError,
@@ -18,6 +16,8 @@ from pmapi import (
     Descriptor,
     PmError,
 )
+from ingest.errors import SourceMissingError, SourceRefusedError
+from ingest.sources.machine import HERE, Machine
 
 LOCAL = "local:"
 MOST_INSTANCES = 4096

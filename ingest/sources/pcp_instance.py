@@ -1,6 +1,6 @@
 """What PCP calls one process among its instances."""
 
-from pmapi import BindingMissingError, Context, PmError
+from core.linux.pmapi import BindingMissingError, Context, PmError
 
 
 def instance_name(address: str, domain: str, pid: int) -> str | None:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from sampler_bridge.files import write_all
+from core.linux.files import write_all
 from sampler_bridge.log.batch import Position
 from sampler_bridge.log.record import (
     HEADER_BYTES,

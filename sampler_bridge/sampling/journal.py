@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Mapping
 
-from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.labelled import Labeller
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.restarting import fault
 from sampler_bridge.sampling.subset import Subset
-from sampler_bridge.sources.source import Gap, Sample
+from sampling.plan_file.plan import Group
+from sampling.sources.source import Gap, Sample
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ontology.selectors import series_labels
 from sampler_bridge.log.rows import Rows, Values
 from sampler_bridge.sending.remote_write import labels
-from sampler_bridge.sources.source import Column, Gap, Sample, Series
+from sampling.sources.source import Column, Gap, Sample, Series
 
 _METRIC = attrgetter("metric")
 

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Callable, Iterable
 
-from sampler_bridge.account.account import LOG_FULL, Account
 from sampler_bridge.errors import NotLoggedError
 from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
-from sampler_bridge.sources.source import Gap
+from sampling.account.account import LOG_FULL, Account
+from sampling.sources.source import Gap
 
 _LOG = logging.getLogger(__name__)
 

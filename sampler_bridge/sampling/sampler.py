@@ -12,13 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Condition, Event
 
-from sampler_bridge import priority
-from sampler_bridge.account.account import LATE, SLOW_SOURCE
-from sampler_bridge.errors import SourceDownError
-from sampler_bridge.plan.plan import Group
+from core.linux import priority
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.restarting import Restarting
-from sampler_bridge.sampling.scribe import Scribe
 from sampler_bridge.sampling.ticks import (
     Next,
     Pace,
@@ -27,7 +23,11 @@ from sampler_bridge.sampling.ticks import (
     next_tick,
     tick_of,
 )
-from sampler_bridge.sources.source import Gap, Sample, Source
+from sampler_bridge.sampling.writer_thread import Scribe
+from sampling.account.account import LATE, SLOW_SOURCE
+from sampling.errors import SourceDownError
+from sampling.plan_file.plan import Group
+from sampling.sources.source import Gap, Sample, Source
 
 _LOG = logging.getLogger(__name__)
 

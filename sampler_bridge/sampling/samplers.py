@@ -6,12 +6,12 @@ from functools import partial
 from threading import Event, Lock
 
 from sampler_bridge.errors import StateError
-from sampler_bridge.plan.plan import Group, Plan
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.sampler import Sampler
-from sampler_bridge.sampling.scribe import Scribe
-from sampler_bridge.sources.source import Gap, Source
+from sampler_bridge.sampling.writer_thread import Scribe
+from sampling.plan_file.plan import Group, Plan
+from sampling.sources.source import Gap, Source
 
 # How long a new sampler may take to look its metrics up before all others go on, and
 # how long while those that it takes over from give values, as over a slow network.

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sampler_bridge.plan.choice import Choice
-from sampler_bridge.sources.source import Column, Gap, Sample, Series
+from sampling.plan_file.choice import Choice
+from sampling.sources.source import Column, Gap, Sample, Series
 
 ABSENT = "no such instance at present"
 

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler_bridge.files import read_json, write_reserved
+from core.linux.files import read_json, write_reserved
 from sampler_bridge.log.batch import START, Position
 
 _LOG = logging.getLogger(__name__)

@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
-from sampler_bridge.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
 from sampler_bridge.log.batch import START, Batch, Position
 from sampler_bridge.log.log import Log
 from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
 from sampler_bridge.sending.remote_write import Requests
 from sampler_bridge.sending.store import Refusal
+from sampling.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 from typing import NamedTuple
 
-from sampler_bridge.account.cost import Latency
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log.batch import Batch
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.remote_write import cut
 from sampler_bridge.sending.store import Refusal, Store
 from sampler_bridge.worker import Worker
+from sampling.account.cost import Latency
 
 _LOG = logging.getLogger(__name__)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from sampler_bridge.sources.cgroup.metrics import PREFIX as CGROUP
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.own_source import OwnSource
-from sampler_bridge.sources.source import Sample
+from sampling.sources.cgroup_metrics import PREFIX as CGROUP
+from sampling.sources.source import Sample
 
 
 class LocalSource:

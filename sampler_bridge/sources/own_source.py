@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sampler_bridge.sources.own_metrics import DOMAINS, OWN_METRICS, PREFIX, OwnMetric
-from sampler_bridge.sources.source import Column, Gap, Sample, Series
+from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, PREFIX, OwnMetric
+from sampling.sources.source import Column, Gap, Sample, Series
 
 Figures = Mapping[str, Any]
 _NAMED = {metric.name: metric for metric in OWN_METRICS}

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from sampler_bridge.account.cost import Cost, Latency
 from sampler_bridge.sending.store import Refusal, Store
-from sampler_bridge.sources.source import Sample, Source
+from sampling.account.cost import Cost, Latency
+from sampling.sources.source import Sample, Source
 
 
 class TimedSource:

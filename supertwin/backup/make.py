@@ -9,15 +9,15 @@ from pathlib import Path
 
 import httpx
 
+from core.errors import MendableError, SuperTwinError
+from core.linux.private_folder import make_private
+from core.settings import tools
+from core.settings.accounts import fuseki_account
+from core.settings.settings import Settings
+from observations.session.repetition import RECORDED
 from ontology.iris import Iris
-from supertwin.access.accounts import fuseki_account
 from supertwin.backup.manifest import write_manifest
 from supertwin.backup.snapshot import copy_snapshot
-from supertwin.errors import MendableError, SuperTwinError
-from supertwin.observing.repetition import RECORDED
-from supertwin.private_folder import make_private
-from supertwin.settings import Settings
-from supertwin.stack import tools
 from supertwin.stack.compaction import DATASETS
 
 Progress = Callable[[str], None]

@@ -6,8 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from supertwin.errors import MendableError
-from supertwin.stack.state import read_json
+from core.errors import MendableError
+from core.settings.state import read_json
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from core.errors import MendableError, SuperTwinError
+from core.linux import lock
+from core.linux.private_folder import close_home, make_private
+from core.settings import tools
+from core.settings.settings import Settings
+from core.settings.state import read_json
 from supertwin.backup.manifest import checked_manifest
-from supertwin.errors import MendableError, SuperTwinError
-from supertwin.private_folder import close_home, make_private
-from supertwin.settings import Settings
-from supertwin.stack import lock, tools
 from supertwin.stack.compaction import DATASETS
-from supertwin.stack.state import read_json
 
 Progress = Callable[[str], None]
 

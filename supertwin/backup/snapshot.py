@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from supertwin.access.accounts import snapshot_key, store_read_account
-from supertwin.errors import MendableError, SuperTwinError
-from supertwin.settings import Settings
+from core.errors import MendableError, SuperTwinError
+from core.settings.accounts import snapshot_key, store_read_account
+from core.settings.settings import Settings
 
 # It writes to disk all that it has in memory.
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)

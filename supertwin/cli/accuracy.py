@@ -4,11 +4,11 @@ from contextlib import closing
 
 import click
 
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from observations.likwid import KERNELS
-from supertwin.accuracy import lines, measure
+from observations.measure_accuracy import lines, measure
 from supertwin.cli.api_client import ApiClient
-from supertwin.loading import dataset
-from supertwin.settings import Settings
 
 
 @click.command("accuracy")

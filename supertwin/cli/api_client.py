@@ -10,7 +10,7 @@ from typing import Any
 import click
 from httptools import HttpParserError, HttpResponseParser, parse_url
 
-from supertwin.access.local_api import LocalApi, read_local_api
+from api.access.local_api import LocalApi, read_local_api
 
 _SECONDS = 60.0
 _UNAUTHORIZED, _REFUSED, _FAILURE = 401, 400, 500

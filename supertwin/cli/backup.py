@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from supertwin.private_folder import keep_files_private
-from supertwin.settings import Settings
+from core.linux.private_folder import keep_files_private
+from core.settings.settings import Settings
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 

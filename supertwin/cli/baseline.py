@@ -6,21 +6,21 @@ from dataclasses import asdict
 
 import click
 
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from dashboards.figures import figures
-from observations.compare import TEST
-from ontology.iris import Iris
-from supertwin.baselines import (
+from observations.comparison.baselines import (
     Checked,
     baseline_rows,
     check_baseline,
     remove_baseline,
     set_baseline,
 )
+from observations.comparison.compare import TEST
+from observations.comparison.comparing import DURATION
+from ontology.iris import Iris
 from supertwin.cli.verdict import tolerance_option, verdict_text
 from supertwin.cli.wording import counted
-from supertwin.comparing import DURATION
-from supertwin.loading import dataset
-from supertwin.settings import Settings
 
 _WORSE, _UNDECIDED = 3, 4
 

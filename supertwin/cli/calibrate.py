@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from sampling_cost.model import Model
+    from sampling.cost.model import Model
 
 
 @click.command("calibrate")
@@ -26,16 +26,20 @@ def calibrate_command(when_idle: bool, as_json: bool) -> None:
     A PMCD, a bridge and stores of its own are started for it, and end with it; the
     stack that runs is left alone, and better stopped meanwhile.
     """
-    from supertwin.cost.background import calibrated_when_idle
-    from supertwin.cost.calibration import calibrate
-    from supertwin.cost.kept_model import model_path
+    from sampling.calibration.calibration import calibrate
+    from sampling.cost.saved_model import model_path
+    from supertwin.stack.background_calibration import calibrated_when_idle
+    from supertwin.stack.private_stack import private_stack
 
     # A signal ends it like Ctrl-C: what it started must not outlive it.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     settings = Settings()
-    work = calibrated_when_idle if when_idle else calibrate
-    model, path = work(settings, _progress), model_path(settings)
+    path = model_path(settings)
+    if when_idle:
+        model = calibrated_when_idle(settings, _progress)
+    else:
+        model = calibrate(settings, _progress, private_stack)
     if as_json:
         click.echo(path.read_text(encoding="utf-8").rstrip())
     else:
@@ -43,7 +47,7 @@ def calibrate_command(when_idle: bool, as_json: bool) -> None:
 
 
 def _lines(model: "Model", path: str) -> Iterator[str]:
-    from sampling_cost.wording import basis_lines
+    from sampling.cost.wording import basis_lines
 
     yield from basis_lines(model, model.host, model.cpu)
     yield f"kept in {path}"

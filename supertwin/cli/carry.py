@@ -6,23 +6,23 @@ from pathlib import Path
 
 import click
 
-from observations.crate_reader import read_crates
-from queries.binding import Param, convert
-from queries.errors import ParameterError
-from supertwin.bringing import FILES, bring
-from supertwin.carrying import (
+from core.linux.private_folder import make_private
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from observations.exchange.crate_reader import read_crates
+from observations.exchange.export import (
     Carried,
     carried_runs,
     samples_csv,
     samples_parquet,
     write_crates_of,
 )
+from observations.exchange.import_ import FILES, bring
+from queries.binding import Param, convert
+from queries.errors import ParameterError
 from supertwin.cli.host import HOST
 from supertwin.cli.out_file import write_whole
 from supertwin.cli.wording import counted
-from supertwin.loading import dataset
-from supertwin.private_folder import make_private
-from supertwin.settings import Settings
 
 FORMATS = ("rocrate", "csv", "parquet", "jsonld")
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from ingest.describe.pmu import describe_model
 from ingest.pmu.pfm import list_models, read_models
 from ingest.pmu.roles import formulas, roles
@@ -13,8 +15,6 @@ from ingest.pmu.scope import scope_of
 from ingest.pmu.store import publish_models
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
-from supertwin.loading import dataset
-from supertwin.settings import Settings
 
 
 @click.group("catalogue")

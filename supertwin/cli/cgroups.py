@@ -2,12 +2,12 @@
 
 import click
 
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from queries.catalogue import saved_query
-from supertwin.cgroup_list import read_groups
+from sampling.cgroup_list import read_groups
 from supertwin.cli.host import HOST_OPTION
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
-from supertwin.loading import dataset
-from supertwin.settings import Settings
 
 
 @click.group("cgroups")

@@ -6,19 +6,25 @@ from os.path import commonprefix
 
 import click
 
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from dashboards.errors import UnitError
 from dashboards.figures import quantity
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name
-from observations.compare import TEST, Estimate
+from observations.comparison.compare import TEST, Estimate
+from observations.comparison.compared import document, plain
+from observations.comparison.comparing import (
+    Comparison,
+    Group,
+    Measure,
+    compare,
+    find_group,
+)
+from observations.comparison.overlay import as_csv, as_documents, overlay
 from ontology.iris import Iris
 from supertwin.cli.verdict import tolerance_option, verdict_text
 from supertwin.cli.wording import counted
-from supertwin.compared import document, plain
-from supertwin.comparing import Comparison, Group, Measure, compare, find_group
-from supertwin.loading import dataset
-from supertwin.overlaying import as_csv, as_documents, overlay
-from supertwin.settings import Settings
 
 # A duration has no metric whose unit the catalogue would know.
 _SHORT = {"s": "SEC"}

@@ -11,6 +11,12 @@ from typing import Any
 import click
 import httpx
 
+from core.errors import MendableError, SuperTwinError
+from core.settings.accounts import fuseki_account, store_read_account
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.errors import EndpointUnreachableError, QueriesError
+from core.stores.results import Rows
 from dashboards.build import build, run_all
 from dashboards.catalogue import Definition, load_dashboards
 from dashboards.grafana import render
@@ -19,14 +25,8 @@ from dashboards.live_check import Checked, check
 from dashboards.questions import Question
 from dashboards.spec import Dashboard, Panel
 from queries.catalogue import saved_query
-from queries.endpoint import Endpoint
-from queries.errors import EndpointUnreachableError, QueriesError
 from queries.natural_order import natural
-from queries.results import Rows
-from supertwin.access.accounts import fuseki_account, store_read_account
 from supertwin.cli.host import HOST
-from supertwin.errors import MendableError, SuperTwinError
-from supertwin.settings import Settings
 
 # Questions under way, to the graph store or to the series store.
 _AT_ONCE = 8

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
+from core.settings.settings import Settings
+from dtdl.host_export import dtdl_of
 from dtdl.versions import VERSIONS
 from ingest.host_name import check_host
 from supertwin.cli.host import HOST
 from supertwin.cli.lazy import all_alive
 from supertwin.cli.out_file import hand_out
-from supertwin.dtdl_export import dtdl_of
-from supertwin.settings import Settings
 
 
 @click.command("dtdl")

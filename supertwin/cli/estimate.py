@@ -7,20 +7,10 @@ from typing import Any
 
 import click
 
-from ingest.plans.request import PlanRequest
-from sampling_cost.fleet import fleet_document, fleet_lines
-from sampling_cost.wording import (
-    as_document,
-    basis_lines,
-    cost_lines,
-    load_lines,
-    one_line,
-    total_line,
-    unsure_lines,
-)
-from supertwin.cli.host import HOST_OPTION
-from supertwin.cli.plan_options import plan_options, plan_request
-from supertwin.cost.estimating import (
+from core.settings.setting_forms import days
+from core.settings.settings import Settings
+from sampling.cost.fleet import fleet_document, fleet_lines
+from sampling.cost.plan_cost import (
     FleetCost,
     PlanCost,
     beyond_limit,
@@ -29,8 +19,18 @@ from supertwin.cost.estimating import (
     may_be_beyond,
     plan_cost,
 )
-from supertwin.setting_forms import days
-from supertwin.settings import Settings
+from sampling.cost.wording import (
+    as_document,
+    basis_lines,
+    cost_lines,
+    load_lines,
+    one_line,
+    total_line,
+    unsure_lines,
+)
+from sampling.plans.request import PlanRequest
+from supertwin.cli.host import HOST_OPTION
+from supertwin.cli.plan_options import plan_options, plan_request
 
 
 @click.command("estimate")

@@ -8,18 +8,21 @@ from urllib.parse import quote
 import click
 from rdflib import Literal
 
-from ingest.past.changes import Change
+from core.settings import audit
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from core.stores.results import Rows
+from ingest.add_host import NewHost, add_host
+from ingest.history.changes import Change
+from ingest.host_history import Comparison, compare, find_host
+from ingest.loading import read_twin
 from queries.catalogue import saved_query
-from queries.results import Rows
-from supertwin import audit
-from supertwin.adding import NewHost, add_host
+from sampling.host_removal import remove
+from sampling.monitoring import monitoring
 from supertwin.cli.confirm import YES_OPTION, confirm_removal
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.summary import twin_line, web_address
 from supertwin.cli.tables import as_table
-from supertwin.loading import dataset, read_twin
-from supertwin.past import Comparison, compare, find_host, remove
-from supertwin.settings import Settings
 
 _WIDEST = 44
 _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
@@ -54,7 +57,7 @@ def add_command(
     """
     settings = Settings()
     new = NewHost(address, alias, host or "", partition, not no_sudo, confirm)
-    name = add_host(settings, new, _progress)
+    name = add_host(settings, monitoring(settings), new, _progress)
     audit.record(settings.home, audit.local_user(), "host.added", name)
     if known := read_twin(settings, name):
         click.echo(twin_line(known))

@@ -2,11 +2,11 @@
 
 import click
 
-from supertwin import audit
+from core.settings import audit
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from observations.removal import forget_runs
 from supertwin.cli.confirm import YES_OPTION, confirm_removal
-from supertwin.forgetting import forget_runs
-from supertwin.loading import dataset
-from supertwin.settings import Settings
 
 
 @click.command("forget")

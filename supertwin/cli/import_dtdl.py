@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
+from core.settings.settings import Settings
 from dtdl.errors import DocumentError
+from dtdl.exchange import load_dtdl
 from dtdl.read import read
 from ingest.host_name import check_host
+from ingest.loading import read_twin
 from ingest.sources.files import read_file
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.summary import twin_line
-from supertwin.exchange import load_dtdl
-from supertwin.loading import read_twin
-from supertwin.settings import Settings
 
 
 @click.command("dtdl")

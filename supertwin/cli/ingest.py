@@ -5,19 +5,21 @@ from pathlib import Path
 
 import click
 
+from api.error_report import error_lines
+from core.settings import audit
+from core.settings.running import pmcd_address
+from core.settings.settings import Settings
 from ingest import machine_files as files
+from ingest.bulk import load_folder
 from ingest.host_name import check_host
+from ingest.loading import load_document, read_twin
 from ingest.probe import probe
 from ingest.remote.probe import probe_copy
-from supertwin import audit
-from supertwin.bulk import load_folder
+from ingest.remote_hosts import probe_far
+from sampling.monitoring import monitored, monitoring
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.out_file import hand_out
 from supertwin.cli.summary import twin_line
-from supertwin.far import probe_far
-from supertwin.loading import load_document, read_twin
-from supertwin.settings import Settings
-from supertwin.stack.stack import pmcd_address
 
 
 @click.command("probe")
@@ -113,7 +115,9 @@ def ingest_command(
     if bulk and host:
         raise click.UsageError("--host names one machine, --bulk is of many")
     if bulk:
-        outcome = load_folder(settings, bulk, _progress, confirm)
+        outcome = load_folder(
+            settings, monitored, bulk, error_lines, _progress, confirm
+        )
         _note(settings, str(bulk), outcome.line())
         click.echo(outcome.line())
         ctx.exit(2 if outcome.refused else 0)
@@ -133,7 +137,7 @@ def ingest_command(
         document = probe(check_host(settings.host), pmcd_address(settings), _progress)
     for line in files.doubts(document):
         _progress(line)
-    load_document(settings, document, _progress, confirm)
+    load_document(settings, monitoring(settings), document, _progress, confirm)
     _note(settings, document["host"])
     if twin := read_twin(settings, document["host"]):
         click.echo(twin_line(twin))

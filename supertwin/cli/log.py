@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from queries.results import Table
-from supertwin import audit
+from core.settings import audit
+from core.settings.setting_forms import hours_of
+from core.settings.settings import Settings
+from core.stores.results import Table
 from supertwin.cli.tables import FORMAT_OPTION, TABLES, as_csv
-from supertwin.setting_forms import hours_of
-from supertwin.settings import Settings
 
 Event = Mapping[str, Any]
 

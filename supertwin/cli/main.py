@@ -80,11 +80,11 @@ class Root(LazyGroup):
                 ctx.exit(_PIPE_CLOSED)
             if ctx.params.get("traceback"):
                 raise
-            from supertwin import report
+            from api import error_report
 
-            for line in report.error_lines(error):
+            for line in error_report.error_lines(error):
                 click.echo(f"supertwin: {line}", err=True)
-            ctx.exit(report.exit_code(error))
+            ctx.exit(error_report.exit_code(error))
 
 
 @click.group(cls=Root, lazy=_COMMANDS)

@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 
 import click
 
+from core.settings.home import home_of
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attending import attend, starter
 from supertwin.cli.run_input import handed_on
 from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
-from supertwin.home import home_of
 
 _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from api.vocabulary.page import page_file
+from core.errors import MendableError
 from ontology.load import FOLDER
 from ontology.published import json_ld, module_files, whole_ontology
 from supertwin.cli.out_file import write_whole
-from supertwin.errors import MendableError
 
 _WHOLE = "supertwin"
 

@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 import click
 
-from sampler_bridge.perfevent.choice import RoleFormula
-from sampler_bridge.perfevent.expression import (
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from sampling.counters.perfevent import Prepared, prepare
+from sampling.events.choice import RoleFormula
+from sampling.events.expression import (
     dutycycle_expression,
     role_expression,
     role_series,
 )
-from supertwin import sampling
+from sampling.plans import changes
 from supertwin.cli.host import HOST
 from supertwin.cli.wording import counted
-from supertwin.counting.perfevent import Prepared, prepare
-from supertwin.errors import MendableError
-from supertwin.loading import dataset
-from supertwin.settings import Settings
 
 
 @click.group("perfevent")
@@ -66,7 +66,7 @@ def resume_command(host: str | None) -> None:
     """
     settings = Settings()
     asked = host or settings.host
-    events = sampling.resume(settings, asked, _progress)
+    events = changes.resume(settings, asked, _progress)
     click.echo(f"{asked}: {counted(events, 'event')} counted")
 
 

@@ -5,15 +5,14 @@ from typing import Any
 
 import click
 
-from api.pin.placing import Wish, place
-from api.problems import ApiError
 from api.services import make_services
+from core.errors import ApiError, MendableError, SuperTwinError
+from core.settings.settings import Settings
 from pinning.formats import FORMATS
 from pinning.hybrid import BINDS, MAPS, RANKS
+from pinning.placing import Wish, place
 from pinning.policy import WORDS
 from supertwin.cli.host import HOST
-from supertwin.errors import MendableError, SuperTwinError
-from supertwin.settings import Settings
 
 # Errors of the stores; what is below can be mended in the command.
 _FAILURE = 500

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ingest.errors import PlanRequestError
-from ingest.plans.request import PlanRequest, parse_period
+from sampling.plans.request import PlanRequest, parse_period
 
 _OPTIONS = (
     click.option(

@@ -4,13 +4,14 @@ from typing import Any
 
 import click
 
-from supertwin import audit, sampling
+from core.settings import audit
+from core.settings.settings import Settings
+from sampling.plans import changes
 from supertwin.cli.estimate import consent
 from supertwin.cli.host import HOST_OPTION
 from supertwin.cli.plan_options import plan_options, plan_request
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.cli.wording import counted
-from supertwin.settings import Settings
 
 
 @click.command("add")
@@ -44,7 +45,7 @@ def add_command(
     asked = host or settings.host
     request = plan_request(asked, name or "", metrics, period, **options)
     consent(settings, request, yes)
-    added = sampling.add(settings, request, _progress)
+    added = changes.add(settings, request, _progress)
     who = audit.local_user()
     audit.record(settings.home, who, "plan.added", f"{asked} {added.name}")
     some = max((len(metric.instances) for metric in added.metrics), default=0)
@@ -63,7 +64,7 @@ def remove_command(name: str, host: str | None) -> None:
     """Take a plan out; what another plan names goes on at that one's period."""
     settings = Settings()
     asked = host or settings.host
-    sampling.remove(settings, asked, name, _progress)
+    changes.remove(settings, asked, name, _progress)
     who = audit.local_user()
     audit.record(settings.home, who, "plan.removed", f"{asked} {name}")
     click.echo(f"{name} is removed from {asked}")
@@ -75,7 +76,7 @@ def remove_command(name: str, host: str | None) -> None:
 def list_command(host: str | None, output: str) -> None:
     """The plans of a host with periods (seconds) and how much they sample."""
     settings = Settings()
-    rows = sampling.listed(settings, host or settings.host)
+    rows = changes.listed(settings, host or settings.host)
     click.echo(TABLES[output](rows), nl=False)
 
 

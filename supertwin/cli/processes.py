@@ -2,12 +2,13 @@
 
 import click
 
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from ingest.loading import read_twin
 from ingest.named_processes import TEXTS, NamedProcess, forget_process, name_process
 from ontology.iris import Iris
 from supertwin.cli.confirm import YES_OPTION, confirm_removal
-from supertwin.errors import MendableError
-from supertwin.loading import dataset, read_twin
-from supertwin.settings import Settings
 
 
 @click.group("process")

@@ -4,14 +4,14 @@ from difflib import get_close_matches
 
 import click
 
+from core.settings.accounts import fuseki_account
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.results import Table
 from queries.binding import Param
 from queries.catalogue import SavedQuery, query_names, saved_query
-from queries.endpoint import Endpoint
 from queries.natural_order import hosts_in_order
-from queries.results import Table
-from supertwin.access.accounts import fuseki_account
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
-from supertwin.settings import Settings
 
 
 class SavedQueries(click.Group):

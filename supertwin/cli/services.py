@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from supertwin.errors import MendableError, SuperTwinError
-from supertwin.private_folder import close_home, keep_files_private
-from supertwin.settings import Settings
-from supertwin.stack import children, compaction, pmcd
+from core.errors import MendableError, SuperTwinError
+from core.linux.private_folder import close_home, keep_files_private
+from core.settings import pmcd
+from core.settings.settings import Settings
+from supertwin.stack import children, compaction
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.fuseki_service import serve
 from supertwin.stack.health import Check

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from supertwin.account_lines import Sampled, read_sampled, sampled_lines, status_path
+from core.errors import SuperTwinError
+from core.linux.private_folder import keep_files_private
+from core.settings.home import CHECKOUT
+from core.settings.running import status
+from core.settings.settings import Settings
+from core.settings.state import StackState, read_json, write_json
+from sampling.account.status_lines import (
+    Sampled,
+    read_sampled,
+    sampled_lines,
+    status_path,
+)
+from sampling.cost.saved_model import calibrated_line, is_calibrated
 from supertwin.cli import summary
-from supertwin.cost.kept_model import calibrated_line, is_calibrated
-from supertwin.errors import SuperTwinError
-from supertwin.home import CHECKOUT
-from supertwin.private_folder import keep_files_private
-from supertwin.settings import Settings
 from supertwin.stack import stack
 from supertwin.stack.priority import priorities
-from supertwin.stack.state import StackState, read_json, write_json
 
 if TYPE_CHECKING:
-    from supertwin.loading import Twin
+    from ingest.loading import Twin
 
 _SAMPLES_WITHIN = 15.0
 _LOOK = 0.1
@@ -68,7 +74,7 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
     Exits with 0 when all runs and no point was lost in the last 10 s, else with 1.
     """
     settings = Settings()
-    state = stack.status(settings)
+    state = status(settings)
     sampled = read_sampled(settings.home / "bridge", settings.host)
     if as_json:
         found = _document(state, sampled) if state else None
@@ -101,12 +107,13 @@ def docs_command(ctx: click.Context) -> None:
 
 def _load(settings: Settings, state: StackState) -> "Twin":
     """Load this machine's twin, unless this very stack has done so."""
-    from supertwin.loading import load_host, read_twin
+    from ingest.loading import load_host, read_twin
+    from sampling.monitoring import monitoring
 
     done = settings.home / "loaded.json"
     twin = read_twin(settings, settings.host)
     if twin is None or (read_json(done) or {}).get("stack") != state.started:
-        load_host(settings, state.pmcd, _progress)
+        load_host(settings, monitoring(settings), state.pmcd, _progress)
         write_json(done, {"stack": state.started})
         twin = read_twin(settings, settings.host)
     if twin is None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from core.settings.settings import LOOPBACK, Settings
+from core.settings.state import StackState
 from supertwin.cli.wording import counted
-from supertwin.settings import LOOPBACK, Settings
 from supertwin.stack.priority import priorities
-from supertwin.stack.state import StackState
 
 if TYPE_CHECKING:
-    from supertwin.loading import Twin
+    from ingest.loading import Twin
 
 _QUERY = (
     "PREFIX st: <https://w3id.org/supertwin/ns#> "

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import click
 
+from core.stores.results import Rows, Table
 from dashboards.figures import figures
-from queries.results import Rows, Table
 from supertwin.cli.wording import counted
 
 _DIGITS = 6

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 from rdflib import Literal
 
-from queries.results import Rows, Term
-from supertwin import audit
-from supertwin.access import tokens
-from supertwin.access.tokens import Role, Token, moment
+from api.access import tokens
+from api.access.tokens import Role, Token, moment
+from core.settings import audit
+from core.settings.settings import Settings
+from core.stores.results import Rows, Term
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
-from supertwin.settings import Settings
 
 _COLUMNS = ["name", "role", "made", "expires", "used"]
 _LONGEST = 4096

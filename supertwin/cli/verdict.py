@@ -2,7 +2,7 @@
 
 import click
 
-from observations.compare import DEFAULT_TOLERANCE, Verdict
+from observations.comparison.compare import DEFAULT_TOLERANCE, Verdict
 
 tolerance_option = click.option(
     "--tolerance",

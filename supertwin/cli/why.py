@@ -5,14 +5,13 @@ from datetime import UTC, datetime
 
 import click
 
-from api.problems import ApiError
 from api.services import make_services
-from api.why import Why, explain
+from core.errors import ApiError, MendableError
+from core.settings.settings import Settings
 from ingest.host_name import check_host
 from ontology.figures import figures
+from sampling.why.why import Why, explain
 from supertwin.cli.host import HOST
-from supertwin.errors import MendableError
-from supertwin.settings import Settings
 
 _SAMPLED = "data"
 _EMPTY = "{} is empty: name one"

@@ -7,11 +7,11 @@ import signal
 import time
 from collections.abc import Callable
 
-from supertwin.errors import StartError, SuperTwinError
-from supertwin.stack import tools
+from core.errors import StartError, SuperTwinError
+from core.settings import tools
+from core.settings.state import ChildState
 from supertwin.stack.childlog import ChildLog
 from supertwin.stack.children import ChildSpec
-from supertwin.stack.state import ChildState
 
 _SHORTEST_WAIT = 0.5
 _LONGEST_WAIT = 10.0

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import IO
 
-from supertwin.private_folder import make_private
+from core.linux.private_folder import make_private
 
 _MAX_BYTES = 10 * 1024 * 1024
 _TAIL_BYTES = 8192

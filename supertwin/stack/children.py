@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from supertwin.access.accounts import (
+from core.linux.ports import free_port
+from core.linux.private_folder import make_private
+from core.settings import tools
+from core.settings.accounts import (
     Account,
     fuseki_account,
     jetty_line,
@@ -17,20 +20,19 @@ from supertwin.access.accounts import (
     store_write_account,
     write_secret,
 )
-from supertwin.counting import private_pmcd
-from supertwin.home import CHECKOUT
-from supertwin.private_folder import make_private
-from supertwin.settings import LOOPBACK, Settings
-from supertwin.stack import tools
+from core.settings.home import CHECKOUT
+from core.settings.pmcd import own_socket, write_config
+from core.settings.settings import LOOPBACK, Settings
+from core.settings.state import COUNTING, counting_home
+from sampling.counters import private_pmcd
 from supertwin.stack.compaction import drop_old
 from supertwin.stack.health import Check, answers_http, greets, is_fresh
-from supertwin.stack.pmcd import own_socket, write_config
-from supertwin.stack.ports import free_port
 from supertwin.stack.priority import raised
 
 _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
-COUNTING = "pmu"
+
+
 # What VictoriaMetrics does for a key. Debian's release asks no account for some of it.
 _CLOSED = (
     *("delete", "snapshot", "forceMerge", "search_resetCache", "reload", "config"),
@@ -188,11 +190,6 @@ def counting(settings: Settings) -> ChildSpec | None:
     words = raised(words, settings.sampling_priority)
     env = private_pmcd.environment(home)
     return ChildSpec(COUNTING, words, greets(socket), home / "log", env, (socket,))
-
-
-def counting_home(settings: Settings) -> Path:
-    """The folder of the PMCD that counts PMU events."""
-    return settings.home / "pmu"
 
 
 def api(settings: Settings, pmcd_address: str) -> ChildSpec:

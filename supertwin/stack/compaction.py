@@ -20,9 +20,9 @@ import signal
 import time
 from pathlib import Path
 
-from supertwin.access.accounts import fuseki_account
-from supertwin.errors import MendableError
-from supertwin.settings import Settings
+from core.errors import MendableError
+from core.settings.accounts import fuseki_account
+from core.settings.settings import Settings
 from supertwin.stack.health import answers_http
 from supertwin.stack.loopback import request
 

@@ -13,14 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from queries.endpoint import Endpoint
-from queries.errors import EndpointError
-from supertwin.access.accounts import Account, jetty_line, write_secret
-from supertwin.errors import MendableError
-from supertwin.settings import LOOPBACK
-from supertwin.stack import tools
+from core.errors import MendableError
+from core.linux.ports import free_port
+from core.settings import tools
+from core.settings.accounts import Account, jetty_line, write_secret
+from core.settings.settings import LOOPBACK
+from core.stores.endpoint import Endpoint
+from core.stores.errors import EndpointError
 from supertwin.stack.children import fuseki_config, fuseki_main
-from supertwin.stack.ports import free_port
 
 _START, _STOP = 90.0, 60.0  # seconds
 

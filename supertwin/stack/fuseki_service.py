@@ -5,8 +5,8 @@ import contextlib
 import os
 import signal
 
-from supertwin.settings import Settings
-from supertwin.stack import tools
+from core.settings import tools
+from core.settings.settings import Settings
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.compaction import keep_small
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from supertwin.access.accounts import Account
+from core.settings.accounts import Account
 from supertwin.stack.loopback import request
 
 Check = Callable[[], Awaitable[str | None]]

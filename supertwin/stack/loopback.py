@@ -3,8 +3,8 @@
 import asyncio
 from base64 import b64encode
 
-from supertwin.access.accounts import Account
-from supertwin.settings import LOOPBACK
+from core.settings.accounts import Account
+from core.settings.settings import LOOPBACK
 
 
 async def request(

@@ -5,10 +5,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from supertwin.access import run_as
-from supertwin.errors import MendableError
-from supertwin.settings import LOOPBACK, Settings
-from supertwin.stack import pmcd, ports, tools
+from core.errors import MendableError
+from core.linux import ports
+from core.settings import pmcd, run_as, tools
+from core.settings.settings import LOOPBACK, Settings
 
 
 def preflight(settings: Settings) -> None:

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 
-from sampler_bridge.priority import (
+from core.linux.priority import (
     FETCHING,
     NICE,
     NICE_LEVEL,
@@ -13,7 +13,7 @@ from sampler_bridge.priority import (
     attainable,
     priority_of,
 )
-from supertwin.stack.state import StackState
+from core.settings.state import StackState
 
 _SAMPLING = ("bridge", "pmcd", "pmu")
 _RAISED = {

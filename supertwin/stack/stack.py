@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from supertwin.errors import MendableError, StartError, SuperTwinError
-from supertwin.home import CHECKOUT
-from supertwin.private_folder import close_home, make_private
-from supertwin.settings import Settings
-from supertwin.stack import lock, pmcd
+from core.errors import MendableError, StartError, SuperTwinError
+from core.linux import lock
+from core.linux.private_folder import close_home, make_private
+from core.settings.home import CHECKOUT
+from core.settings.running import status
+from core.settings.settings import Settings
+from core.settings.state import StackState, read_state
 from supertwin.stack.preflight import preflight
-from supertwin.stack.state import StackState, read_state
 
 Progress = Callable[[str], None]
 
@@ -23,23 +24,6 @@ _UP_WITHIN = 180.0
 _DOWN_WITHIN = 90.0
 # These do not touch what runs: the next command may differ in them.
 _FREE = {"SUPERTWIN_MIN_FREE_BYTES"}
-
-
-def status(settings: Settings) -> StackState | None:
-    """Return what the running supervisor says; None when nothing runs."""
-    pid = lock.holder(settings.home)
-    state = read_state(settings.home)
-    return state if state and pid is not None and state.pid == pid else None
-
-
-def pmcd_address(settings: Settings) -> str | None:
-    """Return the address of the PMCD in use; None when there is none."""
-    state = status(settings)
-    if state is not None:
-        return state.pmcd
-    if settings.pmcd in ("auto", "own"):
-        return pmcd.running_address()
-    return settings.pmcd
 
 
 @contextmanager

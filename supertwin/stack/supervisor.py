@@ -15,17 +15,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-from supertwin import audit
-from supertwin.cost.background import keep_calibrated
-from supertwin.errors import StartError, SuperTwinError
-from supertwin.private_folder import keep_files_private
-from supertwin.settings import Settings
-from supertwin.stack import children, lock, pmcd
+from core.errors import StartError, SuperTwinError
+from core.linux import lock
+from core.linux.private_folder import keep_files_private
+from core.settings import audit, pmcd
+from core.settings.settings import Settings
+from core.settings.state import StackState, write_state
+from supertwin.stack import children
+from supertwin.stack.background_calibration import keep_calibrated
 from supertwin.stack.child import Child
 from supertwin.stack.childlog import ChildLog
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.compaction import keep_small
-from supertwin.stack.state import StackState, write_state
 
 Chore = Callable[[], Coroutine[Any, Any, None]]
 

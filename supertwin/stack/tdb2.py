@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from supertwin.errors import MendableError
+from core.errors import MendableError
 
 _BLOCK = 8192
 _TREE, _LENGTH = struct.Struct(">3Q"), struct.Struct(">Q")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from supertwin.access.tokens import Role, TokenError, add_token, revoke_token
+from api.access.tokens import Role, TokenError, add_token, revoke_token
 from tests.ports import LOOPBACK, free_port
 from tests.servers import ROOT, Server, answers
 

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
+from api.access.tokens import Role, add_token
 from api.app import create_app
-from supertwin.access.tokens import Role, add_token
-from supertwin.errors import MendableError
-from supertwin.report import error_lines
-from supertwin.settings import Settings
+from api.error_report import error_lines
+from core.errors import MendableError
+from core.settings.settings import Settings
 from tests.api.servers import Api, Closed, bearer
 from tests.servers import Server
 

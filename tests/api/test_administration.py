@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from supertwin import audit
-from supertwin.access.tokens import Role
+from api.access.tokens import Role
+from core.settings import audit
 from tests.api import watched as watching
 from tests.api.servers import Closed, bearer, own_api
 from tests.ports import LOOPBACK

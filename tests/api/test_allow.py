@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 
 from api import app as application
 from api.app import create_app
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 from tests.api.test_problems import ask
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}

@@ -8,7 +8,7 @@ import pytest
 
 from api.app import create_app
 from api.web import assets
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 
 STATIC = Path(assets.__file__).parent / "static"
 FILES = sorted(path for path in STATIC.rglob("*") if path.is_file())

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
+from api.access.local_api import read_local_api
+from api.access.tokens import Role
 from api.app import create_app
-from supertwin import audit
-from supertwin.access.local_api import read_local_api
-from supertwin.access.tokens import Role
-from supertwin.settings import Settings
+from core.settings import audit
+from core.settings.settings import Settings
 from tests.api.servers import Closed, bearer, own_api
 
 WRONG = f"supertwin_{'0' * 12}_{'1' * 64}"

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.lexer import read_form
-from api.problems import BadQueryError
+from core.errors import BadQueryError
 
 COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }"
 SERVICE = "SERVICE <http://127.0.0.1:9/> {}"

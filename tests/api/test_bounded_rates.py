@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from api.bounds import bounded, bounded_sums, marks
-from api.fuseki import Binding, Row
 from api.metrics import metric_of
 from api.observations.readings import Grid, window
+from core.stores.fuseki import Binding, Row
 from tests.api.watched import CPUS, IDLE, THREADS, Watched, write
 
 PRESSURE = "kernel_all_pressure_cpu_some_total"

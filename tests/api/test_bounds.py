@@ -11,11 +11,11 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from api import fuseki as graph_store
 from api.app import create_app
-from api.fuseki import GraphStore
-from api.problems import ApiError
-from supertwin.settings import Settings
+from core.errors import ApiError
+from core.settings.settings import Settings
+from core.stores import fuseki as graph_store
+from core.stores.fuseki import GraphStore
 
 PATTERNS = " . ".join(f"?s{n} ?p{n} ?o{n}" for n in range(8))
 XML = "application/sparql-results+xml"

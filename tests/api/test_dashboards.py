@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from api.app import create_app
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.results import Rows
 from dashboards.build import build, run
 from dashboards.questions import Question
-from queries.endpoint import Endpoint
-from queries.results import Rows
-from supertwin.settings import Settings
 from tests.api.servers import Api
 from tests.api.watched import (
     BASE,

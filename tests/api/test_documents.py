@@ -8,7 +8,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import httpx
 import pytest
 
-from supertwin.home import CHECKOUT
+from core.settings.home import CHECKOUT
 
 DOCS = sorted(
     str(path.relative_to(CHECKOUT / "docs"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from queries.endpoint import Endpoint
+from core.stores.endpoint import Endpoint
 from tests.api import graph
 
 DATA = Path(__file__).parents[1] / "queries" / "hosts" / "history.trig"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.lexer import Form, read_form
-from api.problems import BadQueryError
+from core.errors import BadQueryError
 
 SERVICE = "SERVICE <http://127.0.0.1:9/> {}"
 

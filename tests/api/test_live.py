@@ -14,7 +14,7 @@ import pytest
 
 from api.dashboards.watcher import Tick, Watcher
 from api.services import make_services
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 from tests.api.watched import (
     BASE,
     HOSTILE,

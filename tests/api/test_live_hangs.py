@@ -9,7 +9,7 @@ import pytest
 
 from api.dashboards.watcher import Message, Windows
 from api.services import make_services
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 from tests.api.test_live import SMALL, stream, until
 from tests.api.watched import BASE, Watched, fed, watched
 from tests.servers import Fuseki

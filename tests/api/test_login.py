@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from supertwin.access.tokens import Role
+from api.access.tokens import Role
 from tests.api.servers import Api, Closed
 from tests.api.test_problems import BROWSER
 

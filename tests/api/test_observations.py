@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from api.access.local_api import read_local_api
+from api.access.tokens import Role
 from observations.program import program
 from ontology.terms import PREFIXES
-from supertwin.access.local_api import read_local_api
-from supertwin.access.tokens import Role
 from tests.api.servers import Closed, bearer, own_api
 
 COMMAND = {"argv": ["true"]}

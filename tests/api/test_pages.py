@@ -4,9 +4,9 @@ import pytest
 from rdflib import Graph, Literal, URIRef
 
 from api.dashboards.twin_state import TwinState
-from api.twin import unknown_host
 from api.web.pages import prose
 from ontology.terms import ST
+from queries.hosts import unknown_host
 from queries.natural_order import natural
 
 

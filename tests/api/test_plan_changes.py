@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from api.access.tokens import Role, add_token
 from api.failures import answered
-from api.problems import ApiError
-from remote_login.errors import AddressError, RemoteLoginError, SshMissingError
-from sampler_bridge.plan.nudge import Named, Nudges
-from supertwin.access.tokens import Role, add_token
-from supertwin.stack.lock import turn
+from core.errors import ApiError
+from core.linux.lock import turn
+from core.linux.ssh.errors import AddressError, RemoteLoginError, SshMissingError
+from sampling.plan_file.notify import Named, Nudges
 from tests.api.servers import Closed, bearer
 
 USER = "kernel.percpu.cpu.user"

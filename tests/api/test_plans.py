@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from queries.endpoint import Endpoint
+from core.stores.endpoint import Endpoint
 from tests.api import graph
 
 FAST = f"{graph.BASE}/graph/plans/n1/fast"

@@ -8,8 +8,8 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
-from supertwin.home import DEFAULT
-from supertwin.settings import Settings
+from core.settings.home import DEFAULT
+from core.settings.settings import Settings
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 FIELDS = {"type", "title", "status", "detail", "instance"}

@@ -11,11 +11,11 @@ import httpx
 import pytest
 from rdflib import RDF, Graph, URIRef
 
+from core.stores.endpoint import Endpoint
 from ingest.named_processes import NamedProcess, forget_process, name_process
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.catalogue import saved_query
-from queries.endpoint import Endpoint
 from tests.api.servers import Api
 from tests.servers import ENDS_WITH_US, Fuseki, Pmcd, VictoriaMetrics, wait_until
 

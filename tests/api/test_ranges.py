@@ -10,7 +10,7 @@ import pytest
 
 from api.dashboards.ranges import Column, ExpressionError, Reader
 from api.dashboards.steps import Grid
-from api.store import SeriesStore
+from core.stores.series_store import SeriesStore
 from dashboards.spec import Component, Panel, Series, Target
 from tests.api.watched import write
 from tests.servers import VictoriaMetrics

@@ -9,9 +9,9 @@ from rdflib import Graph, URIRef
 from rdflib.namespace import XSD
 
 from api.app import create_app
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
 from ontology.terms import ST, UNIT
-from queries.endpoint import Endpoint
-from supertwin.settings import Settings
 
 CPU = "/twin/n1/telemetry/kernel.percpu.cpu.user"
 

@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from api.access.known_tokens import KnownTokens
-from api.access.proofs import Proofs
-from api.problems import ApiError
-from supertwin.access.tokens import (
+from api.access.token_verifier import Proofs
+from api.access.tokens import (
     Presented,
     Role,
     add_token,
@@ -25,6 +24,7 @@ from supertwin.access.tokens import (
     parse_token,
     proves,
 )
+from core.errors import ApiError
 from tests.api.servers import Closed, bearer
 
 UNKNOWN = f"supertwin_{'0' * 12}_{'0' * 64}"
@@ -228,7 +228,7 @@ def test_when_it_was_last_used_is_known(closed: Closed, token: str) -> None:
 def test_who_was_right_before_stays_in_while_its_id_is_guessed_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.access.proofs._KEPT_S", 0.0)
+    monkeypatch.setattr("api.access.token_verifier._KEPT_S", 0.0)
     good = parse_token(add_token(tmp_path, "known", Role.READER, None))
     (token,) = all_tokens(tmp_path)
     assert good

@@ -12,9 +12,9 @@ from rdflib.namespace import RDFS
 
 from api import nodes
 from api.app import create_app
+from core.settings.settings import Settings
 from ontology.load import context
 from ontology.terms import ST
-from supertwin.settings import Settings
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 NODES = [

@@ -14,7 +14,7 @@ from api.metrics import metric_of
 from api.observations.measured import Span
 from api.observations.readings import Column, grid_of, read, step_of
 from api.services import Services
-from api.store import SeriesStore
+from core.stores.series_store import SeriesStore
 from tests.api.test_bounded_rates import row
 from tests.servers import VictoriaMetrics
 

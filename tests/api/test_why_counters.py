@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
-from queries.endpoint import Endpoint
 from tests.api import graph
 from tests.api.servers import write_duty
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bench.__main__ import main
-from tests.bench.table import Figure, print_rows
+from bench.__main__ import main
+from bench.table import Figure, print_rows
 
 
 def test_a_row_is_printed_before_the_next_is_measured(

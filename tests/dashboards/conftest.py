@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from dashboards.build import build, run
 from dashboards.catalogue import load_dashboards
 from dashboards.grafana import render
 from dashboards.spec import Dashboard
-from queries.endpoint import Endpoint
 from tests.dashboards.synthetic import big_host, publish_document, write_series
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics

@@ -12,13 +12,13 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import Store, publish
 from ontology.iris import Iris, series_name
 from ontology.selectors import escaped
-from queries.endpoint import Endpoint
-from sampler_bridge.plan.monitor import load_monitor, plan_names
+from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.dashboards.synthetic_facts import big_document, topology
 
 Values = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
-from sampler_bridge.plan.monitor import load_monitor
+from sampling.plan_file.monitor import load_monitor
 
 # 2 sockets × 4 NUMA domains × 2 L3 × 4 cores × 2 threads = 128 threads; the second
 # thread of each core is numbered after the first ones of all, as Linux does.

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from core.stores.endpoint import Endpoint
+from core.stores.errors import EndpointUnreachableError, QuerySyntaxError
+from core.stores.results import Rows
 from dashboards.build import Question, build, run
 from dashboards.errors import UnknownDashboardError, UnknownHostError
 from dashboards.spec import Dashboard, Panel
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
-from queries.endpoint import Endpoint
-from queries.errors import EndpointUnreachableError, QuerySyntaxError
-from queries.results import Rows
 from tests.dashboards.synthetic import publish_document
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.ports import free_port

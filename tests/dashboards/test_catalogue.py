@@ -8,9 +8,9 @@ from dashboards.catalogue import definition, load_dashboards
 from dashboards.errors import UnknownDashboardError
 from dashboards.header import PanelHeader
 from queries.errors import CatalogueError
-from sampler_bridge.plan.monitor import load_monitor
-from sampler_bridge.sources.cgroup.metrics import CGROUP_METRICS
-from sampler_bridge.sources.own_metrics import OWN_METRICS
+from sampling.plan_file.monitor import load_monitor
+from sampling.sources.cgroup_metrics import CGROUP_METRICS
+from sampling.sources.own_metrics import OWN_METRICS
 from tests.dashboards.saved import SERIES, TABLE, query_text, save
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from click.testing import Result
 
-from supertwin.stack import tools
+from core.settings import tools
 from tests.command_line import supertwin
 from tests.dashboards.conftest import BIG, ODD, Made, Servers
 from tests.ports import LOOPBACK, free_port

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 from rdflib import XSD, Literal
 
+from core.stores.results import Rows
 from dashboards.figures import Number, figures, quantity
 from dashboards.units import drawn_unit
-from queries.results import Rows
 from supertwin.cli.tables import as_csv, as_json, as_table
 
 

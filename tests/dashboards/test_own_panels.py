@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from dashboards.spec import Panel
-from queries.endpoint import Endpoint
 from tests.dashboards.conftest import Servers
 from tests.dashboards.saved import SERIES, TABLE, query_text, save
 from tests.dashboards.test_build import made, panels

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 import pytest
 
+from core.stores.errors import EndpointUnreachableError
+from core.stores.results import Rows, read_rows
 from dashboards.build import Question, build, run, run_all
 from dashboards.grafana import render
 from dashboards.header import SERIES_COLUMNS
 from dashboards.lint import lint, panels
 from dashboards.rows import cells
 from dashboards.spec import Dashboard, Panel
-from queries.errors import EndpointUnreachableError
-from queries.results import Rows, read_rows
 from tests.dashboards.saved import SERIES, query_text, save
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from core.settings.settings import Settings
 from supertwin.cli.main import main
-from supertwin.settings import Settings
 from tests.deployment import compose
 from tests.servers import ROOT
 
@@ -263,7 +263,7 @@ def test_our_image_has_our_version() -> None:
 
 
 def test_grafana_is_the_one_whose_schema_the_dashboards_are_checked_with() -> None:
-    package = json.loads((ROOT / "deps/grafana/package.json").read_text())
+    package = json.loads((ROOT / "deploy/locks/grafana/package.json").read_text())
     version = package["dependencies"]["@grafana/schema"]
     assert SERVICES["grafana"]["image"] == f"grafana/grafana:{version}"
 

@@ -3,7 +3,7 @@
 import re
 from fnmatch import fnmatch
 
-from supertwin.settings import Settings
+from core.settings.settings import Settings
 from tests.servers import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text("utf-8")
@@ -26,7 +26,7 @@ def test_base_images_are_pinned() -> None:
 
 
 def test_the_store_is_the_one_that_is_installed_elsewhere() -> None:
-    module = (ROOT / "deps/victoria-metrics/go.mod").read_text()
+    module = (ROOT / "deploy/locks/victoria-metrics/go.mod").read_text()
     version = re.search(r"VictoriaMetrics/VictoriaMetrics (v[\d.]+)", module)
     assert version
     assert STAGES[0] == (

@@ -5,8 +5,8 @@ from typing import Any
 
 import yaml
 
+from core.settings.settings import Settings
 from dashboards.grafana_sparql import PLUGIN
-from supertwin.settings import Settings
 from tests.deployment import compose
 from tests.servers import ROOT
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rdflib import Graph
 
-from queries.endpoint import Endpoint
+from core.stores.endpoint import Endpoint
 from supertwin.cli.main import main
 from tests.dtdl.twins import Twin, everything
 from tests.servers import Fuseki

@@ -6,10 +6,10 @@ from pathlib import Path
 from rdflib import RDF, Graph, Literal
 from rdflib.compare import isomorphic
 
+from core.stores.endpoint import Endpoint
 from ingest.describe.plan import CountedEvent, describe_sampling
 from ingest.triples import Triples, insertion
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 from tests.dtdl.conftest import Document, Installation
 from tests.dtdl.twins import BASE, IRIS, ODD_HOST, Twin
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
-from supertwin.access.tokens import Role, add_token
+from api.access.tokens import Role, add_token
 from tests.browser import Watched, chromium, watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
 from tests.e2e.observation_pages import SECONDS, Open, log_in

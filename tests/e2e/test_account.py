@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from sampler_bridge.account.reasons import WORDS
-from sampler_bridge.priority import attainable
-from sampler_bridge.sources.own_metrics import OWN_METRICS
+from core.linux.priority import attainable
+from sampling.account.reasons import WORDS
+from sampling.sources.own_metrics import OWN_METRICS
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 

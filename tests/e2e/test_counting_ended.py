@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.perfevent.live import has_agent
-from supertwin.counting.private_pmcd import kept_configuration, socket_of
+from sampling.counters.private_pmcd import kept_configuration, socket_of
+from sampling.events.live import has_agent
 from tests.servers import ROOT, wait_until
 from tests.stack import Stack
 

@@ -14,8 +14,8 @@ import httpx
 import pytest
 from rdflib import RDF, Graph, URIRef
 
+from api.access.tokens import Role, add_token
 from ontology.terms import ST
-from supertwin.access.tokens import Role, add_token
 from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
 from tests.observed import kill_api, observing, outcome, runs, said, statistics
 from tests.servers import wait_until

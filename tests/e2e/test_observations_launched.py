@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from supertwin.access.tokens import Role, add_token
+from api.access.tokens import Role, add_token
 from tests.browser import watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
 from tests.e2e.observation_pages import Open, assert_drawn, assert_fits, log_in

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from supertwin.observing.aside import Aside
+from observations.session.cpu_shield import Aside
 from tests.e2e.launched_runs import begun
 from tests.observed import asked, observing, operator, outcome, plans, runs
 from tests.servers import ROOT, wait_until

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-import pmapi
+from core.linux import pmapi
 from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
 from tests.servers import wait_until
 from tests.stack import HOST, Stack

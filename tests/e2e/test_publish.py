@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from rdflib import Graph, Literal
 
+from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.errors import NotConformingError, OtherMachineError
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import Store, publish
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
-from queries.endpoint import Endpoint
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e

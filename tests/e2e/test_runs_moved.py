@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 from tests.command_line import run
 from tests.observed import outcome, runs, statistics
 from tests.stack import HOST, Stack

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.load.publish import Store
-from queries.endpoint import Endpoint
+from tests.isolation import env
 from tests.servers import Fuseki, Pmcd
+
+__all__ = ["env"]
 
 
 @pytest.fixture(scope="session")

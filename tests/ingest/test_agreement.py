@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.load.publish import Store
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
-from queries.endpoint import Endpoint
 from tests.agreement import KINDS, MACHINES, compare, groups, host_name, judge, table
 from tests.ingest.documents import IRIS, synthetic
 from tests.ingest.test_hwloc_tools import calculated

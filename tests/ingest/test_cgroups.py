@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cgroups.mounts import parse_mounts
+from core.linux.cgroups.mounts import parse_mounts
 from ingest.errors import SourceMissingError
 from ingest.sources.cgroups import read_cgroups
 from tests.ingest.tree import copied, plant

@@ -5,8 +5,14 @@ from typing import Any
 import pytest
 from rdflib import RDF, RDFS, Dataset, Graph, Literal, URIRef
 
-from ingest.belief.claims import resolve
-from ingest.belief.precedence import RULES, nearly, same_name, same_number, same_text
+from ingest.conflict_resolution.claims import resolve
+from ingest.conflict_resolution.precedence import (
+    RULES,
+    nearly,
+    same_name,
+    same_number,
+    same_text,
+)
 from ingest.description import describe
 from ingest.load.publish import _same_seen_again
 from ingest.sources.memory_slots import memory_slots

@@ -7,7 +7,7 @@ from rdflib import RDF, Graph, URIRef
 
 from ingest.description import describe
 from ingest.errors import DocumentError
-from ingest.form.check import check_document
+from ingest.schema.check import check_document
 from ontology.terms import ST
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, document

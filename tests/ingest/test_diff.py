@@ -6,12 +6,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.stores.results import Rows
 from ingest.description import describe
-from ingest.past.changes import changes
-from ingest.past.delta import difference
-from ingest.past.states import State
+from ingest.history.changes import changes
+from ingest.history.diff import difference
+from ingest.history.states import State
 from queries.natural_order import natural
-from queries.results import Rows
 from tests.ingest.documents import IRIS
 from tests.ingest.test_history import BANKS, HOST, probed
 

@@ -11,7 +11,7 @@ from rdflib import Graph
 
 from ingest.description import describe
 from ingest.errors import DocumentError
-from ingest.form.check import check_document
+from ingest.schema.check import check_document
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, whole
 

@@ -7,17 +7,11 @@ import pytest
 
 from ingest.description import Description, describe
 from ingest.errors import NoSuchStateError, OtherMachineError
+from ingest.history.changes import Change, changes, deltas_query
+from ingest.history.history import archive, forget, keep_whole
+from ingest.history.states import State, find_state, pair, read_states, states_query
 from ingest.load.publish import Store, publish
 from ingest.load.register import Registration, forgotten
-from ingest.past.changes import Change, changes, deltas_query
-from ingest.past.history import archive, forget, keep_whole
-from ingest.past.states import (
-    State,
-    find_state,
-    pair,
-    read_states,
-    states_query,
-)
 from ontology.terms import PROV, ST
 from tests.ingest.documents import IRIS, document
 

@@ -7,6 +7,7 @@ from threading import Thread
 
 import pytest
 
+from core.linux.pmapi import NO_INDOM, NO_METRIC, Context, PmError
 from ingest.errors import SourceRefusedError
 from ingest.sources.pcp import (
     MOST_INSTANCES,
@@ -17,7 +18,6 @@ from ingest.sources.pcp import (
     pmid_id,
     read_pcp,
 )
-from pmapi import NO_INDOM, NO_METRIC, Context, PmError
 
 LINUX, PROC, PMCD = 60 << 22, 3 << 22, 2 << 22
 

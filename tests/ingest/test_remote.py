@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from ingest.errors import BrokenOffError, IngestError
-from ingest.form.check import check_document
 from ingest.probe import probe
 from ingest.remote import collect
 from ingest.remote import probe as remote
 from ingest.remote.probe import probe_copy, probe_remote
+from ingest.schema.check import check_document
 from supertwin.cli.main import main
 from tests.ingest.test_collect import script
 from tests.servers import wait_until

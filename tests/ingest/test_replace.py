@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.description import Description, describe
+from ingest.load.fast_load import graphs_of
 from ingest.load.publish import Store, publish
 from ingest.load.replace import read_standing, replace
-from ingest.load.untouched import graphs_of
 from ontology.terms import ST
-from queries.endpoint import Endpoint
 from tests.ingest.documents import IRIS, PCP, document
 from tests.servers import Fuseki
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from core.linux.ssh import client as ssh
+from core.linux.ssh.address import parse_address
+from core.linux.ssh.errors import SshMissingError
 from ingest.errors import RemoteError
 from ingest.remote.ssh import connected
-from remote_login import ssh
-from remote_login.address import parse_address
-from remote_login.errors import SshMissingError
 from tests.servers import ENDS_WITH_US, wait_until
 from tests.sshd import USER, Sshd
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.pmu.store import publish_roles
 from observations.derived import Role, derive, less_is_better
 from observations.record import Asked, Derived, Summary
+from observations.session.roles import read_roles
 from observations.statistics import Statistics
-from queries.endpoint import Endpoint
-from sampler_bridge.perfevent.event import Event
-from supertwin.observing.roles import read_roles
+from sampling.events.event import Event
 from tests.counting_hosts import IRIS, add, publish_host, request
 from tests.servers import Fuseki
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from observations import runner, surroundings
+from observations import environment as surroundings
+from observations import runner
 from observations.errors import LaunchError
 from observations.launch import HELD, INPUT, Event, Running, ahead, events
-from observations.launch_beside import beside, is_begun
+from observations.local_runner import beside, is_begun
 from observations.program import beginning, program
 from observations.record import run_of
 from tests.servers import wait_until
@@ -232,7 +233,7 @@ def begun_and_left(folder: Path, **request: Any) -> list[Event]:
         import os
         from pathlib import Path
         from observations.launch import events
-        from observations.launch_beside import beside
+        from observations.local_runner import beside
         with beside(Path({str(folder)!r}), "run.py", {ENVIRONMENT!r}) as running:
             for event in events(running):
                 print(event, flush=True)

@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observations.statistics import (
-    Growth,
-    Points,
-    Span,
-    Statistics,
-    of_counter,
-    of_gauge,
-)
+from core.stores.points import Points
+from observations.statistics import Growth, Span, Statistics, of_counter, of_gauge
 from ontology.limits import greatest_rate
 
 TICKS = np.arange(0, 10_000, 1000)

@@ -9,12 +9,14 @@ from ontology.terms import ST
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
     "api",
+    "core",
     "dashboards",
     "docs",
     "ingest",
     "observations",
     "queries",
     "sampler_bridge",
+    "sampling",
     "supertwin",
 )
 IN_PYTHON = re.compile(r"\bST\.([A-Za-z]\w*)|\bST\[\"(\w+)\"\]")

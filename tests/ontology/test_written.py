@@ -11,7 +11,13 @@ from ontology.terms import ST
 ROOT = FOLDER.parent
 # Graphs are made here; what only asks for terms is elsewhere.
 # The rest of supertwin/ reads terms: that would hide one that nothing writes.
-WRITERS = ("ingest", "observations", "api/processes", "supertwin/baselines.py")
+WRITERS = (
+    "ingest",
+    "observations",
+    "api/processes",
+    "sampling/plans",
+    "sampling/cgroup_twins.py",
+)
 _IN_PYTHON = re.compile(r"\bST\.([A-Za-z]\w*)|\bST\[\"(\w+)\"\]")
 _IN_DATA = re.compile(r"(?<![\w:])st:([A-Za-z]\w*)")
 

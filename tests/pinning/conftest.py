@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from pinning.tree import Tree
-from queries.endpoint import Endpoint
 from tests.ingest.documents import synthetic
 from tests.pinning.table import load, stored_tree
 from tests.servers import Fuseki

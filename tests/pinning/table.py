@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
@@ -26,7 +27,6 @@ from pinning.errors import LimitError, PlaceError
 from pinning.policy import Policy, read_policy
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
-from queries.endpoint import Endpoint
 from tests.agreement import MACHINES, ROOT, host_name
 from tests.ingest.documents import synthetic
 from tests.pinning.hwloc import Machine, read_machine, readable

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from core.stores.endpoint import Endpoint
 from pinning.tree import Tree
-from queries.endpoint import Endpoint
 from tests.command_line import supertwin
 from tests.pinning.conftest import BIG
 from tests.pinning.table import load

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from core.stores.results import Rows
 from pinning.choose import Known, choose
 from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.errors import PlaceError
 from pinning.policy import read_policy
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
-from queries.results import Rows
 from tests.queries.cases import FOLDER, load_data
 
 # rdflib's own code still calls what it deprecates.

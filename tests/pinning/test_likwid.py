@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from pinning.errors import LimitError, PlaceError, PolicyError
 from pinning.likwid import likwid_cpus
 from pinning.tree import Tree
-from queries.endpoint import Endpoint
 from tests.pinning.table import SHAPES, load, stored_tree
 from tests.pinning.tools import here, needs_likwid_pin
 

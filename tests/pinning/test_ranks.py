@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from pinning.errors import LimitError
 from pinning.hybrid import BINDS, MAPS, RANKS, Wanted, lay_out
 from pinning.tree import Tree
-from queries.endpoint import Endpoint
 from tests.agreement import host_name
 from tests.pinning.hwloc import Machine, read_machine, readable
 from tests.pinning.table import EVERYTHING, SHAPES, load, stored_tree

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from pinning.policy import read_policy
 from pinning.tree import Tree
-from queries.endpoint import Endpoint
 from tests.agreement import MACHINES
 from tests.pinning.conftest import BIG
 from tests.pinning.hwloc import Machine, read_machine

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc, read_file
 from ingest.pmu.store import publish_roles, stored_models
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
-from queries.endpoint import Endpoint
 from tests.servers import Fuseki
 
 MACHINES = Path(__file__).parents[3] / "shared" / "machines" / "hwloc"

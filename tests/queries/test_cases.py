@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from queries.catalogue import load_catalogue
-from queries.endpoint import Endpoint
 from tests.queries.cases import Case, all_cases, load_data, plain
 from tests.servers import Fuseki
 

@@ -2,15 +2,15 @@
 
 import pytest
 
+from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
 from ontology.iris import Iris
-from queries.endpoint import Endpoint
-from sampler_bridge.errors import PerfeventError
-from sampler_bridge.perfevent.choice import Choice, choose
-from sampler_bridge.perfevent.conf import configuration
-from sampler_bridge.perfevent.counters import check_counters
-from sampler_bridge.perfevent.expression import role_expression
-from sampler_bridge.perfevent.host import HostPmus, read_host, read_role
+from sampling.errors import PerfeventError
+from sampling.events.choice import Choice, choose
+from sampling.events.conf import configuration
+from sampling.events.counters import check_counters
+from sampling.events.expression import role_expression
+from sampling.events.host import HostPmus, read_host, read_role
 
 IRIS = Iris("http://localhost:8000")
 

@@ -3,8 +3,8 @@
 import pytest
 from rdflib import Dataset
 
+from core.stores.endpoint import Endpoint
 from queries.catalogue import load_catalogue
-from queries.endpoint import Endpoint
 from tests.queries.synthetic import IRIS, Shape, add_host
 
 SHAPES = [

@@ -1,10 +1,10 @@
 """Roles and PMU models in a real store, of machines that are not here."""
 
+from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_models
 from ingest.pmu.store import publish_models, publish_roles, stored_models
 from ontology.iris import Iris
 from queries.catalogue import saved_query
-from queries.endpoint import Endpoint
 
 IRIS = Iris("http://localhost:8000")
 

@@ -6,39 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.account.cost import Latency
 from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
-from sampler_bridge.sources.pcp_source import PcpSource
+from sampling.account.cost import Latency
+from tests.pmcds import own_pmcd, pmcd, source
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
-from tests.servers import Pmcd, VictoriaMetrics
+from tests.servers import VictoriaMetrics
 
-
-@pytest.fixture(scope="session")
-def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
-    """A PMCD for all tests that leave it running."""
-    with Pmcd(tmp_path_factory.mktemp("pmcd"), sample=True) as server:
-        yield server
-
-
-@pytest.fixture
-def own_pmcd(tmp_path: Path) -> Iterator[Pmcd]:
-    """A PMCD that a test may kill."""
-    with Pmcd(tmp_path / "own", sample=True) as server:
-        yield server
-    for log in (server.folder / "log").glob("*.log"):
-        # Shown where the test fails.
-        print(f"{log.name}: {log.read_text(errors='replace')}")
-
-
-@pytest.fixture
-def source(pmcd: Pmcd) -> Iterator[PcpSource]:
-    """The PMCD of all, fetched from."""
-    source = PcpSource(pmcd.address)
-    source.connect()
-    yield source
-    source.close()
+__all__ = ["own_pmcd", "pmcd", "source"]
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """What `why` makes of the status that a real bridge wrote."""
 
-from api.bridge import read_bridge
-from api.verdict import Evidence, judge
-from queries.findings import Finding, Known
+from queries.diagnosis import Finding, Known
+from sampling.account.bridge_status import read_bridge
+from sampling.why.verdict import Evidence, judge
 from tests.sampler_bridge.servers import BridgeProcess
 
 _PLANNED = Known(

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ontology.iris import encode_id
-from sampler_bridge.plan.graph_plan import save_addresses
-from sampler_bridge.plan.plan import make_plan, save_plan
+from sampler_bridge.plan_watch import save_addresses
+from sampling.plan_file.plan import make_plan, save_plan
 from tests.servers import ROOT, Server, wait_until
 
 NOWHERE = "http://127.0.0.1:9"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.account.account import LATE, LOG_FULL, SLOW_SOURCE
-from sampler_bridge.plan.monitor import load_monitor, plan_names
+from sampling.account.account import LATE, LOG_FULL, SLOW_SOURCE
+from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.plan.plan import load_plan
 from sampler_bridge.sending.cursor import Cursor, load_cursor
 from sampler_bridge.state_lock import LOCK_FILE, StateLock
+from sampling.plan_file.plan import load_plan
 from tests.disk import fill, small_disk
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until

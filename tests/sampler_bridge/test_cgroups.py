@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
-from cgroups.roots import parse_roots
-from sampler_bridge.account.reasons import NOT_STORED, word
+from core.linux.cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from core.linux.cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
-from sampler_bridge.sources.cgroup.metrics import CGROUP_METRICS, PREFIX
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampling.account.reasons import NOT_STORED, word
+from sampling.sources.cgroup_metrics import CGROUP_METRICS, PREFIX
 from tests.cgroup_folders import Folders, cgroup_folders
 from tests.ingest.tree import plant
 from tests.sampler_bridge.servers import BridgeProcess, closes

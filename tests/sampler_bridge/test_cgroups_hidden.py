@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cgroups import roots
-from cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
-from cgroups.roots import parse_roots
+from core.linux.cgroups import roots
+from core.linux.cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from core.linux.cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from tests.ingest.tree import plant

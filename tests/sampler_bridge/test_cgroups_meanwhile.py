@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from cgroups.groups import Group
-from cgroups.roots import parse_roots
+from core.linux.cgroups.groups import Group
+from core.linux.cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
-from sampler_bridge.sources.cgroup.metrics import PREFIX
 from sampler_bridge.sources.cgroup.reader import given
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampling.sources.cgroup_metrics import PREFIX
 from tests.ingest.tree import plant
 
 V1 = (

@@ -9,18 +9,18 @@ from threading import Event
 import numpy as np
 import pytest
 
-from sampler_bridge.account.account import Account
-from sampler_bridge.errors import SourceDownError
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
-from sampler_bridge.plan.plan import Group, Plan, make_plan
 from sampler_bridge.sampling import samplers as module
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.sampler import Sampler
 from sampler_bridge.sampling.samplers import Samplers
-from sampler_bridge.sampling.scribe import Scribe
-from sampler_bridge.sources.source import Column, Sample, Series
+from sampler_bridge.sampling.writer_thread import Scribe
+from sampling.account.account import Account
+from sampling.errors import SourceDownError
+from sampling.plan_file.plan import Group, Plan, make_plan
+from sampling.sources.source import Column, Sample, Series
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.wire import named
 from tests.servers import wait_until

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.sampler import Sampler
-from sampler_bridge.sampling.scribe import Scribe
+from sampler_bridge.sampling.writer_thread import Scribe
+from sampling.plan_file.plan import Group
 from tests.sampler_bridge.test_change_over import Paced, Written, lacking
 from tests.servers import wait_until
 

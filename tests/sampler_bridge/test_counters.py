@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from sampler_bridge.sampling.labelled import Labeller
-from sampler_bridge.sources.pcp_source import PcpSource
+from sampling.sources.pcp_source import PcpSource
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
 

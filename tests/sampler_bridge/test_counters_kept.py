@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.plan.graph_plan import Wanted
-from sampler_bridge.plan.plan import Plan, make_plan
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.plan import Plan, make_plan
 from tests.servers import Pmcd, wait_until
 
 COUNTER = "perfevent.hwcounters.cycles.value"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from api.bridge import read_bridge
-from sampler_bridge.account.account import LATE, SLOW_SOURCE
-from sampler_bridge.ways.sockets import sockets_folder
+from sampler_bridge.transport.sockets import sockets_folder
+from sampling.account.account import LATE, SLOW_SOURCE
+from sampling.account.bridge_status import read_bridge
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until

@@ -7,20 +7,16 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.account.absence import STOPPED, Counted
-from sampler_bridge.account.cost import Clock, Offset
 from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.plan.graph_plan import (
-    Reading,
-    Wanted,
-    load_addresses,
-    save_addresses,
-)
-from sampler_bridge.plan.plan import Plan
+from sampler_bridge.plan_watch import Reading, load_addresses, save_addresses
 from sampler_bridge.sampled_host import SampledHost
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.ways.sockets import sockets_folder
+from sampler_bridge.transport.sockets import sockets_folder
+from sampling.account.absence import STOPPED, Counted
+from sampling.account.cost import Clock, Offset
+from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.plan import Plan
 from tests.disk import fill, small_disk
 from tests.servers import wait_until
 

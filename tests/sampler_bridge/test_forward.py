@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from remote_login.address import Address
-from sampler_bridge.errors import SourceDownError
-from sampler_bridge.ways.forward import Forward
+from core.linux.ssh.address import Address
+from sampler_bridge.transport.forward import Forward
+from sampling.errors import SourceDownError
 from tests.limits import no_more_files
 from tests.servers import wait_until
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from queries.endpoint import Endpoint
-from sampler_bridge.errors import PlanError
-from sampler_bridge.plan.graph_plan import Plans, read_plan
-from sampler_bridge.plan.nudge import Named, nudge
-from sampler_bridge.plan.plan import Plan, Planned
+from core.stores.endpoint import Endpoint
+from sampling.errors import PlanError
+from sampling.plan_file.graph_plan import Plans, read_plan
+from sampling.plan_file.notify import Named, nudge
+from sampling.plan_file.plan import Plan, Planned
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.account.cost import Latency
 from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.plan.graph_plan import Wanted
-from sampler_bridge.plan.plan import make_plan
 from sampler_bridge.sampled_host import SampledHost
 from sampler_bridge.sending.store import Store
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.ways.forward import Forward
+from sampler_bridge.transport.forward import Forward
+from sampling.account.cost import Latency
+from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.plan import make_plan
 from tests.sampler_bridge.servers import closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 

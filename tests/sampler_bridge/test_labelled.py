@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from ontology.texts import writable
 from sampler_bridge.sampling.labelled import Labeller
-from sampler_bridge.sources.source import Column, Sample, Series
+from sampling.sources.source import Column, Sample, Series
 from tests.sampler_bridge.wire import named
 
 NAMES = {"a.b": "a_b"}

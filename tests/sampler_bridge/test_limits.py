@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.plan.graph_plan import Wanted
-from sampler_bridge.plan.plan import make_plan
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.worker import Worker
+from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.plan import make_plan
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.sampler_bridge.test_bridge import (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from api.bridge import read_bridge
 from sampler_bridge.errors import StateError
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
-from supertwin.account_lines import read_sampled, sampled_lines
+from sampling.account.bridge_status import read_bridge
+from sampling.account.status_lines import read_sampled, sampled_lines
 from tests.bad_disk import BadDisk, bad_disk, needs_bad_disk
 from tests.sampler_bridge.explained import explained
 from tests.sampler_bridge.servers import BridgeProcess

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from api.bridge import read_bridge
-from queries.findings import Finding
-from supertwin.account_lines import read_sampled, sampled_lines
+from queries.diagnosis import Finding
+from sampling.account.bridge_status import read_bridge
+from sampling.account.status_lines import read_sampled, sampled_lines
 from tests.disk import fill, small_disk
 from tests.sampler_bridge.explained import explained
 from tests.sampler_bridge.servers import BridgeProcess

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.plan.nudge import nudge
+from sampling.plan_file.notify import nudge
 from tests.disk import fill, small_disk
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics

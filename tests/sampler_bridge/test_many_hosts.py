@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sampler_bridge.plan.nudge import nudge
+from sampling.plan_file.notify import nudge
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.sampler_bridge.test_graph_plan import BASE, PREFIX, put

@@ -7,13 +7,13 @@ from statistics import median
 
 import pytest
 
-from sampler_bridge.account.reasons import DOWN
 from sampler_bridge.log.batch import START
-from sampler_bridge.plan.plan import Group
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.sampler import Sampler
-from sampler_bridge.sampling.scribe import Scribe
-from sampler_bridge.sources.pcp_source import PcpSource
+from sampler_bridge.sampling.writer_thread import Scribe
+from sampling.account.reasons import DOWN
+from sampling.plan_file.plan import Group
+from sampling.sources.pcp_source import PcpSource
 from tests.cable import Cable
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.test_change_over import Written

@@ -13,8 +13,8 @@ from tests.servers import ROOT, Pmcd
 MANY = """
 import os, resource, sys
 from pathlib import Path
-import pmapi
-from sampler_bridge.plan.nudge import Named, Nudges, nudge
+from core.linux import pmapi
+from sampling.plan_file.notify import Named, Nudges, nudge
 
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))

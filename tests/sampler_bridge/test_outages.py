@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import pmapi
-from sampler_bridge.account.reasons import AGENT, DENIED, DOWN, NAMELESS, word
-from sampler_bridge.plan.monitor import load_monitor, plan_names
-from supertwin.settings import Settings
+from core.linux import pmapi
+from core.settings.settings import Settings
+from sampling.account.reasons import AGENT, DENIED, DOWN, NAMELESS, word
+from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.cable import Cable
 from tests.disk import fill, small_disk
 from tests.sampler_bridge.explained import explained

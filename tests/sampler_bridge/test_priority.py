@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.priority import FETCHING, OTHERS, REALTIME, attainable, priority_of
+from core.linux.priority import FETCHING, OTHERS, REALTIME, attainable, priority_of
 from supertwin.stack.priority import raised
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 from tests.servers import ROOT, Pmcd
@@ -16,10 +16,10 @@ from tests.servers import ROOT, Pmcd
 # As a user without rights: CAP_SYS_NICE is taken away, and the limits are given.
 TAKE = """
 import subprocess, sys
-from sampler_bridge.priority import attainable, priority_of, take
+from core.linux.priority import attainable, priority_of, take
 print(take(sys.argv[1]), priority_of(), flush=True)
 print(attainable("normal"), flush=True)
-code = "from sampler_bridge.priority import *; print(priority_of())"
+code = "from core.linux.priority import *; print(priority_of())"
 subprocess.run([sys.executable, "-c", code])
 """
 UNPRIVILEGED = ("setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice")
@@ -81,7 +81,7 @@ def test_priority_is_the_best_allowed_and_not_inherited(
 
 @pytest.mark.parametrize("wanted", ["realtime", "nice", "normal"])
 def test_agents_have_the_priority_of_their_pmcd(wanted: str) -> None:
-    code = "from sampler_bridge.priority import *; print(priority_of())"
+    code = "from core.linux.priority import *; print(priority_of())"
     # The shell stands for PMCD, and Python for an agent that it starts.
     shell = ("sh", "-c", f'{sys.executable} -c "{code}"; true')
     done = subprocess.run(

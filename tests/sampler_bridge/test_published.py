@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.account.absence import DIED, STOPPED
-from sampler_bridge.account.reasons import DOWN, WORDS
-from sampler_bridge.sources.own_metrics import OWN_METRICS
+from sampling.account.absence import DIED, STOPPED
+from sampling.account.reasons import DOWN, WORDS
+from sampling.sources.own_metrics import OWN_METRICS
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from sampler_bridge.account.account import LOG_FULL, Account
-from sampler_bridge.account.reasons import LOG_FAILED
 from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sending.outbox import Outbox
+from sampling.account.account import LOG_FULL, Account
+from sampling.account.reasons import LOG_FAILED
 from tests.limits import no_room_in_files
 from tests.sampler_bridge.wire import rows_of
 

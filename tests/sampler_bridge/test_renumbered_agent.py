@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.sources.pcp_source import PcpSource
-from sampler_bridge.sources.source import Sample
-from supertwin.counting import private_pmcd
-from supertwin.stack import tools
+from core.settings import tools
+from sampling.counters import private_pmcd
+from sampling.sources.pcp_source import PcpSource
+from sampling.sources.source import Sample
 from tests.ports import free_port
 from tests.servers import Server, wait_until
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sampler_bridge.account.account import LATE, SLOW_SOURCE, Account
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
-from sampler_bridge.plan.plan import Plan, make_plan
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
-from sampler_bridge.sources.source import Column, Sample, Series
+from sampling.account.account import LATE, SLOW_SOURCE, Account
+from sampling.plan_file.plan import Plan, make_plan
+from sampling.sources.source import Column, Sample, Series
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.serial

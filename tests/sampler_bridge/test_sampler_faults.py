@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sampler_bridge.account.account import Account
-from sampler_bridge.account.reasons import BROKE_OFF
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
-from sampler_bridge.plan.plan import make_plan
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
-from sampler_bridge.sources.source import Column, LateSample, Sample, Series
+from sampling.account.account import Account
+from sampling.account.reasons import BROKE_OFF
+from sampling.plan_file.plan import make_plan
+from sampling.sources.source import Column, LateSample, Sample, Series
 from tests.servers import wait_until
 
 PERIOD_MS = 20

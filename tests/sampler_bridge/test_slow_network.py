@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pmapi import Context, PmError
-from sampler_bridge.sources.pcp_source import PcpSource
+from core.linux.pmapi import Context, PmError
+from sampling.sources.pcp_source import PcpSource
 from tests.cable import Cable
 from tests.servers import Pmcd, wait_until
 

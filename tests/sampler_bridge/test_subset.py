@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sampler_bridge.plan.choice import Choice
 from sampler_bridge.sampling.subset import ABSENT, Subset
-from sampler_bridge.sources.source import Column, Gap, Sample, Series
+from sampling.plan_file.choice import Choice
+from sampling.sources.source import Column, Gap, Sample, Series
 
 CPUS = tuple(Series("cpu", f"cpu{number}") for number in range(4))
 BOTH = (*CPUS, Series("load", None))

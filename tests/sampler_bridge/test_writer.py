@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sampler_bridge.account.account import REFUSED, Account
-from sampler_bridge.account.cost import Latency
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
@@ -19,6 +17,8 @@ from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.remote_write import labels
 from sampler_bridge.sending.store import Refusal, Store
 from sampler_bridge.sending.writer import Writer
+from sampling.account.account import REFUSED, Account
+from sampling.account.cost import Latency
 from tests.sampler_bridge.servers import NOWHERE
 from tests.sampler_bridge.wire import rows_of
 from tests.servers import VictoriaMetrics, wait_until

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from tests.command_line import run
+from tests.isolation import env, no_settings_from_outside
 from tests.servers import ROOT, wait_until
 from tests.stack import address_within, environment
+
+__all__ = ["env", "no_settings_from_outside"]
 
 SERVERS_ONLY = Path(__file__).with_name("servers_only.py")
 
@@ -76,19 +79,6 @@ def running_servers(home: Path, **settings: str) -> Iterator[Servers]:
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     with running_servers(tmp_path_factory.mktemp("servers")) as servers:
         yield servers
-
-
-@pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stack that the developer runs with settings of their own is left alone."""
-    for name in [name for name in os.environ if name.startswith("SUPERTWIN_")]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """The environment of a stack that nothing has started yet."""
-    return environment(tmp_path / "home")
 
 
 def processes_of(home: Path) -> list[int]:

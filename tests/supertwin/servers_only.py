@@ -8,10 +8,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from supertwin.cost.background import keep_calibrated
-from supertwin.private_folder import close_home, keep_files_private
-from supertwin.settings import Settings
-from supertwin.stack import children, lock, pmcd
+from core.linux import lock
+from core.linux.private_folder import close_home, keep_files_private
+from core.settings import pmcd
+from core.settings.settings import Settings
+from supertwin.stack import children
+from supertwin.stack.background_calibration import keep_calibrated
 from supertwin.stack.supervisor import Supervisor
 
 SMALL = (sys.executable, str(Path(__file__).with_name("small_calibration.py")), "0")

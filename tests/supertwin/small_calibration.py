@@ -5,9 +5,9 @@
 
 import sys
 
-from sampling_cost.runs import Asking, Run
-from supertwin.cost.background import main
-from supertwin.cost.counters import EVENTS
+from sampling.calibration.counters import EVENTS
+from sampling.cost.runs import Asking, Run
+from supertwin.stack.background_calibration import main
 
 CPUS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys")
 RSS = "proc.psinfo.rss"

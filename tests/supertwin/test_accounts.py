@@ -8,16 +8,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from queries.endpoint import Endpoint
-from queries.errors import AccountRefusedError
-from supertwin.access.accounts import (
+from core.errors import MendableError
+from core.settings.accounts import (
     fuseki_account,
     make_account,
     store_read_account,
     store_write_account,
 )
-from supertwin.errors import MendableError
-from supertwin.settings import Settings
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.errors import AccountRefusedError
 from tests.command_line import run
 from tests.supertwin.conftest import Servers
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from supertwin.access.local_api import LocalApi, local_api_file
+from api.access.local_api import LocalApi, local_api_file
 from supertwin.cli import api_client
 from supertwin.cli.api_client import ApiAnswerError, ApiClient, AwayError
 

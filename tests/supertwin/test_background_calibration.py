@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from supertwin import audit
-from supertwin.cost.background import keep_calibrated
-from supertwin.cost.private_home import private_home, remove_left
-from supertwin.settings import Settings
+from core.settings import audit
+from core.settings.settings import Settings
+from sampling.calibration.private_home import private_home, remove_left
+from supertwin.stack.background_calibration import keep_calibrated
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
 from tests.supertwin.conftest import processes_of
 
@@ -26,7 +26,7 @@ NICE = 5
 SMALL = Path(__file__).with_name("small_calibration.py")
 _HOLDER = """
 import time
-from supertwin.cost.private_home import private_home
+from sampling.calibration.private_home import private_home
 with private_home() as folder:
     print(folder, flush=True)
     time.sleep(600)

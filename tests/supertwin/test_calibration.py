@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sampling_cost.model import Model, load_model
-from supertwin import audit
+from core.settings import audit
+from sampling.calibration.counters import EVENTS
+from sampling.cost.model import Model, load_model
 from supertwin.cli.main import main
-from supertwin.cost.counters import EVENTS
 from tests.network import still_network
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until

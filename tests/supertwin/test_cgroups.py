@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 from pydantic import ValidationError
 
+from core.settings.settings import Settings
 from supertwin.cli.main import main
-from supertwin.settings import Settings
 from tests.ports import free_port
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supertwin.errors import StartError
+from core.errors import StartError
 from supertwin.stack.child import Child
 from supertwin.stack.childlog import ChildLog
 from supertwin.stack.children import ChildSpec

@@ -9,14 +9,15 @@ from pathlib import Path
 import click
 import pytest
 
+from api.error_report import error_lines, exit_code
+from core.errors import MendableError, StartError
+from core.settings.settings import Settings
+from core.stores.errors import EndpointUnreachableError
 from ingest.errors import HostNameError, NotConformingError
-from queries.errors import EndpointUnreachableError, ParameterError
+from queries.errors import ParameterError
 from supertwin.cli.out_file import write_whole
 from supertwin.cli.summary import web_address
 from supertwin.cli.wording import counted
-from supertwin.errors import MendableError, StartError
-from supertwin.report import error_lines, exit_code
-from supertwin.settings import Settings
 from tests.command_line import run_by_itself as run
 from tests.servers import ROOT
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from observations.compare import estimate
+from observations.comparison.compare import estimate
+from observations.comparison.comparing import Comparison, Group, Measure, compare
 from supertwin.cli.compare import lines
-from supertwin.comparing import Comparison, Group, Measure, compare
 
 _RUN = {"command": "true", "host": "n1", "policy": "", "outcome": "completed"}
 _FLAGS = "-O3 " * 40

@@ -12,9 +12,9 @@ from threading import Event
 import httpx
 import pytest
 
-from queries.endpoint import Endpoint
-from queries.errors import CutShortError, EndpointUnreachableError
-from supertwin.settings import Settings
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.errors import CutShortError, EndpointUnreachableError
 from supertwin.stack.compaction import bytes_on_disk, compact, drop_old, keep_small
 from supertwin.stack.tdb2 import check_dataset
 from tests.command_line import run

@@ -6,11 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from core.settings.settings import Settings
 from observations.record import Asked, Run
+from observations.session.counter_snapshots import Mark, Marks
+from observations.session.run_sampling import Meanwhile
 from observations.statistics import Span
-from supertwin.observing.marks import Mark, Marks
-from supertwin.observing.meanwhile import Meanwhile
-from supertwin.settings import Settings
 from tests.queries.cases import FOLDER
 from tests.servers import Fuseki, VictoriaMetrics
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from queries.endpoint import Endpoint
+from core.linux.lock import turn
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from ingest.loading import read_twin
 from supertwin.cli.main import main
-from supertwin.loading import read_twin
-from supertwin.settings import Settings
-from supertwin.stack.lock import turn
 from tests.ingest.documents import document
 from tests.servers import Fuseki
 from tests.sshd import Sshd

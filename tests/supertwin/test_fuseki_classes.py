@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from supertwin.stack import tools
+from core.settings import tools
 from supertwin.stack.fuseki_classes import make_archive
 from tests.servers import Fuseki
 

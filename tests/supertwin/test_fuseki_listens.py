@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from supertwin.stack import tools
+from core.settings import tools
 from supertwin.stack.children import fuseki_main
 from tests.servers import Fuseki, answers
 

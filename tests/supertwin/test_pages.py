@@ -2,9 +2,9 @@
 
 import pytest
 
+from core.settings.tools import CHECKOUT
 from supertwin.cli.main import main
 from supertwin.pages import pages
-from supertwin.stack.tools import CHECKOUT
 
 PAGES = pages(main)
 

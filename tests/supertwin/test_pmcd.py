@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.perfevent.choice import Choice, Counted
-from sampler_bridge.perfevent.conf import configuration
-from sampler_bridge.perfevent.event import Event
-from sampler_bridge.perfevent.host import HostPmus
-from supertwin.counting import private_pmcd
-from supertwin.errors import MendableError
-from supertwin.settings import Settings
+from core.errors import MendableError
+from core.settings.pmcd import choose, running_address, without_root
+from core.settings.settings import Settings
+from sampling.counters import private_pmcd
+from sampling.events.choice import Choice, Counted
+from sampling.events.conf import configuration
+from sampling.events.event import Event
+from sampling.events.host import HostPmus
 from supertwin.stack import children
-from supertwin.stack.pmcd import choose, running_address, without_root
 from tests.servers import Pmcd, Server, wait_until
 from tests.supertwin.conftest import Servers
 

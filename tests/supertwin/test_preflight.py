@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from supertwin.errors import MendableError
-from supertwin.settings import Settings
-from supertwin.stack import tools
-from supertwin.stack.ports import try_bind
+from core.errors import MendableError
+from core.linux.ports import try_bind
+from core.settings import tools
+from core.settings.settings import Settings
 from supertwin.stack.preflight import preflight
 from tests.command_line import run
 from tests.ports import free_port

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from supertwin.errors import MendableError
-from supertwin.private_folder import close_home
-from supertwin.stack import lock
+from core.errors import MendableError
+from core.linux import lock
+from core.linux.private_folder import close_home
 from tests.command_line import run
 from tests.servers import wait_until
 from tests.supertwin.conftest import running_servers

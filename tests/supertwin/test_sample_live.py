@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from supertwin.cli.main import main
 from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.sampling.plans.test_sample import REFUSED
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics, wait_until
-from tests.supertwin.test_sample import REFUSED
 
 pytestmark = pytest.mark.serial
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from core.settings import tools
+from core.settings.accounts import Account, store_write_account
+from core.settings.settings import Settings
 from sampler_bridge.sending.store import Store
-from supertwin.access.accounts import Account, store_write_account
+from sampling.calibration.measuring import count_series
 from supertwin.backup.snapshot import copy_snapshot
-from supertwin.cost.measuring import count_series
-from supertwin.settings import Settings
-from supertwin.stack import children, tools
+from supertwin.stack import children
 from tests.ports import LOOPBACK, free_port
 from tests.servers import Server, answers
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from supertwin import audit
-from supertwin.stack.ports import open_files
+from core.linux.ports import open_files
+from core.settings import audit
 from tests.servers import ENDS_WITH_US, wait_until
 from tests.supertwin.conftest import Servers, processes_of, running_servers
 

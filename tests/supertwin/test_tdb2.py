@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from supertwin.errors import MendableError
+from core.errors import MendableError
 from supertwin.stack.tdb2 import check_dataset
 from tests.command_line import run
 from tests.servers import Fuseki

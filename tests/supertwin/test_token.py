@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from supertwin.access import tokens
-from supertwin.access.token_file import TokenFileError
-from supertwin.access.tokens import Role, Token
+from api.access import tokens
+from api.access.token_file import TokenFileError
+from api.access.tokens import Role, Token
+from core.errors import MendableError
 from supertwin.cli.main import main
-from supertwin.errors import MendableError
 
 Run = Callable[..., Result]
 

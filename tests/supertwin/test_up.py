@@ -9,7 +9,7 @@ from subprocess import PIPE
 
 import pytest
 
-from supertwin.stack import lock
+from core.linux import lock
 from tests.command_line import run
 from tests.servers import ROOT, wait_until
 from tests.supertwin.conftest import processes_of

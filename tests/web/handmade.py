@@ -16,9 +16,9 @@ from fastapi.responses import StreamingResponse
 
 from api.app import create_app
 from api.web import pages
+from core.settings.settings import Settings
 from dashboards.spec import Column as TableColumn
 from dashboards.spec import Dashboard, Panel, Picture, Section, Series, Table, Unit
-from supertwin.settings import Settings
 from tests.ports import LOOPBACK
 from tests.servers import wait_until
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from supertwin.access.tokens import Role
+from api.access.tokens import Role
 from tests.api.servers import Api, Closed
 from tests.browser import watched_page
 from tests.web.site import BIG, Site

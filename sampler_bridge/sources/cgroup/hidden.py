@@ -4,7 +4,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from cgroups.roots import GONE, Found
+from core.linux.cgroups.roots import GONE, Found
 
 # By path below the mounts: the number of its folder in each mount.
 Folders = Mapping[str, Mapping[str, int]]

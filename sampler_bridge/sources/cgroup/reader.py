@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cgroups.files import parser_of, read_file
-from cgroups.groups import Group
-from sampler_bridge.sources.cgroup.metrics import BY_NAME, Place
+from core.linux.cgroups.files import parser_of, read_file
+from core.linux.cgroups.groups import Group
+from sampling.sources.cgroup_metrics import BY_NAME, Place
 
 
 class Read(NamedTuple):

@@ -5,10 +5,10 @@ from typing import Protocol
 
 import numpy as np
 
-from cgroups.groups import Group
-from sampler_bridge.sources.cgroup.metrics import BY_NAME
+from core.linux.cgroups.groups import Group
 from sampler_bridge.sources.cgroup.reader import GroupReader
-from sampler_bridge.sources.source import Column, Gap, Sample, Series
+from sampling.sources.cgroup_metrics import BY_NAME
+from sampling.sources.source import Column, Gap, Sample, Series
 
 _DENIED = "Permission denied: the bridge may not read the files of the cgroup"
 _LARGEST = 2**63 - 1

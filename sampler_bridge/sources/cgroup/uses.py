@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from cgroups.files import parse_flat, read_file
-from cgroups.groups import UNIFIED, Group
+from core.linux.cgroups.files import parse_flat, read_file
+from core.linux.cgroups.groups import UNIFIED, Group
 
 _FILE, _KEY = "cgroup.events", "populated"
 

@@ -10,12 +10,24 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from cgroups.errors import CgroupError
-from cgroups.groups import Group, Mount, make_group, read_allowed, telling_mounts
-from cgroups.ledger import LEDGER_FILE, Ledger, Life, read_ledger, to_document
-from cgroups.mounts import read_mounts
-from cgroups.roots import Found, Root, find_groups
-from sampler_bridge.files import read_json, write_whole
+from core.linux.cgroups.errors import CgroupError
+from core.linux.cgroups.groups import (
+    Group,
+    Mount,
+    make_group,
+    read_allowed,
+    telling_mounts,
+)
+from core.linux.cgroups.ledger import (
+    LEDGER_FILE,
+    Ledger,
+    Life,
+    read_ledger,
+    to_document,
+)
+from core.linux.cgroups.mounts import read_mounts
+from core.linux.cgroups.roots import Found, Root, find_groups
+from core.linux.files import read_json, write_whole
 from sampler_bridge.sources.cgroup.hidden import Folders, with_hidden
 from sampler_bridge.sources.cgroup.inotify import FolderWatch
 from sampler_bridge.sources.cgroup.reader import given

@@ -1,0 +1,64 @@
+"""Why somebody is not let in, and what would let them in."""
+
+from api.access.token_file import TokenFileError
+from api.access.tokens import Role
+from core.errors import ApiError
+from core.settings.settings import Settings
+
+_BASIC = 'Basic realm="SuperTwin", charset="UTF-8"'
+
+
+def nobody(settings: Settings, role: Role, wrong: str = "") -> ApiError:
+    """401: no credentials, or wrong ones, in words."""
+    error = ', error="invalid_token"' if wrong else ""
+    challenge = f'Bearer realm="SuperTwin"{error}'
+    cure = f"send `Authorization: Bearer TOKEN`, made by {_add(role)}"
+    if role is Role.READER and has_account(settings):
+        challenge = f"{_BASIC}, {challenge}"
+        cure += (
+            ", or the user and the password that SUPERTWIN_READER_USER and "
+            "SUPERTWIN_READER_PASSWORD set, by HTTP's Basic scheme"
+        )
+    return ApiError(
+        401,
+        "token-refused" if wrong else "token-needed",
+        "This token lets nobody in" if wrong else "A token is needed",
+        f"{wrong}: {cure}" if wrong else cure,
+        headers={"WWW-Authenticate": challenge},
+    )
+
+
+def too_small(name: str, role: Role, needed: Role) -> ApiError:
+    """403: somebody, but not with this role."""
+    return ApiError(
+        403,
+        "role-too-small",
+        "The role does not reach",
+        f"{name} is {role}, and this takes {needed}: {_add(needed)}",
+    )
+
+
+def foreign() -> ApiError:
+    """403: a request that another web site made a browser send."""
+    return ApiError(
+        403,
+        "foreign-origin",
+        "This origin may not ask",
+        "a browser sent this for a page that is not of this service (`Origin`); a "
+        "program that is no browser sends `Authorization: Bearer TOKEN`",
+    )
+
+
+def unreadable(error: TokenFileError) -> ApiError:
+    """503: it is unknown who may."""
+    return ApiError(503, "tokens-unreadable", "The tokens cannot be read", str(error))
+
+
+def has_account(settings: Settings) -> bool:
+    """Whether the settings name an account that may read."""
+    password = settings.reader_password.get_secret_value()
+    return bool(password or settings.reader_password_file)
+
+
+def _add(role: Role) -> str:
+    return f"`supertwin token add NAME --role {role}`"

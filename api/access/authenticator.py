@@ -1,0 +1,152 @@
+"""Who sends a request, and whether they may do what it takes: the one place."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from secrets import compare_digest
+
+from fastapi import Request
+
+from api.access import auth_errors
+from api.access.credentials import Credentials, cookie_name, credentials, is_foreign
+from api.access.known_tokens import KnownTokens
+from api.access.local_api import LocalApi, local_api_file
+from api.access.sessions import Sessions
+from api.access.token_file import TokenFileError
+from api.access.token_verifier import Proofs
+from api.access.tokens import Role, Token, parse_token
+from core.linux.private_folder import make_private
+from core.settings.accounts import reader_account, write_secret
+from core.settings.settings import Settings
+
+_UNKNOWN = "the token is not one of this installation, or was revoked"
+_NO_TOKEN = "what was sent is no token"  # noqa: S105
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who was let in; without a token it was the reader's account."""
+
+    name: str
+    role: Role
+    token: Token | None = None
+    session: str = ""
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it is the owner of the state folder, who can do all without us."""
+        return self.token is None and self.role is Role.ADMIN
+
+
+_OWNER = Caller("the owner of the state", Role.ADMIN)
+
+
+class Gate:
+    """Lets requests in by bearer token, by Basic, or by the session of a browser."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._account = reader_account(settings)
+        self._known, self._proofs = KnownTokens(settings.home), Proofs(settings.home)
+        self._local: LocalApi | None = None
+        self.sessions = Sessions()
+        self.cookie = cookie_name(settings)
+
+    def open_to_owner(self) -> None:
+        """Let in who can read the state folder; nobody where it cannot be written."""
+        path, local = local_api_file(self._settings.home), LocalApi(self._settings.api)
+        with suppress(OSError):
+            make_private(path.parent)
+            write_secret(path, local.text())
+            self._local = local
+
+    @property
+    def reads_are_open(self) -> bool:
+        """Whether who only reads needs no token."""
+        return self._settings.reads_are_open
+
+    async def admit(self, request: Request, role: Role) -> Caller:
+        """Who sends a request that takes a role; raises ApiError (401, 403, 429, 503).
+
+        Revocation and expiry count from the next request on.
+        """
+        sent = credentials(request, self.cookie)
+        # What is only read, a page of another origin cannot see (api.access.cors).
+        if role is not Role.READER and self._is_borrowed(request, sent):
+            raise auth_errors.foreign()
+        caller = await self._caller(sent, role)
+        # Set before the check: the audit trail names whose role is too small.
+        request.state.caller = caller
+        if not caller.role.includes(role):
+            raise auth_errors.too_small(caller.name, caller.role, role)
+        return caller
+
+    async def admit_token(self, text: str) -> Caller:
+        """Whose token a text is; raises ApiError."""
+        return await self._caller(Credentials("bearer", text), Role.READER)
+
+    def still_admits(self, caller: Caller) -> bool:
+        """Whether somebody who was let in before would be now."""
+        if caller.session and not self.sessions.find(caller.session):
+            return False
+        if caller.token is None:
+            return True
+        try:
+            return self._holds(caller.token) == ""
+        except TokenFileError:
+            return False
+
+    async def _caller(self, sent: Credentials, role: Role) -> Caller:
+        try:
+            if sent.scheme == "session":
+                return self._of_session(sent.secret, role)
+            if sent.scheme == "basic" and self._is_account(sent):
+                return Caller(sent.user, Role.READER)
+            if sent.scheme:
+                return await self._of_token(sent.secret, role)
+        except TokenFileError as error:
+            raise auth_errors.unreadable(error) from None
+        raise auth_errors.nobody(self._settings, role)
+
+    async def _of_token(self, text: str, role: Role) -> Caller:
+        if self._local and compare_digest(text.encode(), self._local.key.encode()):
+            return _OWNER
+        presented = parse_token(text)
+        if presented is None:
+            raise auth_errors.nobody(self._settings, role, _NO_TOKEN)
+        token = self._known.find(presented.id)
+        if not await self._proofs.proved(presented, token) or token is None:
+            raise auth_errors.nobody(self._settings, role, _UNKNOWN)
+        # It may have been revoked while it was proved.
+        if wrong := self._holds(token):
+            raise auth_errors.nobody(self._settings, role, wrong)
+        return Caller(f"token {token.name}", token.role, token)
+
+    def _of_session(self, secret: str, role: Role) -> Caller:
+        session = self.sessions.find(secret)
+        if session and not session.token:
+            return replace(_OWNER, session=secret)
+        token = self._known.find(session.token) if session else None
+        if session is None or token is None or token.hash != session.hash:
+            wrong = "the session is over, log in again"
+            raise auth_errors.nobody(self._settings, role, wrong)
+        if wrong := token.refusal(self._known.now()):
+            raise auth_errors.nobody(self._settings, role, wrong)
+        return Caller(f"token {token.name}", token.role, token, secret)
+
+    def _holds(self, token: Token) -> str:
+        """Why a token that was proved lets nobody in (any more), '' when it does."""
+        if self._known.find(token.id) != token:
+            return _UNKNOWN
+        return token.refusal(self._known.now())
+
+    def _is_borrowed(self, request: Request, sent: Credentials) -> bool:
+        """Whether a page of another origin has a browser use what the browser keeps."""
+        return sent.kept_by_browsers and is_foreign(
+            request, self._settings, must_say=sent.scheme == "session"
+        )
+
+    def _is_account(self, sent: Credentials) -> bool:
+        if self._account is None:
+            return False
+        given = f"{sent.user}:{sent.secret}".encode()
+        return compare_digest(given, ":".join(self._account).encode())

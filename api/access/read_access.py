@@ -1,0 +1,90 @@
+"""Who may read: where reads are not open, whoever has a token, and the reader.
+
+A stream ends as soon as whoever was let in for it would be let in no more.
+"""
+
+from fastapi import Request
+from starlette._utils import get_route_path
+from starlette.datastructures import MutableHeaders, State
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.access.authenticator import Gate
+from api.access.login import PATH as LOGIN
+from api.access.login import login_page
+from api.access.tokens import Role
+from api.problems import answer
+from core.errors import ApiError
+
+# For health checks, for readers of JSON-LD, which have no token, and for logging in:
+# none of them tells of the twin.
+_OPEN = ("/health", "/context.jsonld", "/ontology", LOGIN, "/logout")
+_OPEN_BELOW = ("/static/", "/ontology/")
+_STREAM = "text/event-stream"
+
+
+class Reading:
+    """Lets nobody read without a token or the account, unless reads are open."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        request.state.caller = None
+        if self._is_open(scope):
+            await self._serve(request.state, scope, receive, send)
+            return
+        try:
+            request.state.caller = await self._gate.admit(request, Role.READER)
+        except ApiError as error:
+            refusal = login_page(request, error) or answer(request, error, drawn=True)
+            await refusal(scope, receive, send)
+            return
+        await self._serve(request.state, scope, receive, _private(send))
+
+    def _is_open(self, scope: Scope) -> bool:
+        path = get_route_path(scope)
+        return (
+            self._gate.reads_are_open or path in _OPEN or path.startswith(_OPEN_BELOW)
+        )
+
+    async def _serve(
+        self, state: State, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer, and end a stream as soon as its reader would be let in no more.
+
+        Where reads are open, its route says who that is, if it takes a role.
+        """
+        streams = False
+
+        async def send_while_admitted(message: Message) -> None:
+            nonlocal streams
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                streams = headers.get("content-type", "").startswith(_STREAM)
+            elif streams and state.caller and not self._gate.still_admits(state.caller):
+                raise _NoLongerError
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_while_admitted)
+        except _NoLongerError:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _private(send: Send) -> Send:
+    """What a cookie opened is not for a proxy to keep for others."""
+
+    async def send_private(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).setdefault("Cache-Control", "private")
+        await send(message)
+
+    return send_private
+
+
+class _NoLongerError(Exception):
+    """The token of a stream was revoked or has ended."""

@@ -1,0 +1,106 @@
+"""The file of tokens: read whole or not at all, and for its owner's eyes only."""
+
+import errno
+import json
+import os
+import re
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.errors import MendableError
+from core.settings.accounts import write_secret
+
+_VERSION = 1
+_MOST_BYTES = 1024 * 1024
+_ID = re.compile(r"[0-9a-f]{12}")
+NAME = re.compile(r"[A-Za-z0-9_.@~-]{1,64}")
+_ROLE = re.compile(r"reader|operator|admin")
+# Not just any: a hash says itself how much memory and time its check takes.
+_HASH = re.compile(
+    r"\$argon2id\$v=19\$m=[0-9]{4,5},t=[1-9],p=[1-4]"
+    r"\$[A-Za-z0-9+/]{16,64}\$[A-Za-z0-9+/]{32,96}"
+)
+_KEYS = {"id": _ID, "name": NAME, "role": _ROLE, "hash": _HASH}
+_LATEST = 253_402_300_799  # of the year 9999
+
+
+class TokenFileError(MendableError):
+    """The file of tokens cannot be read, or holds something else."""
+
+
+def read_tokens(path: Path) -> list[dict[str, Any]]:
+    """The entries of the file, checked; none where there is no file.
+
+    Raises TokenFileError: of a file that is damaged no entry is believed.
+    """
+    text = _read(path)
+    if text is None:
+        return []
+    entries = _entries(text)
+    if entries is None:
+        raise TokenFileError(
+            f"{path} is damaged: put a copy back, or remove it and make new tokens "
+            "(`supertwin token add`)"
+        )
+    return entries
+
+
+def write_tokens(path: Path, entries: Sequence[dict[str, Any]]) -> None:
+    """Replace the file whole."""
+    document = {"version": _VERSION, "tokens": list(entries)}
+    write_secret(path, json.dumps(document, indent=1) + "\n")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        # A pipe has no end, and a link leads to what others may write.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            text = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TokenFileError(
+            f"{path} cannot be read: {error.strerror}; give it back to the user that "
+            "SuperTwin runs as"
+        ) from None
+    if state.st_mode & 0o077:
+        raise TokenFileError(f"{path} is open to others: `chmod 600 {path}`")
+    return text
+
+
+def _entries(text: bytes) -> list[dict[str, Any]] | None:
+    """What a text holds; None where anything of it is not as it was written."""
+    try:
+        document = json.loads(text)
+        entries = document["tokens"] if document["version"] == _VERSION else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+        return None
+    return entries if _is_distinct(entries) else None
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict) or entry.keys() != {*_KEYS, "made", "expires"}:
+        return False
+    texts = all(
+        isinstance(entry[key], str) and form.fullmatch(entry[key])
+        for key, form in _KEYS.items()
+    )
+    expires = entry["expires"] is None or _is_time(entry["expires"])
+    return texts and expires and _is_time(entry["made"])
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _LATEST
+
+
+def _is_distinct(entries: Sequence[dict[str, Any]]) -> bool:
+    keys = ("id", "name")
+    return all(len({e[key] for e in entries}) == len(entries) for key in keys)

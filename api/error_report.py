@@ -1,0 +1,87 @@
+"""Any error as the command line shows it: one line, and an exit status."""
+
+import errno
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from core.errors import MendableError, SuperTwinError
+from core.linux.ssh.errors import RemoteLoginError
+from core.stores.errors import EndpointError, QueriesError, QuerySyntaxError
+from dashboards.errors import DashboardError
+from dtdl.errors import DtdlError
+from ingest.errors import BrokenOffError, IngestError, NotConformingError
+from observations.errors import (
+    CrateError,
+    LaunchError,
+    ObservationError,
+    TakenError,
+)
+from sampling.cost.errors import CostError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_KNOWN = (
+    SuperTwinError,
+    DashboardError,
+    DtdlError,
+    IngestError,
+    ObservationError,
+    QueriesError,
+    CostError,
+    RemoteLoginError,
+    OSError,
+)
+
+
+def error_lines(error: Exception) -> list[str]:
+    """Return one line: what went wrong and its cure; then a report if there is one."""
+    if isinstance(error, NotConformingError):
+        return [_flat(error), *(f"  {line}" for line in error.lines)]
+    if isinstance(error, ValidationError):
+        return ["; ".join(map(_setting, error.errors()))]
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return [f"the disk is full ({error.filename or 'no file named'}): free some"]
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return [f"{error.filename}: {error.strerror}"]
+    if not isinstance(error, _KNOWN):
+        return [
+            f"{type(error).__name__}: {_flat(error)}: a fault in SuperTwin; "
+            "`supertwin --traceback COMMAND` shows where"
+        ]
+    return [_flat(error)]
+
+
+def exit_code(error: Exception) -> int:
+    """Return 2 for what the user can mend, 1 for a failure."""
+    if isinstance(error, SuperTwinError):
+        return error.exit_code
+    if isinstance(error, QuerySyntaxError | FileNotFoundError):
+        return MendableError.exit_code
+    if isinstance(error, EndpointError | BrokenOffError):
+        return SuperTwinError.exit_code
+    mendable = (
+        CrateError,
+        DashboardError,
+        DtdlError,
+        IngestError,
+        LaunchError,
+        QueriesError,
+        RemoteLoginError,
+        TakenError,
+        ValidationError,
+    )
+    known = isinstance(error, mendable)
+    return MendableError.exit_code if known else SuperTwinError.exit_code
+
+
+def _flat(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _setting(error: "ErrorDetails") -> str:
+    name = ".".join(str(part) for part in error["loc"]).upper()
+    wrong = error["msg"].removeprefix("Value error, ")
+    given = "" if "PASSWORD" in name else f"={error['input']}"
+    return f"SUPERTWIN_{name}{given}: {wrong} (see docs/settings.md)"

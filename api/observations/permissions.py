@@ -1,0 +1,32 @@
+"""Whether who looks at a page may run commands, and what would let them."""
+
+from fastapi import Request
+
+from api.access.tokens import Role
+from api.observations import launching
+from api.services import Services
+from core.errors import ApiError
+
+_NOBODY = ("token-needed", "token-refused")
+
+
+async def launch_refusal(request: Request, services: Services) -> str:
+    """Why they may run no command, in one line; empty where they may run some."""
+    if wrong := await refusal(request, services):
+        return wrong
+    caller = await services.gate.admit(request, Role.OPERATOR)
+    return launching.refusal(services.settings, caller)
+
+
+async def refusal(request: Request, services: Services) -> str:
+    """Why they may not see commands and what they print; empty for an operator."""
+    try:
+        await services.gate.admit(request, Role.OPERATOR)
+    except ApiError as error:
+        if error.kind not in _NOBODY:
+            return error.detail
+        return (
+            "running commands takes an operator's token; `supertwin token add NAME "
+            "--role operator` makes one, on the machine that SuperTwin runs on"
+        )
+    return ""

@@ -1,0 +1,58 @@
+"""Observations as answers show them."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ApiError, NotFoundError
+from ontology.iris import Iris
+
+if TYPE_CHECKING:
+    from observations.record import Run
+    from observations.session.run_session import Session
+
+
+def shown(iris: Iris, session: "Session") -> dict[str, Any]:
+    """One that runs, or ran lately."""
+    asked = session.wish.asked
+    return {
+        "id": session.id,
+        "host": asked.host,
+        "command": asked.command,
+        "state": session.state,
+        "began": session.began,
+        "elapsed": round((session.ended or time.time()) - session.began, 3),
+        "repeat": asked.repeat,
+        "runs": [
+            _run(str(iris.observation(id_)), run)
+            for id_, run in zip(session.ids, session.runs, strict=False)
+        ],
+        "events": session.count,
+        "problem": session.problem or None,
+    }
+
+
+def recorded(iris: Iris, home: Path, session: "Session") -> list[str]:
+    """The runs of it that are recorded already, by their IRIs."""
+    from observations.session.repetition import RECORDED
+
+    folder = home / "observations"
+    done = (id_ for id_ in session.ids if (folder / id_ / RECORDED).exists())
+    return [str(iris.observation(id_)) for id_ in done]
+
+
+def refused(detail: str, status: int = 400) -> ApiError:
+    """What cannot be run as it is asked for."""
+    return ApiError(status, "bad-observation", "Cannot be run", detail)
+
+
+def not_running(id_: str) -> NotFoundError:
+    """404 for what the desk does not know, or does not know any more."""
+    detail = f"no observation {id_[:80]} runs, or ran lately"
+    return NotFoundError("no-such-observation", "No such observation", detail)
+
+
+def _run(node: str, run: "Run") -> dict[str, Any]:
+    left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
+    seconds = run.span.seconds
+    return {"node": node, "outcome": run.outcome, "seconds": seconds, "left": left}

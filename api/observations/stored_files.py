@@ -1,0 +1,105 @@
+"""What is kept of a run beside its graph: its program, and what it printed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Response
+
+from api import formats
+from api.access.authenticator import Caller
+from api.access.roles import ANSWERS, requires
+from api.access.tokens import Role
+from api.observations.parameters import RunId
+from api.services import Use
+from core.errors import ApiError, NotFoundError
+
+router = APIRouter(tags=["Observations"])
+
+_OPERATOR = requires(Role.OPERATOR)
+# The name of a folder: nothing that leads out of where all of them are.
+_FOLDER = "observations"
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_NOT_KEPT: dict[int | str, dict[str, Any]] = {
+    404: {"description": "Not kept here, as of what ran elsewhere"}
+}
+
+
+@router.get(
+    "/observations/{id_}/program",
+    summary="The program that ran a command",
+    response_class=Response,
+    responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
+)
+async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Response:
+    """Python that runs the command again as it was run: `python3 run.py`.
+
+    Only an admin and the token that launched it see the values of the variables that
+    were set for it; all others see their names. Role: operator.
+    """
+    body = await to_thread.run_sync(_program, services.settings.home, id_, caller)
+    name = f'inline; filename="{id_}.py"'
+    headers = {**_HEADERS, "Content-Disposition": name}
+    return Response(body, headers=headers, media_type="text/plain; charset=utf-8")
+
+
+@router.get(
+    "/observations/{id_}/output",
+    summary="What a command printed",
+    response_class=Response,
+    responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
+    dependencies=[_OPERATOR],
+)
+async def output(services: Use, id_: RunId) -> Response:
+    """For `stdout` and `stderr`: how many `bytes`, the first and the last of them in
+    base64 (`head`, `tail`), and how many between them are `cut`. Role: operator.
+    """
+    from observations.events import kept_lines, printed
+    from observations.session.repetition import EVENTS
+
+    said = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
+
+    def document() -> bytes:
+        return orjson.dumps(printed(line.event for line in kept_lines(said)))
+
+    body = await to_thread.run_sync(document)
+    return Response(body, headers=_HEADERS, media_type=formats.JSON)
+
+
+def has_kept(home: Path, id_: str) -> bool:
+    """Whether anything is kept of a run."""
+    return bool(_NAME.fullmatch(id_)) and (home / _FOLDER / id_).is_dir()
+
+
+def _program(home: Path, id_: str, caller: Caller) -> bytes:
+    from observations.program_for_others import without_values
+    from observations.session.repetition import PROGRAM, WISH
+
+    whole = _read(home, id_, PROGRAM)
+    if caller.role is Role.ADMIN or caller.name == _launched_by(home, id_, WISH):
+        return whole
+    if (shown := without_values(whole)) is None:
+        detail = f"the program of {id_} is of another release: only an admin reads it"
+        raise ApiError(403, "forbidden", "Not allowed", detail)
+    return shown
+
+
+def _launched_by(home: Path, id_: str, name: str) -> str | None:
+    try:
+        by = orjson.loads(_read(home, id_, name)).get("by")
+    except (NotFoundError, ValueError, AttributeError):
+        return None
+    return by or None
+
+
+def _read(home: Path, id_: str, name: str) -> bytes:
+    try:
+        if _NAME.fullmatch(id_):
+            return (home / _FOLDER / id_ / name).read_bytes()
+    except OSError:
+        pass
+    detail = f"nothing is kept here of a run {id_[:80]!r}: it ran elsewhere, or never"
+    raise NotFoundError("not-kept", "Not kept", detail)

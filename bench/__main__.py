@@ -1,0 +1,86 @@
+"""`make bench`: speed and size, one row of a table as soon as it is measured."""
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bench.bridge import bridge_figures
+from bench.commands import command_figures
+from bench.dashboards import dashboard_figures
+from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
+from bench.observe import accuracy_figures, overhead_figures
+from bench.pinning import pinning_figures
+from bench.queries import query_figures
+from bench.remote import remote_figures
+from bench.replacement import replacement_figures
+from bench.sampling_cost import cost_figures
+from bench.table import Figure, print_rows
+from bench.twin import big_host_figures, probe_figures
+from tests.stack import Stack, running_stack
+
+# Measured on one stack, in this order; `queries` asks about the host of `twin`.
+ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
+    "bridge": bridge_figures,
+    "probe": probe_figures,
+    "remote": remote_figures,
+    "twin": big_host_figures,
+    "local-probe": local_probe_figures,
+    "zen4": zen4_figures,
+    "queries": query_figures,
+    "dashboards": dashboard_figures,
+    "fleet": fleet_figures,
+    "overhead": overhead_figures,
+    "accuracy": accuracy_figures,
+    "commands": command_figures,  # last: it loads sixty hosts
+}
+# On servers of their own.
+ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
+    "replacement": replacement_figures,
+    "pinning": pinning_figures,
+    "sampling-cost": cost_figures,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    wanted = _parser().parse_args(arguments).only or [*ON_STACK, *ALONE]
+    # The stack is stopped and its folder removed on SIGTERM too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    print_rows(_measured(wanted))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("bench", description=__doc__)
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[*ON_STACK, *ALONE],
+        help="this part; may be repeated",
+    )
+    return parser
+
+
+def _measured(wanted: Sequence[str]) -> Iterator[Figure]:
+    if not ON_STACK.keys().isdisjoint(wanted):
+        with (
+            tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder,
+            running_stack(Path(folder)) as stack,
+        ):
+            yield from _on_stack(stack, wanted)
+    for name, figures in ALONE.items():
+        if name in wanted:
+            yield from figures()
+
+
+def _on_stack(stack: Stack, wanted: Sequence[str]) -> Iterator[Figure]:
+    if "queries" in wanted and "twin" not in wanted:
+        list(big_host_figures(stack))
+    for name, figures in ON_STACK.items():
+        if name in wanted:
+            yield from figures(stack)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Placements through the API before a store of 1,000 hosts, beside the bare queries.
+
+The past of these hosts is asked on the way (`bench.observations`).
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+
+from bench.fleet import OwnFuseki, own_store
+from bench.observations import observation_figures
+from bench.table import Figure
+from core.settings.settings import Settings
+from core.stores.results import read_rows
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
+from ingest.probe import hwloc_document
+from ontology.iris import Iris
+from pinning.choose import choose
+from pinning.policy import read_policy
+from pinning.tree import read_tree
+from queries.catalogue import saved_query
+from tests.api.servers import Api
+from tests.dashboards.synthetic_facts import topology
+
+HOSTS, AT_ONCE, WARM_UP, ROUNDS = 1000, 50, 300, 100
+ASKED = [
+    ("scatter", 8),
+    ("distinct:l3", 8),
+    ("per:socket=4+distinct:l1", 8),
+    ("compact", 128),
+]
+_TABLE = {"Accept": "application/sparql-results+json"}
+_TREE = ("pinning/threads", "pinning/components")
+
+
+def pinning_figures() -> Iterator[Figure]:
+    """Medians over paired requests: one to the API, both queries at once to Fuseki."""
+    with tempfile.TemporaryDirectory() as folder, own_store() as (server, _):
+        _fill(server)
+        settings = {
+            "home": folder,
+            "fuseki_url": server.address,
+            "fuseki_user": "supertwin",
+            "fuseki_password": server.password,
+        }
+        with Api(Path(folder), **settings) as api:
+            yield from _measured(api.url, server)
+            yield from observation_figures(api.url, server.url)
+    yield _own_part()
+
+
+def _fill(server: OwnFuseki) -> None:
+    """Hosts of 128 threads, from one description, as N-Quads."""
+    iris = Iris(Settings().base)
+    made = describe(hwloc_document("HOSTNAME", parse_hwloc(topology())), iris)
+    lines = made.twin.graph().serialize(format="nt").splitlines()
+    triples = [line[:-2] for line in lines if line.endswith(" .")]
+    for first in range(0, HOSTS, AT_ONCE):
+        hosts = [f"node{number}" for number in range(first, first + AT_ONCE)]
+        body = "".join(
+            f"{triple} <{iris.twin_graph('HOSTNAME')}> .\n".replace("HOSTNAME", host)
+            for host in hosts
+            for triple in triples
+        )
+        headers = {"Content-Type": "application/n-quads"}
+        address = f"{server.url}/twin/data"
+        httpx.post(
+            address, content=body.encode(), headers=headers, timeout=300
+        ).raise_for_status()
+
+
+def _measured(api: str, server: OwnFuseki) -> Iterator[Figure]:
+    with httpx.Client(timeout=60) as client, ThreadPoolExecutor(2) as pool:
+        pairs = [_pair(client, pool, api, server, 0, *ASKED[0]) for _ in range(WARM_UP)]
+        yield Figure("pin: first call ever", pairs[0][0], "ms")
+        for policy, threads in ASKED:
+            pairs = [
+                _pair(client, pool, api, server, number, policy, threads)
+                for number in range(ROUNDS)
+            ]
+            placed, bare = (
+                statistics.median(times) for times in zip(*pairs, strict=True)
+            )
+            title = f"pin {threads} threads by {policy}, {HOSTS:,} hosts, warm, median"
+            yield Figure(title, placed, "ms", 30, bare, "Fuseki's two queries at once")
+
+
+def _pair(
+    client: httpx.Client,
+    pool: ThreadPoolExecutor,
+    api: str,
+    server: OwnFuseki,
+    number: int,
+    policy: str,
+    threads: int,
+) -> tuple[float, float]:
+    host = f"node{number * 7 % HOSTS}"
+    asked = {"host": host, "policy": policy, "threads": threads}
+
+    def through_api() -> None:
+        client.get(f"{api}/pin", params=asked).raise_for_status()
+
+    def straight() -> None:
+        answers = pool.map(lambda name: _ask(client, server, name, host), _TREE)
+        assert all(answers)
+
+    return _ms(through_api), _ms(straight)
+
+
+def _ask(client: httpx.Client, server: OwnFuseki, name: str, host: str) -> bytes:
+    text = saved_query(name).bind({"host": host})
+    address = f"{server.url}/twin/sparql"
+    answer = client.post(address, data={"query": text}, headers=_TABLE)
+    return answer.raise_for_status().content
+
+
+def _own_part() -> Figure:
+    """Tree and choice alone, from rows that are there."""
+    with own_store() as (server, store), httpx.Client(timeout=60) as client:
+        iris = Iris(Settings().base)
+        made = describe(hwloc_document("one", parse_hwloc(topology())), iris)
+        store.twin.put_graph(str(iris.twin_graph("one")), made.twin.graph())
+        tables = [read_rows(_ask(client, server, name, "one")) for name in _TREE]
+    rows = [
+        [dict(zip(table.columns, row, strict=True)) for row in table.values()]
+        for table in tables
+    ]
+    policy = read_policy("scatter")
+
+    def place() -> None:
+        choose(read_tree("one", *rows), policy, 8)
+
+    spent = statistics.median(_ms(place) for _ in range(ROUNDS))
+    return Figure("  of which the tree and the choice", spent, "ms")
+
+
+def _ms(work: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000

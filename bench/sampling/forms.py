@@ -1,0 +1,156 @@
+"""How much each part measures: the quick form, and the full one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from bench.sampling import thesis
+
+PROCESSES = 1_000
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Rows as (Hz, metrics, files of each process), and seconds a row."""
+
+    rows: Sequence[tuple[int, int, int]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Frequencies, numbers of metrics, and seconds each."""
+
+    hertz: Sequence[int]
+    metrics: Sequence[int]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Soak:
+    """Seconds in all, and for how long a server that was killed stays away.
+
+    The store does once for the length of an ``outage``.
+    """
+
+    seconds: float
+    away: float
+    outage: float
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Seconds a run."""
+
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Seconds a run, and how often each period is run with each priority."""
+
+    seconds: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Seconds, and the period in ms."""
+
+    seconds: float
+    period_ms: int
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Periods (ms) and numbers of metrics, applications, and runs of each cell.
+
+    ``stretch`` cells share one run without sampling, in an order drawn anew.
+    """
+
+    periods: Sequence[int]
+    metrics: Sequence[int]
+    applications: Sequence[str]
+    both_ways: bool
+    runs: int
+    stretch: int
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """DCDB's grid: periods (ms) and numbers of series, and runs of each cell."""
+
+    periods: Sequence[int]
+    series: Sequence[int]
+    applications: Sequence[str]
+    runs: int
+    stretch: int
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Numbers of hosts that one bridge samples, so many series each; seconds each."""
+
+    hosts: Sequence[int]
+    series: int
+    period_ms: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is measured; a field is named as its part."""
+
+    throughput: Throughput
+    resources: Resources
+    soak: Soak
+    ticks: Ticks
+    busy: Busy
+    disk: Disk
+    overhead: Overhead
+    sensors: Sensors
+    hosts: Hosts
+
+    def with_runs(self, runs: int) -> "Form":
+        """The same with another number of runs a cell."""
+        return replace(
+            self,
+            overhead=replace(self.overhead, runs=runs),
+            sensors=replace(self.sensors, runs=runs),
+        )
+
+
+LIKWID = ("triad", "stream", "sum", "peakflops", "ddot", "daxpy")
+
+QUICK = Form(
+    throughput=Throughput(
+        ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 4.0
+    ),
+    resources=Resources((1, 8), (10, 50), 4.0),
+    soak=Soak(80.0, 3.0, 12.0),
+    ticks=Ticks(6),
+    busy=Busy(6, 2),
+    disk=Disk(30.0, 100),
+    overhead=Overhead((1000, 10), (8,), ("triad", "cg", "noise"), False, 3, 4),
+    sensors=Sensors((100,), (1000, 10_000), ("ep",), 3, 3),
+    hosts=Hosts((1, 10), 100, 100, 6.0),
+)
+FULL = Form(
+    throughput=Throughput(
+        tuple(product(thesis.FREQUENCIES, thesis.METRICS, (1, 3))),
+        thesis.SECONDS,
+    ),
+    resources=Resources((1, 2, 4, 8), (10, 20, 30, 40, 50), 60.0),
+    soak=Soak(1800.0, 10.0, 600.0),
+    ticks=Ticks(120),
+    busy=Busy(120, 3),
+    disk=Disk(3600.0, 1000),
+    overhead=Overhead(
+        (1000, 100, 10, 1), (1, 8, 24), (*LIKWID, "hpl", "ep", "cg", "noise"),
+        True, 30, 4,
+    ),
+    sensors=Sensors(
+        (10_000, 1000, 500, 250, 100), (10, 100, 1000, 5000, 10_000), ("hpl",), 10, 5
+    ),
+    hosts=Hosts((1, 10, 30), 100, 100, 60.0),
+)  # fmt: skip

@@ -1,0 +1,155 @@
+"""What sampling costs applications: the same work with it and without, side by side.
+
+A stretch holds a few cells and one run without sampling, in an order drawn anew; a cell
+is set against that run of its stretch, so that what changes slowly on the machine is in
+both. One cell samples nothing again: it says what the method finds where nothing is.
+"""
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.sampling.applications import Application
+from bench.sampling.ground import Ground, running_bridge
+from bench.sampling.usage import Meter, Usage
+from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
+
+_SETTLE = 1.5
+NOTHING, AGAIN = "nothing", "nothing again"
+SERIES = "sample.many.int"
+# Of one agent, in this order: the first few are sampled.
+METRICS = (
+    "kernel.percpu.cpu.user",
+    *(f"kernel.percpu.cpu.{name}" for name in ("sys", "idle", "nice", "wait.total")),
+    *(f"kernel.percpu.cpu.{name}" for name in ("steal", "intr", "irq.soft")),
+    *(f"kernel.all.{name}" for name in ("intr", "pswitch", "sysfork", "load")),
+    *(f"mem.util.{name}" for name in ("free", "cached", "bufmem", "dirty")),
+    *(f"mem.vmstat.{name}" for name in ("pgfault", "pgfree", "pgalloc_normal")),
+    *(f"network.interface.{name}" for name in ("in.bytes", "out.bytes")),
+    *(f"disk.dev.{name}" for name in ("read", "write", "avactive")),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is sampled: some metrics, or so many ``series`` of PCP's sample agent.
+
+    What is not shipped is fetched, decoded and logged, and no store answers.
+    """
+
+    period_ms: int
+    metrics: int = 0
+    series: int = 0
+    shipped: bool = True
+
+    @property
+    def label(self) -> str:
+        what = f"{self.metrics} metrics" if self.metrics else f"{self.series:,} series"
+        way = "" if self.shipped else ", not shipped"
+        return f"{what} every {self.period_ms} ms{way}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """All applications once: seconds of each, and what sampled beside them.
+
+    ``kept`` is how much of what was expected was fetched, in %.
+    """
+
+    cell: str
+    seconds: Mapping[str, float]
+    noise: Mapping[int, int]
+    usage: Mapping[str, Usage]
+    kept: float
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Runs in their order; one of them is without sampling."""
+
+    runs: Sequence[Run]
+
+    def run(self, cell: str) -> Run | None:
+        """That of a cell, if it was in this stretch."""
+        return next((run for run in self.runs if run.cell == cell), None)
+
+
+def stretches(
+    cells: Sequence[Cell | None], size: int, repetition: int
+) -> list[list[Cell | str]]:
+    """Every cell once, and NOTHING once a stretch; None stands for AGAIN."""
+    drawn = random.Random(repetition)
+    left: list[Cell | str] = [cell or AGAIN for cell in cells]
+    drawn.shuffle(left)
+    found = []
+    for start in range(0, len(left), size):
+        stretch = [*left[start : start + size], NOTHING]
+        drawn.shuffle(stretch)
+        found.append(stretch)
+    return found
+
+
+def step_names(cells: Sequence[Cell | None], size: int, runs: int) -> list[str]:
+    """``repetition.stretch`` of every step."""
+    number = -(-len(cells) // size)
+    return [f"{r}.{n}" for r in range(1, runs + 1) for n in range(1, number + 1)]
+
+
+def measure_stretches(
+    ground: Ground,
+    cells: Sequence[Cell | None],
+    size: int,
+    work: Sequence[Application],
+    steps: Sequence[str],
+) -> Iterator[tuple[str, Stretch]]:
+    """Each step's runs."""
+    for step in steps:
+        repetition, number = map(int, step.split("."))
+        drawn = random.Random(step)
+        order = stretches(cells, size, repetition)[number - 1]
+        runs = [_run(ground, cell, drawn.sample(work, len(work))) for cell in order]
+        yield step, Stretch(runs)
+
+
+def _run(ground: Ground, cell: Cell | str, work: Sequence[Application]) -> Run:
+    # What the store still writes of the run before is no cost of this one.
+    time.sleep(_SETTLE)
+    if isinstance(cell, str):
+        return _applications(ground, cell, None, work)
+    names = [SERIES] if cell.series else METRICS[: cell.metrics]
+    if cell.series:
+        ground.pmcd.store("sample.many.count", str(cell.series))
+    store = ground.store.url if cell.shipped else NOWHERE
+    with running_bridge(ground, names, cell.period_ms, store) as bridge:
+        return _applications(ground, cell.label, bridge, work)
+
+
+def _applications(
+    ground: Ground,
+    label: str,
+    bridge: BridgeProcess | None,
+    work: Sequence[Application],
+) -> Run:
+    """Run them one after another, with or without a bridge beside them."""
+    before = _points(bridge)
+    meter = Meter(ground.parts() | ({"bridge": bridge.pid} if bridge else {}))
+    took = {one.name: one.run() for one in work}
+    usage = meter.read()
+    time.sleep(0.0 if bridge is None else 1.1)  # until the status file is of now
+    expected, fetched = (b - a for a, b in zip(before, _points(bridge), strict=True))
+    return Run(
+        label,
+        {name: one.seconds for name, one in took.items()},
+        next((one.histogram for one in took.values() if one.histogram), {}),
+        usage,
+        100 * fetched / expected if expected else 100.0,
+    )
+
+
+def _points(bridge: BridgeProcess | None) -> tuple[int, int]:
+    """Points expected and fetched so far."""
+    if bridge is None:
+        return 0, 0
+    status = bridge.status()
+    return status["expected"], status["fetched"]

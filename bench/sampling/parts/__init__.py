@@ -1,0 +1,1 @@
+"""The parts of `make bench-sampling`, each with its page."""

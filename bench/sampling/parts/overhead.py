@@ -1,0 +1,230 @@
+"""What sampling costs applications: figure 5.6 of the thesis, with intervals."""
+
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from bench.sampling import forms
+from bench.sampling.applications import applications, lacking
+from bench.sampling.forms import Form
+from bench.sampling.ground import Ground
+from bench.sampling.overhead import (
+    AGAIN,
+    NOTHING,
+    Cell,
+    Run,
+    Stretch,
+    measure_stretches,
+    step_names,
+)
+from bench.sampling.part import Part
+from bench.sampling.stats import Estimate, changes, mean, typical
+from bench.sampling.tables import markdown
+from bench.sampling.usage import of_pcp
+from bench.table import Figure
+
+AIM = Cell(1000, series=1000)
+_AIM_PERCENT = 0.2
+
+
+class StretchPart(Part[Stretch]):
+    """A step is a stretch of a repetition: ``REPETITION.STRETCH``."""
+
+    gives = Stretch
+
+    @abstractmethod
+    def cells(self, form: Form) -> list[Cell | None]:
+        """Every cell; None is the run that samples nothing again."""
+
+    def applications(self, form: Form) -> Sequence[str]:
+        """What runs in each cell."""
+        names: Sequence[str] = self.wanted(form).applications
+        return names
+
+    def steps(self, form: Form) -> list[str]:
+        wanted = self.wanted(form)
+        return step_names(self.cells(form), wanted.stretch, wanted.runs)
+
+    def measure(
+        self, ground: Ground, form: Form, steps: Sequence[str]
+    ) -> Iterator[tuple[str, Stretch]]:
+        work = applications(self.applications(form), ground.folder / "applications")
+        cells, size = self.cells(form), self.wanted(form).stretch
+        yield from measure_stretches(ground, cells, size, work, steps)
+
+
+class OverheadPart(StretchPart):
+    """Figure 5.6: periods and numbers of metrics, with and without shipping."""
+
+    name = "overhead"
+    title = "Sampling: what applications lose"
+
+    def cells(self, form: Form) -> list[Cell | None]:
+        return cells_of(form.overhead)
+
+    def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
+        stretches = list(found.values())
+        return {
+            "Longer by %, with 95 % intervals": table_overhead(stretches),
+            "Not measured": _left_out(stretches),
+            "The noise loop": table_noise(stretches),
+        }
+
+    def plots(self, found: Mapping[str, Stretch]) -> dict[str, Callable[[Path], None]]:
+        from bench.sampling import plots_overhead
+
+        stretches = list(found.values())
+        return {
+            "overhead.svg": lambda path: plots_overhead.plot_overhead(stretches, path),
+            "overhead-noise.svg": lambda path: plots_overhead.plot_noise(
+                stretches, path
+            ),
+        }
+
+    def goals(self, found: Mapping[str, Stretch]) -> list[Figure]:
+        stretches = list(found.values())
+        rows = []
+        for cell in (AIM.label, AGAIN):
+            if one := overall(stretches, cell):
+                goal = _AIM_PERCENT if cell == AIM.label else None
+                name = f"applications take longer, {cell}"
+                note = f"{one} (95 %), {one.number} runs"
+                rows.append(Figure(name, one.value, "%", goal, None, note))
+        return rows
+
+
+def cells_of(wanted: forms.Overhead) -> list[Cell | None]:
+    """Every cell; None is the run that samples nothing again."""
+    ways = (True, False) if wanted.both_ways else (True,)
+    cells: list[Cell | None] = [
+        Cell(period_ms, metrics=number, shipped=shipped)
+        for period_ms in wanted.periods
+        for number in wanted.metrics
+        for shipped in ways
+    ]
+    aims = [Cell(AIM.period_ms, series=AIM.series, shipped=way) for way in ways]
+    return [*cells, *aims, None]
+
+
+def pairs(stretches: Iterable[Stretch], cell: str) -> Iterator[tuple[Run, Run]]:
+    """A cell's runs, each with that of its stretch in which nothing was sampled."""
+    for stretch in stretches:
+        with_it, without = stretch.run(cell), stretch.run(NOTHING)
+        if with_it and without:
+            yield with_it, without
+
+
+def longer(
+    stretches: Iterable[Stretch], cell: str, application: str
+) -> Estimate | None:
+    """By how many % an application takes longer in a cell."""
+    logs = [
+        math.log(a.seconds[application] / b.seconds[application])
+        for a, b in pairs(stretches, cell)
+        if application in a.seconds
+    ]
+    return changes(logs) if logs else None
+
+
+def overall(
+    stretches: Iterable[Stretch],
+    cell: str,
+    of: Callable[[Sequence[float]], Estimate] = typical,
+) -> Estimate | None:
+    """The same of all applications: each run counts as one, its applications alike."""
+    logs = [
+        sum(math.log(a.seconds[one] / b.seconds[one]) for one in a.seconds)
+        / len(a.seconds)
+        for a, b in pairs(stretches, cell)
+    ]
+    return changes(logs, of) if logs else None
+
+
+def labels(stretches: Iterable[Stretch]) -> list[str]:
+    """The cells that there are: by period, the longest first, then by number."""
+    found = {run.cell for stretch in stretches for run in stretch.runs} - {NOTHING}
+    return sorted(found, key=_order)
+
+
+def _order(label: str) -> tuple[int, int, int, str]:
+    if label == AGAIN:
+        return 0, 0, 0, label
+    number, kind, _, period_ms, *_ = label.replace(",", "").split()
+    return 1, -int(period_ms), int(number) + 10**6 * (kind == "series"), label
+
+
+def table_overhead(stretches: Sequence[Stretch]) -> str:
+    """A row a cell; the last columns say what sampled beside the applications."""
+    names = list(stretches[0].runs[0].seconds)
+    names = sorted(names, key=list(forms.FULL.overhead.applications).index)
+    header = ["sampled", "runs", *names, "all", "all, mean"]
+    header += ["bridge: CPU %", "PMCD and agents", "store", "values fetched %"]
+    rows = [_row(stretches, cell, names) for cell in labels(stretches)]
+    return markdown([header, *rows])
+
+
+def _row(stretches: Sequence[Stretch], cell: str, names: Sequence[str]) -> list[str]:
+    runs = [run for run, _ in pairs(stretches, cell)]
+    each = [longer(stretches, cell, name) for name in names]
+    row = [cell, str(len(runs)), *(str(one or "") for one in each)]
+    row += [str(overall(stretches, cell, of) or "") for of in (typical, mean)]
+    pcp = fmean(of_pcp(run.usage) for run in runs)
+    store = fmean(run.usage["store"].cpu for run in runs)
+    if cell == AGAIN:
+        return [*row, "", f"{pcp:.2f}", f"{store:.2f}", ""]
+    bridge = fmean(run.usage["bridge"].cpu for run in runs)
+    kept = fmean(run.kept for run in runs)
+    return [*row, f"{bridge:.2f}", f"{pcp:.2f}", f"{store:.2f}", f"{kept:.1f}"]
+
+
+def _left_out(stretches: Sequence[Stretch]) -> str:
+    there = {name for stretch in stretches for name in stretch.runs[0].seconds}
+    gone = lacking([n for n in forms.FULL.overhead.applications if n not in there])
+    return "\n".join(f"- {name}: there is no {what}" for name, what in gone.items())
+
+
+def noise_of(stretches: Iterable[Stretch], cell: str) -> Counter[int]:
+    """Pieces of the noise loop by microseconds, of all runs of a cell."""
+    found: Counter[int] = Counter()
+    for pieces in _noises(stretches, cell):
+        found.update(pieces)
+    return found
+
+
+def _noises(stretches: Iterable[Stretch], cell: str) -> list[Mapping[int, int]]:
+    runs = [run for stretch in stretches if (run := stretch.run(cell))]
+    return [run.noise for run in runs if run.noise]
+
+
+def table_noise(stretches: Sequence[Stretch]) -> str:
+    """How long a piece of fixed work takes."""
+    header = ["sampled", "pieces", "half: µs", "99 %", "99.9 %", "longest"]
+    header += ["above the run's quickest, % of the time"]
+    rows = []
+    for cell in [NOTHING, *labels(stretches)]:
+        pieces = noise_of(stretches, cell)
+        if pieces:
+            quantiles = [quantile(pieces, q) for q in (0.5, 0.99, 0.999, 1.0)]
+            row = [cell, f"{pieces.total():,}", *(f"{q:,}" for q in quantiles)]
+            rows.append([*row, f"{_lost(_noises(stretches, cell)):.2f}"])
+    return markdown([header, *rows]) if rows else ""
+
+
+def quantile(pieces: Mapping[int, int], share: float) -> int:
+    """The time that this share of the pieces does not pass."""
+    left = share * sum(pieces.values())
+    for micros in sorted(pieces):
+        left -= pieces[micros]
+        if left <= 1e-9:
+            return micros
+    raise AssertionError("no pieces")
+
+
+def _lost(runs: Sequence[Mapping[int, int]]) -> float:
+    """What passed beyond the quickest piece of each run: processors differ."""
+    total = sum(us * number for pieces in runs for us, number in pieces.items())
+    least = sum(min(pieces) * sum(pieces.values()) for pieces in runs)
+    return 100 * (1 - least / total)

@@ -1,0 +1,126 @@
+"""Plots of throughput, resources and memory."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+
+from bench.sampling import thesis  # noqa: E402
+from bench.sampling.resources import Taken  # noqa: E402
+from bench.sampling.soak import Soaked  # noqa: E402
+from bench.sampling.throughput import Cell  # noqa: E402
+
+# The same picture gives the same file.
+matplotlib.rcParams["svg.hashsalt"] = "supertwin"
+_PARTS = ("pmcd", "pmdalinux", "pmdaproc", "bridge")
+
+
+def plot_throughput(cells: Sequence[Cell], path: Path) -> None:
+    """Points a second by frequency, a picture for each number of metrics and files."""
+    kinds = sorted({(cell.files, cell.metrics) for cell in cells})
+    figure, axes = row(len(kinds))
+    for axis, kind in zip(axes, kinds, strict=True):
+        some = [cell for cell in cells if (cell.files, cell.metrics) == kind]
+        hertz = [1000 / cell.period_ms for cell in some]
+        axis.plot(hertz, [cell.asked for cell in some], ":", label="asked for")
+        axis.plot(hertz, [cell.limit for cell in some], "--", label="bare pmFetch")
+        axis.plot(hertz, [cell.ours.rate for cell in some], "o-", label="SuperTwin")
+        axis.plot(hertz, [cell.peer.rate for cell in some], "s-", label="pcp2influxdb")
+        told = [thesis.TABLE_5_2[cell.hertz, cell.metrics].inserted for cell in some]
+        rates = [points / thesis.SECONDS for points in told]
+        axis.plot(hertz, rates, "^-", label="thesis (Dolap)")
+        title = "{1} metrics of {0} file{2}".format(*kind, "s" * (kind[0] > 1))
+        _label(axis, title, "points/s", thesis.FREQUENCIES)
+        axis.set_yscale("symlog", linthresh=1000)
+    axes[0].legend()
+    save(figure, path)
+
+
+def plot_cpu(cells: Sequence[Taken], path: Path) -> None:
+    """CPU of each process by frequency and number of metrics."""
+    _plot_parts(
+        cells, path, "CPU, % of a core", lambda cell, name: cell.usage[name].cpu
+    )
+
+
+def plot_rss(cells: Sequence[Taken], path: Path) -> None:
+    """Memory of each process by frequency and number of metrics."""
+    _plot_parts(cells, path, "memory, MB", lambda cell, name: cell.usage[name].rss)
+
+
+def plot_network(cells: Sequence[Taken], path: Path) -> None:
+    """What PMCD passes on by frequency, a line for each number of metrics."""
+    figure, (axis,) = row(1)
+    for number in sorted({cell.metrics for cell in cells}):
+        some = [cell for cell in cells if cell.metrics == number]
+        axis.plot(
+            [cell.hertz for cell in some],
+            [cell.network for cell in some],
+            "o-",
+            label=f"{number} metrics",
+        )
+    hertz = sorted({cell.hertz for cell in cells})
+    _label(axis, "PMCD to the bridge", "kB/s", hertz)
+    axis.legend()
+    save(figure, path)
+
+
+def _plot_parts(
+    cells: Sequence[Taken],
+    path: Path,
+    what: str,
+    take: Callable[[Taken, str], float],
+) -> None:
+    numbers = sorted({cell.metrics for cell in cells})
+    figure, axes = row(len(numbers))
+    for axis, number in zip(axes, numbers, strict=True):
+        some = [cell for cell in cells if cell.metrics == number]
+        hertz = [cell.hertz for cell in some]
+        for name in _PARTS:
+            axis.plot(hertz, [take(cell, name) for cell in some], "o-", label=name)
+        _label(axis, f"{number} metrics", what, hertz)
+    axes[0].legend()
+    save(figure, path)
+
+
+def plot_soak(run: Soaked, path: Path) -> None:
+    """The bridge's resident memory over time, and when what was killed."""
+    figure, (axis,) = row(1)
+    sizes = [moment.rss for moment in run.moments]
+    axis.plot([moment.at / 60 for moment in run.moments], sizes)
+    for moment, after in zip(run.moments, run.moments[1:], strict=False):
+        if not after.calm:
+            axis.axvspan(
+                moment.at / 60, after.at / 60, alpha=0.2, color="tab:red", linewidth=0
+            )
+    axis.set(xlabel="minutes", ylabel="MB", ylim=(0, 1.2 * max(sizes)))
+    axis.set_title(f"bridge at {run.calm()[1]:,.0f} points/s (red: outages)")
+    save(figure, path)
+
+
+def row(number: int) -> tuple[pyplot.Figure, Sequence[Axes]]:
+    """Pictures side by side."""
+    figure, axes = pyplot.subplots(
+        1, number, figsize=(5 * number, 4), sharey=True, squeeze=False
+    )
+    return figure, axes[0]
+
+
+def _label(axis: Axes, title: str, what: str, hertz: Sequence[int]) -> None:
+    axis.set_title(title)
+    axis.set(xlabel="times a second", ylabel=what, xscale="log")
+    axis.set_xticks(hertz, [str(one) for one in hertz])
+    axis.minorticks_off()
+    axis.grid(alpha=0.3)
+
+
+def save(figure: pyplot.Figure, path: Path) -> None:
+    """Write a picture; its file holds no date."""
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)

@@ -1,0 +1,109 @@
+"""What sampling is said to cost, by a calibration of the same run, and what it took."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.sampling.ground import HOST, Ground
+from bench.sampling.usage import Usage, of_pcp
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from sampling.calibration.calibration import calibrate
+from sampling.cost.estimate import DAY, estimate_all
+from sampling.cost.fit import Range
+from sampling.cost.live import sizes_now
+from sampling.cost.load import BRIDGE, STORE, Load, load_of
+from sampling.cost.model import Model
+from sampling.plan_file.graph_plan import read_plan
+from supertwin.stack.private_stack import private_stack
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A predicted figure, the ends of its 95 % interval, and the measured one."""
+
+    what: str
+    unit: str
+    predicted: float
+    low: float
+    high: float
+    measured: float
+
+    @property
+    def within(self) -> bool:
+        """Whether what was measured lies in the interval."""
+        return self.low <= self.measured <= self.high
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a run spent: points in how many series and seconds, bytes, CPU, memory."""
+
+    points: int
+    series: int
+    seconds: float
+    bytes_of_points: int
+    bytes_of_index: int
+    usage: Mapping[str, Usage]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Each figure beside the other; ``others`` is the CPU of other work (% of a core)
+    while it was calibrated.
+    """
+
+    figures: Sequence[Beside]
+    others: float
+
+
+def calibrated() -> Model:
+    """A calibration of now, which takes a minute or so."""
+    with tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder:
+        return calibrate(Settings(home=Path(folder)), print, private_stack)
+
+
+def load_now(ground: Ground) -> Load:
+    """What the plan in the graph asks for, as `supertwin sample estimate` counts it."""
+    sizes, _ = sizes_now(ground.pmcd.address)
+    with Endpoint(f"{ground.fuseki.url}/twin") as twin:
+        return load_of(read_plan(twin, HOST), sizes)
+
+
+def beside(model: Model, load: Load, spent: Spent) -> Predicted:
+    """What a load was to cost, and what it did."""
+    figures = [*_used(model, load, spent), *_on_disk(model, load, spent)]
+    return Predicted(figures, model.others)
+
+
+def _used(model: Model, load: Load, spent: Spent) -> list[Beside]:
+    cost, usage = estimate_all(model, load), spent.usage
+    agents = cost.cpu_of(cost.cpu.keys() - {BRIDGE, STORE})
+    found = [_beside("CPU of PMCD and agents", "% of a core", agents, of_pcp(usage))]
+    for part in (BRIDGE, STORE):
+        cpu, rss = usage[part]
+        found.append(_beside(f"CPU of {part}", "% of a core", cost.cpu[part], cpu))
+        memory = cost.memory[part].times(1e-6)
+        found.append(_beside(f"memory of {part}", "MB", memory, rss))
+    return found
+
+
+def _on_disk(model: Model, load: Load, spent: Spent) -> list[Beside]:
+    """Of as many points as there were, and of a day of them."""
+    whole = spent.bytes_of_points + spent.bytes_of_index
+    run = model.disk.a_day(spent.points, spent.series)
+    a_day = spent.bytes_of_points * DAY / spent.seconds + spent.bytes_of_index
+    return [
+        _beside("disk, this run", "kB", run.times(1e-3), whole / 1e3),
+        _beside(
+            "disk, a day",
+            "kB",
+            estimate_all(model, load).disk.times(1e-3),
+            a_day / 1e3,
+        ),
+    ]
+
+
+def _beside(what: str, unit: str, of: Range, measured: float) -> Beside:
+    return Beside(what, unit, of.value, of.low, of.high, measured)

@@ -1,0 +1,92 @@
+"""What is told while it is measured, and the pages and plots of the full form.
+
+With a folder, a part's tables are ``NAME.md``, its plots ``NAME-….svg`` beside its
+results, ``NAME.json``; ``sampling.md`` holds the goals of all parts.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.sampling.forms import Form
+from bench.sampling.part import Part
+from bench.sampling.results import Results
+from bench.table import Figure, rows_of
+
+PAGE = "sampling.md"
+_HEAD = """# Sampling: goals
+
+Written by `make bench-sampling`; [benchmarks.md](../benchmarks.md#sampling) says what
+is counted and how.
+"""
+
+
+class Report:
+    """Prints what is there; with a folder, writes it as well."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def say(self, line: str) -> None:
+        """A line for who waits."""
+        print(line, flush=True)
+
+    def results(self, part: Part[Any], form: Form) -> Results:
+        """Where a part's steps are kept."""
+        path = self._folder / f"{part.name}.json" if self._folder else None
+        return Results(part, form, path)
+
+    def tell(self, part: Part[Any], results: Results) -> None:
+        """A part's tables and plots, of the steps that there are."""
+        tables = {k: v for k, v in part.tables(results.found).items() if v}
+        for title, body in tables.items():
+            print(f"\n{title}\n\n{body}\n", flush=True)
+        if self._folder:
+            pictures = self._pictures(part, results.found)
+            page = _page(part, results, tables, pictures)
+            (self._folder / f"{part.name}.md").write_text(page)
+
+    def goals(self, parts: Mapping[str, Sequence[Figure]]) -> None:
+        """The goals of the parts that were measured."""
+        figures = [figure for rows in parts.values() for figure in rows]
+        if not figures:
+            return
+        table = "\n".join(rows_of(figures))
+        print(f"\nGoals\n\n{table}\n", flush=True)
+        if self._folder:
+            links = "\n".join(f"- [{name}]({name}.md)" for name in parts)
+            (self._folder / PAGE).write_text(f"{_HEAD}\n{table}\n\n{links}\n")
+
+    def _pictures(self, part: Part[Any], found: Mapping[str, Any]) -> list[str]:
+        assert self._folder
+        plots = part.plots(found)
+        for name, draw in plots.items():
+            draw(self._folder / name)
+        return list(plots)
+
+
+def _page(
+    part: Part[Any],
+    results: Results,
+    tables: Mapping[str, str],
+    pictures: Sequence[str],
+) -> str:
+    head = (
+        f"# {part.title}\n\nWritten by `make bench-sampling`; "
+        "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how.\n"
+    )
+    runs = "".join(map(_run, results.machines))
+    bodies = [f"## {title}\n\n{body}\n" for title, body in tables.items()]
+    return "\n".join([head, runs, *bodies, *(f"![{p}]({p})\n" for p in pictures)])
+
+
+def _run(where: Mapping[str, Any]) -> str:
+    steps = where["steps"]
+    return (
+        f"- {steps} step{'s' if steps > 1 else ''}, {where['date']} to "
+        f"{where['until']}: {where['cpu']}, {where['cores']} cores, Linux "
+        f"{where['kernel']}, load before the start {where['load_before']}, commit "
+        f"{where['commit']}\n"
+    )

@@ -1,0 +1,88 @@
+"""What sampling costs: predicted by a calibration, and measured in runs beside it."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bench.table import Figure
+from core.settings.settings import Settings
+from sampling.calibration.calibration import calibrate
+from sampling.cost.estimate import estimate_all
+from sampling.cost.load import Size
+from sampling.cost.model import Disk, Model
+from sampling.cost.runs import Asking, Run, designed_runs
+from supertwin.stack.private_stack import private_stack
+
+_MEMORY = ("size", "rss", "textrss", "datrss")
+
+
+def cost_figures() -> list[Figure]:
+    """Runs that the design has not, by the fit of those that it has."""
+    with tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder:
+        home = Settings(home=Path(folder))
+        model = calibrate(home, print, private_stack, _with_others)
+    known = [run for run in model.runs if run.title not in _titles()]
+    fitted = replace(model, runs=known)
+    return [*_cpu(fitted, model), *_disk(model)]
+
+
+def _with_others(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
+    return [*designed_runs(sizes, process)[:-1], *_others(sizes), Run("idle", ())]
+
+
+def _titles() -> set[str]:
+    return {run.title for run in _others({})}
+
+
+def _others(sizes: Mapping[str, Size]) -> list[Run]:
+    memory = tuple(name for name in sizes if name.startswith("mem.util."))
+    disks = tuple(name for name in sizes if name.startswith("disk.dev."))
+    processes = tuple(f"proc.memory.{end}" for end in _MEMORY)
+    return [
+        Run("memory every 30 ms", (Asking(memory, 30),)),
+        Run(
+            "disks every 200 ms, memory of processes every 600 ms",
+            (Asking(disks, 200), Asking(processes, 600)),
+        ),
+        Run("CPU time of all CPUs every 5 ms", (Asking(("kernel.all.cpu.user",), 5),)),
+    ]
+
+
+def _cpu(fitted: Model, model: Model) -> list[Figure]:
+    figures = []
+    for run in model.runs:
+        if run.title in _titles():
+            found = estimate_all(fitted, run.load)
+            measured = sum(run.cpu[part] for part in found.cpu)
+            figures.append(
+                Figure(
+                    f"CPU predicted: {run.title}",
+                    found.cpu_total.value,
+                    "%",
+                    None,
+                    measured,
+                    f"measured; 95 %: {found.cpu_total.low:.3g} to "
+                    f"{found.cpu_total.high:.3g}; {100 * run.missing:.0f} % of the "
+                    f"points missing, others took {run.others:.0f} %",
+                )
+            )
+    return figures
+
+
+def _disk(model: Model) -> list[Figure]:
+    """Half of the store's parts, by the fit of the other half."""
+    parts = sorted(model.disk.parts)
+    even, odd = parts[::2], parts[1::2]
+    fit = Disk(even, 0.0, 0.0).fit
+    predicted = sum(fit.predict((part.points, part.blocks)).value for part in odd)
+    return [
+        Figure(
+            "bytes on disk predicted, parts that were not fitted",
+            predicted / 1000,
+            "kB",
+            None,
+            sum(part.bytes for part in odd) / 1000,
+            "measured",
+        )
+    ]

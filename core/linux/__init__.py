@@ -1,0 +1,1 @@
+"""Linux: files, locks, ports, priorities, control groups, ssh, PMAPI."""

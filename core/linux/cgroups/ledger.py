@@ -1,0 +1,133 @@
+"""The list of control groups, running and ended: what the bridge tells others.
+
+Who describes them reads it from the bridge's folder whenever it changed, and misses
+nothing of what came and went while he was away.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
+
+from core.linux.cgroups.errors import CgroupError
+from core.linux.cgroups.groups import Allowed, Group
+
+N = TypeVar("N", int, float)
+
+LEDGER_FILE = "cgroups.json"
+_FORMAT = "supertwin-cgroups/1"
+
+
+@dataclass(frozen=True)
+class Life:
+    """One group from when it was noticed to when its end was, in Unix ms.
+
+    ``metrics`` are those that it gives values of.
+    """
+
+    path: str
+    began: int
+    versions: tuple[int, ...]
+    numbers: Mapping[str, int]
+    allowed: Allowed = field(default_factory=Allowed)
+    metrics: tuple[str, ...] = ()
+    ended: int | None = None
+
+    def is_of(self, group: Group) -> bool:
+        """Whether it is this group's life, and not of another by the same path."""
+        return bool(self.numbers.items() & group.numbers.items())
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All lives that are kept; numbers of folders hold for one boot only."""
+
+    boot: str
+    running: Mapping[str, Life]
+    ended: Sequence[Life] = ()
+    problems: Sequence[str] = ()
+
+    def at(self, now_ms: int, boot: str) -> "Ledger":
+        """The same for another boot: what ran before has ended."""
+        if boot == self.boot:
+            return self
+        over = [replace(life, ended=now_ms) for life in self.running.values()]
+        return Ledger(boot, {}, [*self.ended, *over])
+
+
+def to_document(ledger: Ledger) -> dict[str, Any]:
+    """The list as JSON."""
+    return {
+        "format": _FORMAT,
+        "boot": ledger.boot,
+        "problems": list(ledger.problems),
+        "groups": [_row(one) for one in (*ledger.ended, *ledger.running.values())],
+    }
+
+
+def read_ledger(document: object) -> Ledger:
+    """The list that to_document wrote; raises CgroupError for anything else."""
+    try:
+        return _read(document)
+    except (LookupError, TypeError, ValueError) as error:
+        raise CgroupError(f"it is no list of cgroups: {error}") from None
+
+
+def _row(life: Life) -> dict[str, Any]:
+    return {**asdict(life), "numbers": dict(life.numbers)}
+
+
+def _read(document: object) -> Ledger:
+    match document:
+        case {
+            "format": str(form),
+            "boot": str(boot),
+            "groups": [*rows],
+            "problems": [*problems],
+        } if form == _FORMAT:
+            return _made(boot, map(_life, rows), [str(one) for one in problems])
+    raise ValueError("not of its form")
+
+
+def _made(boot: str, lives: Iterable[Life], problems: Sequence[str]) -> Ledger:
+    every = list(lives)
+    running = {life.path: life for life in every if life.ended is None}
+    ended = [life for life in every if life.ended is not None]
+    return Ledger(boot, running, ended, problems)
+
+
+def _life(row: object) -> Life:
+    match row:
+        case {
+            "path": str(path),
+            "began": int(began),
+            "versions": [*versions],
+            "numbers": dict(numbers),
+            "allowed": dict(allowed),
+            "metrics": [*metrics],
+            "ended": int() | None as ended,
+        }:
+            return Life(
+                path,
+                began,
+                tuple(map(int, versions)),
+                {str(mount): int(number) for mount, number in numbers.items()},
+                _allowed(allowed),
+                tuple(map(str, metrics)),
+                ended,
+            )
+    raise ValueError("a group is not of its form")
+
+
+def _allowed(row: Mapping[Any, Any]) -> Allowed:
+    cpus = row["cpus"]
+    return Allowed(
+        tuple(map(str, row["controllers"])),
+        None if cpus is None else tuple(map(int, cpus)),
+        _number(row["memory"], int),
+        _number(row["cpu_share"], float),
+        _number(row["tasks"], int),
+    )
+
+
+def _number(value: object, kind: Callable[[Any], N]) -> N | None:
+    return None if value is None else kind(value)

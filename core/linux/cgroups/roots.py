@@ -1,0 +1,160 @@
+"""Which groups are meant: patterns of folders below the mounts, and what they find."""
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from pathlib import Path, PurePath
+
+from core.linux.cgroups.errors import CgroupError
+
+# Slurm with cgroups of version 1 and 2, also where several slurmd share a machine; OAR.
+DEFAULT_ROOTS = (
+    "slurm*/uid_*/job_*",
+    "slurm*/uid_*/job_*/step_*",
+    "system.slice/*slurmstepd.scope/job_*",
+    "system.slice/*slurmstepd.scope/job_*/step_*",
+    "oar/*",
+)
+_WILD = re.compile(r"[*?\[]")
+_DEEPEST = 16
+# What the system says of a folder that is not there. Anything else, such as no free
+# descriptor or no memory at that moment, says nothing about what is in it.
+GONE = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV}
+# Of folders that match, beyond which a scan ends: it would cost more than it tells.
+MOST_FOUND = 20_000
+
+
+@dataclass(frozen=True)
+class Root:
+    """A pattern below every mount: ``a/*/c``; ``a/**`` is all that is below ``a``."""
+
+    text: str
+    names: tuple[str, ...]
+    below: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it names one folder, so that somebody meant it to be there."""
+        return not any(_WILD.search(name) for name in self.names)
+
+
+def parse_roots(text: str) -> tuple[Root, ...]:
+    """Patterns in a list separated by commas; an empty one watches nothing.
+
+    A pattern without ``*``, ``?`` and ``[`` stands for all that is below its folder.
+    Raises CgroupError.
+    """
+    return tuple(_root(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _root(text: str) -> Root:
+    names = text.strip("/").split("/")
+    below = names[-1] == "**"
+    names = names[:-1] if below else names
+    if not text.isprintable() or {"", ".", ".."} & {*names} or not names:
+        raise CgroupError(
+            f"{text[:80]!r} is no cgroup root: write a folder below the mounts, such "
+            "as slurm or system.slice/slurmstepd.scope/job_*"
+        )
+    if any("**" in name for name in names):
+        raise CgroupError(f"cgroup root {text[:80]!r}: ** can stand at the end only")
+    plain = not any(_WILD.search(name) for name in names)
+    return Root(text, tuple(names), below or plain)
+
+
+@dataclass
+class Found:
+    """Folders by path below the mount, each by mount with its number (st_ino).
+
+    ``odd`` are names that no series could carry, ``unread`` the folders that could not
+    be read with the error's number, ``cut`` says whether there were more than a scan
+    takes. ``looked`` are the folders in which a new one may be a group, or above one.
+    """
+
+    folders: dict[str, dict[str, int]] = field(default_factory=dict)
+    odd: set[str] = field(default_factory=set)
+    unread: dict[str, int] = field(default_factory=dict)
+    cut: bool = False
+    looked: set[str] = field(default_factory=set)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what it lacks is not there."""
+        return not (self.unread or self.cut)
+
+    def may_hide(self, folder: str) -> bool:
+        """Whether a folder may be there that it lacks."""
+        above = (folder, *map(str, PurePath(folder).parents))
+        return self.cut or any(one in self.unread for one in above)
+
+    def leave(self, folder: str, error: OSError) -> None:
+        """Go on without a folder; one that went meanwhile has nothing in it."""
+        if error.errno not in GONE:
+            self.unread[folder] = error.errno or 0
+
+
+def find_groups(mounts: Sequence[str], roots: Sequence[Root]) -> Found:
+    """Every folder below the mounts that a root means; what is absent costs a look."""
+    found = Found()
+    for mount in mounts:
+        for root in roots:
+            for path, number in _matching(mount, "", root.names, root.below, found):
+                found.folders.setdefault(path, {})[mount] = number
+                if len(found.folders) >= MOST_FOUND:
+                    found.cut = True
+                    return found
+    return found
+
+
+def _matching(
+    mount: str, path: str, names: Sequence[str], below: bool, found: Found
+) -> Iterator[tuple[str, int]]:
+    if not names:
+        yield from _below(mount, path, found) if below else ()
+        return
+    last = len(names) == 1
+    for name, number in _named(mount, path, names[0], found):
+        inner = f"{path}/{name}"
+        if last and not below:
+            yield inner, number
+        else:
+            yield from _matching(mount, inner, names[1:], below, found)
+
+
+def _below(mount: str, path: str, found: Found) -> Iterator[tuple[str, int]]:
+    for name, number in _children(mount, path, found):
+        inner = f"{path}/{name}"
+        yield inner, number
+        if inner.count("/") < _DEEPEST:
+            yield from _below(mount, inner, found)
+
+
+def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str, int]]:
+    if _WILD.search(name):
+        fits = re.compile(translate(name)).match
+        yield from (one for one in _children(mount, path, found) if fits(one[0]))
+        return
+    folder = f"{mount}{path}/{name}"
+    found.looked.add(f"{mount}{path}")
+    try:
+        number = Path(folder).stat().st_ino
+    except OSError as error:
+        found.leave(folder, error)
+        return
+    yield name, number
+
+
+def _children(mount: str, path: str, found: Found) -> list[tuple[str, int]]:
+    """The folders in a folder."""
+    found.looked.add(f"{mount}{path}")
+    try:
+        with os.scandir(f"{mount}{path}") as entries:
+            folders = [e for e in entries if e.is_dir(follow_symlinks=False)]
+    except OSError as error:
+        found.leave(f"{mount}{path}", error)
+        return []
+    found.odd.update(f"{path}/{e.name}" for e in folders if not e.name.isprintable())
+    return [(e.name, e.inode()) for e in folders if e.name.isprintable()]

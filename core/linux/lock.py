@@ -1,0 +1,78 @@
+"""Whether a supervisor lives, and whose turn it is: the kernel drops a lock by itself
+when its process dies.
+"""
+
+import fcntl
+import os
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from core.linux.private_folder import make_private
+
+_FLOCK = "@hhqqi"
+
+
+def _path(home: Path) -> Path:
+    return home / "supervisor.lock"
+
+
+def acquire(home: Path) -> IO[str] | None:
+    """Take the lock for as long as the file stays open; None when it is taken.
+
+    Nothing else in the process may open and close that file: POSIX drops the lock
+    with the first close.
+    """
+    file = _opened(_path(home))
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        file.close()
+        return None
+    return file
+
+
+def holder(home: Path) -> int | None:
+    """Return the process id of the supervisor that holds ``home``, as the kernel knows.
+
+    A stale process id cannot come out of this: a dead process holds no lock.
+    """
+    try:
+        with _path(home).open("rb") as file:
+            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            answer = fcntl.fcntl(file, fcntl.F_GETLK, asked)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    kind, _, _, _, pid = struct.unpack(_FLOCK, answer)
+    return None if kind == fcntl.F_UNLCK else pid
+
+
+@contextmanager
+def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[None]:
+    """Let one process at a time bring a home up; ``on_wait`` is told of another one.
+
+    ``name`` is what else is to be done by one at a time.
+
+    Where no file can be made all are let through: the start says what is wrong.
+    """
+    try:
+        make_private(home)
+        file = _opened(home / f"{name}.lock")
+    except OSError:
+        yield
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _opened(path: Path) -> IO[str]:
+    """Open a lock file; another user who could open it could hold its lock."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    return os.fdopen(descriptor, "a", encoding="utf-8")

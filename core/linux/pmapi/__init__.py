@@ -1,0 +1,46 @@
+"""What a probe and the bridge ask a PMCD for, through PCP's Python binding.
+
+The binding is Debian's python3-pcp (``pcp.pmapi``). This folder adds what it lacks:
+instance names in UTF-8, no question after a timeout, and a guard for descriptors.
+"""
+
+from core.linux.pmapi.binding import (
+    NO_INDOM,
+    NO_METRIC,
+    TYPE_32,
+    TYPE_64,
+    TYPE_DOUBLE,
+    TYPE_FLOAT,
+    TYPE_STRING,
+    TYPE_U32,
+    TYPE_U64,
+    UNKNOWN_NAME,
+    BindingMissingError,
+    PmapiError,
+    PmError,
+    error_text,
+    read_settings,
+)
+from core.linux.pmapi.context import Context, Descriptor, Result, pmid_array
+
+__all__ = [
+    "NO_INDOM",
+    "NO_METRIC",
+    "TYPE_32",
+    "TYPE_64",
+    "TYPE_DOUBLE",
+    "TYPE_FLOAT",
+    "TYPE_STRING",
+    "TYPE_U32",
+    "TYPE_U64",
+    "UNKNOWN_NAME",
+    "BindingMissingError",
+    "Context",
+    "Descriptor",
+    "PmError",
+    "PmapiError",
+    "Result",
+    "error_text",
+    "pmid_array",
+    "read_settings",
+]

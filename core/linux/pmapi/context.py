@@ -1,0 +1,237 @@
+"""A connection to one PMCD, and what can be asked over it."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint
+from functools import partial
+from threading import local
+from typing import Any, NamedTuple, Self, TypeVar
+
+from core.linux.pmapi.binding import (
+    CONTEXT_HOST,
+    NO_METRIC,
+    TIMEOUT,
+    PmError,
+    asked,
+    binding,
+    checked,
+)
+from core.linux.pmapi.fd_limit import ROOM
+
+_ALWAYS_THERE = "pmcd.version"
+
+_Answer = TypeVar("_Answer")
+_THREAD = local()  # which context PMAPI has as the current one of each thread
+
+
+class Descriptor(NamedTuple):
+    """How PCP describes a metric: its id, type, instance domain, semantics and units.
+
+    All but the units are PCP's own numbers.
+    """
+
+    pmid: int
+    type: int
+    indom: int
+    semantics: int = 0
+    units: str = ""
+
+
+class Context:
+    """A connection to one PMCD, such as ``unix:///run/pcp/pmcd.socket``.
+
+    Methods raise PmError. Threads may share a context; one waits for the other then.
+    """
+
+    def __init__(self, address: str) -> None:
+        module = binding()
+        with ROOM.for_one():
+            self._pcp = asked(module.pmContext, CONTEXT_HOST, address)
+        _THREAD.handle = self._handle = self._pcp.ctx
+        self._lib, self._free = module.LIBPCP, module.LIBC.free
+        self._closed = module.c_api.PM_ERR_NOCONTEXT
+        self._one_line = module.c_api.PM_TEXT_ONELINE
+        self._name_seen = module.traverseCB_type
+        self._result = POINTER(module.pmResult)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._lib.pmDestroyContext(self._pcp.ctx)
+        # The binding closes a context with its last reference, which an error may hold.
+        # By then another context may have the same number.
+        self._pcp._ctx = self._closed
+        _THREAD.handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def names(self) -> list[str]:
+        """Every metric of the name space."""
+        self._use()
+        found: list[bytes] = []
+        # The binding's own method holds Python's lock while it waits for PMCD.
+        checked(self._lib.pmTraversePMNS(b"", self._name_seen(found.append)))
+        return [name.decode(errors="replace") for name in found]
+
+    def describe(self, name: str) -> Descriptor:
+        """Look a metric up by its name."""
+        return self.descriptor(self.identifier(name))
+
+    def describe_all(self, names: Sequence[str]) -> list[Descriptor | PmError]:
+        """Look metrics up by their names; where that fails, say why.
+
+        It takes two round trips for all, and one or two more for each that fails.
+        """
+        pmids = self.identifiers(names)
+        given = [pmid for pmid in pmids if pmid != NO_METRIC]
+        found = dict(zip(given, self.descriptors(given), strict=True))
+        return [
+            found[pmid] if pmid in found else self._or_why(partial(self.describe, name))
+            for name, pmid in zip(names, pmids, strict=True)
+        ]
+
+    def identifier(self, name: str) -> int:
+        """The identifier of one metric."""
+        self._use()
+        return int(asked(self._pcp.pmLookupName, name)[0])
+
+    def identifiers(self, names: Sequence[str]) -> list[int]:
+        """The identifier of each metric; NO_METRIC where PMCD does not give it."""
+        self._use()
+        found = self._or_why(partial(asked, self._pcp.pmLookupName, names, relaxed=1))
+        # Of what fails as a whole each one is asked for by itself.
+        return [NO_METRIC] * len(names) if isinstance(found, PmError) else list(found)
+
+    def descriptor(self, pmid: int) -> Descriptor:
+        """The descriptor of one identifier."""
+        self._use()
+        return _descriptor(asked(self._pcp.pmLookupDesc, pmid).contents)
+
+    def descriptors(self, pmids: Sequence[int]) -> list[Descriptor | PmError]:
+        """The descriptor of each identifier, or why there is none."""
+        self._use()
+        answer = self._or_why(partial(asked, self._pcp.pmLookupDescs, pmids))
+        found = [] if isinstance(answer, PmError) else answer
+        given = {one.contents.pmid: _descriptor(one.contents) for one in found}
+        given.pop(NO_METRIC, None)
+        return [
+            given[pmid]
+            if pmid in given
+            else self._or_why(partial(self.descriptor, pmid))
+            for pmid in pmids
+        ]
+
+    def help_line(self, pmid: int) -> str | None:
+        """The one-line help of a metric, where it has any."""
+        self._use()
+        text = c_char_p()
+        # The binding's own method gives bytes or, since PCP 6.3, a str of strict UTF-8.
+        if self._lib.pmLookupText(pmid, self._one_line, byref(text)) < 0:
+            return None
+        try:
+            return (text.value or b"").decode(errors="replace").strip() or None
+        finally:
+            self._free(text)
+
+    def version(self) -> str | None:
+        """The version of the library."""
+        value: str | None = self._pcp.pmGetConfig("PCP_VERSION")
+        return value
+
+    def check(self) -> None:
+        """Make sure that PMCD itself answers, whatever its agents do."""
+        try:
+            self.describe(_ALWAYS_THERE)
+        except PmError as error:
+            if error.is_silence:
+                raise
+
+    def instances(self, indom: int) -> dict[int, str]:
+        """External names of an instance domain by internal number, in PCP's order."""
+        self._use()
+        numbers, names = POINTER(c_int)(), POINTER(c_char_p)()
+        count = checked(self._lib.pmGetInDom(indom, byref(numbers), byref(names)))
+        try:
+            # The binding leaves out what is not ASCII. Bytes that are not UTF-8 stay
+            # visible and distinct.
+            return {
+                numbers[at]: (names[at] or b"").decode(errors="backslashreplace")
+                for at in range(count)
+            }
+        finally:
+            self._free(numbers)
+            self._free(names)
+
+    def instance_name(self, indom: int, number: int) -> str | None:
+        """The external name of one instance; None where the domain has none such."""
+        self._use()
+        name = c_char_p()
+        if self._lib.pmNameInDom(indom, number, byref(name)) < 0:
+            return None
+        try:
+            return (name.value or b"").decode(errors="replace")
+        finally:
+            self._free(name)
+
+    def fetch(self, pmids: "ctypes.Array[c_uint]") -> "Result":
+        """Fetch metrics."""
+        self._use()
+        result = self._result()
+        # The binding's own method does not tell whether agents changed.
+        changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
+        return Result(result, changed)
+
+    def _or_why(self, ask: Callable[[], _Answer]) -> _Answer | PmError:
+        try:
+            return ask()
+        except PmError as error:
+            self._heed(error.code)
+            return error
+
+    def _heed(self, status: int) -> None:
+        """Raise what ends the connection, so that nothing more is asked over it."""
+        if status == TIMEOUT:
+            # The answer may come yet, and would be taken for that to the next question.
+            raise PmError(status)
+        if PmError(status).is_silence:
+            # It may be an agent's, handed on by PMCD.
+            self.check()
+
+    def _use(self) -> None:
+        # Each call of the library gives the interpreter up and has to get it back.
+        if getattr(_THREAD, "handle", None) != self._handle:
+            checked(self._lib.pmUseContext(self._handle))
+            _THREAD.handle = self._handle
+
+
+class Result:
+    """What one fetch gave: the pmResult at ``address``, freed with this object.
+
+    ``changed`` are PCP's change flags.
+    """
+
+    def __init__(self, pointer: Any, changed: int) -> None:
+        self._pointer = pointer
+        self.address = ctypes.addressof(pointer.contents)
+        self.changed = changed
+        self._free = binding().pmContext.pmFreeResult
+
+    def __del__(self) -> None:
+        self._free(self._pointer)
+
+    @property
+    def seconds(self) -> float:
+        """When PMCD made it, by its own clock (Unix seconds)."""
+        return float(self._pointer.contents.timestamp)
+
+
+def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
+    """The ids of metrics as pmFetch wants them."""
+    return (c_uint * len(pmids))(*pmids)
+
+
+def _descriptor(desc: Any) -> Descriptor:
+    return Descriptor(desc.pmid, desc.type, desc.indom, desc.sem, str(desc.units))

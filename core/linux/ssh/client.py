@@ -1,0 +1,176 @@
+"""The system's ssh as a process that asks nobody anything, and ends with us.
+
+What ssh is configured for (keys, agents, jump hosts, known hosts) is honoured; what
+would make it ask, or do more than it is asked for, is switched off.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from shutil import which
+from threading import Thread
+
+from core.linux.ssh.address import Address
+from core.linux.ssh.errors import SshMissingError, SshNotStartedError
+
+CONNECT_SECONDS = 10
+# A Unix socket's path holds 107 bytes; ssh adds 17 to it while it makes one.
+LONGEST_SOCKET = 90
+_PIECE = 1 << 16
+_COMPLAINTS = 1 << 16
+_ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if which("setpriv") else ()
+# What asks with a window of its own: that of a jump host's ssh is no batch mode.
+_ASKS_NOBODY = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "never"}
+# Settings, passwords of stores among them: what is none of ssh's business, and of no
+# program that it starts to get there.
+_OURS = ("SUPERTWIN", "SAMPLER_BRIDGE")
+
+OPTIONS: Mapping[str, str] = {
+    "BatchMode": "yes",
+    "ClearAllForwardings": "yes",
+    "Compression": "yes",
+    "ConnectTimeout": str(CONNECT_SECONDS),
+    "EscapeChar": "none",
+    "ForwardAgent": "no",
+    "ForwardX11": "no",
+    # Below it, ssh keeps why it gives up to itself.
+    "LogLevel": "INFO",
+    "PermitLocalCommand": "no",
+    "RemoteCommand": "none",
+    "RequestTTY": "no",
+    "ServerAliveCountMax": "3",
+    "ServerAliveInterval": "5",
+    "Tunnel": "no",
+    "UpdateHostKeys": "no",
+}
+
+
+def ssh_argv(
+    address: Address, config: Path | None, options: Mapping[str, str], *more: str
+) -> tuple[str, ...]:
+    """The words of a call of ssh; ``config`` stands for ~/.ssh/config."""
+    read = ("-F", str(config)) if config else ()
+    given = [word for pair in options.items() for word in ("-o", "=".join(pair))]
+    user = ("-l", address.user) if address.user else ()
+    port = ("-p", str(address.port)) if address.port else ()
+    # Nothing after "--" is an option.
+    return ("ssh", *read, *given, *more, *user, *port, "--", address.host)
+
+
+class Ssh:
+    """A process of ssh, whose complaints are kept as they come, up to a limit.
+
+    It is sent a program, behind which its input ends, or with ``hold`` when `let_go` is
+    called. It ends when the thread that started it does. Raises SshMissingError,
+    SshNotStartedError.
+    """
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        address: Address,
+        program: bytes | None = None,
+        *,
+        hold: bool = False,
+    ) -> None:
+        pipe = subprocess.DEVNULL if program is None else subprocess.PIPE
+        try:
+            # A session of its own: an interrupt is ours to pass on.
+            self.process = subprocess.Popen(  # noqa: S603
+                (*_ENDS_WITH_US, *argv),
+                stdin=pipe,
+                stdout=pipe,
+                stderr=subprocess.PIPE,
+                env=_environment(),
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise SshMissingError(
+                f"ssh is not installed, so {address} cannot be reached: "
+                "apt-get install openssh-client"
+            ) from None
+        except OSError as error:
+            raise SshNotStartedError(error) from error
+        self.complaints = bytearray()
+        self._hold = hold
+        self._threads: list[Thread] = []
+        self._begin(self._listen)
+        if program is not None:
+            self._begin(self._send, program)
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Its exit status; None where it does not end within so many seconds."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self) -> None:
+        """End it, and whatever it started to get there."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(2.0)
+        for thread in self._threads:
+            thread.join(2.0)
+        if self.process.stdout:
+            self.process.stdout.close()
+
+    def say(self, words: bytes) -> None:
+        """Send words behind the program, where it is held."""
+        assert self.process.stdin  # noqa: S101
+        with suppress(OSError, ValueError):
+            self.process.stdin.write(words)
+            self.process.stdin.flush()
+
+    def let_go(self) -> None:
+        """End its input."""
+        assert self.process.stdin  # noqa: S101
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def last_lines(self) -> list[str]:
+        """The last lines of what it complained; all, once it has ended."""
+        if self.process.poll() is not None:
+            self._threads[0].join(1.0)
+        lines = bytes(self.complaints).decode(errors="replace").splitlines()
+        return [line.strip() for line in lines if line.strip()][-20:]
+
+    def _begin(self, work: Callable[..., None], *given: bytes) -> None:
+        thread = Thread(target=work, args=given, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self.end()
+            for pipe in (self.process.stdin, self.process.stderr):
+                if pipe:
+                    pipe.close()
+            raise SshNotStartedError(error) from error
+        self._threads.append(thread)
+
+    def _listen(self) -> None:
+        assert self.process.stderr  # noqa: S101
+        with self.process.stderr as pipe:
+            while piece := os.read(pipe.fileno(), _PIECE):
+                self.complaints += piece
+                # The last of it tells why it ended.
+                del self.complaints[:-_COMPLAINTS]
+
+    def _send(self, program: bytes) -> None:
+        assert self.process.stdin  # noqa: S101
+        # A host that hangs up is found out by who reads its answer.
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(program)
+            self.process.stdin.flush()
+        if not self._hold:
+            self.let_go()
+
+
+def _environment() -> dict[str, str]:
+    """What ssh gets of our environment, and what makes it quiet."""
+    others = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
+    return {**others, **_ASKS_NOBODY, "LC_ALL": "C"}

@@ -1,0 +1,80 @@
+"""Why ssh did not get in, in one line with its cure.
+
+The texts are those of OpenSSH's client (sshconnect.c, sshconnect2.c, packet.c), which
+it prints in English whatever the locale.
+"""
+
+import re
+
+from core.linux.ssh.address import Address
+
+_LAST = 6
+_PORT = "check the address, and that sshd runs there"
+# The first that is found counts; {0} stands for the address, {1} for ssh's own words.
+_REASONS = (
+    (
+        r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key .*has changed",
+        "the key of {0} is not the one in known_hosts: find out why; if the host was "
+        "installed anew, remove the old key with `ssh-keygen -R` and log in once",
+    ),
+    (
+        r"Host key verification failed|No \S+ host key is known",
+        "the key of {0} is not known: log in once with `ssh {0}` and compare its "
+        "fingerprint",
+    ),
+    (
+        r"Load key .*bad permissions",
+        "ssh leaves a key out that others may read ({1}): give that file mode 600",
+    ),
+    (
+        r"Permission denied|Too many authentication failures|No supported authen",
+        "{0} refuses our keys ({1}): add a key to ssh-agent or ~/.ssh/config that lets "
+        "`ssh -o BatchMode=yes {0}` in without a password",
+    ),
+    (
+        r"Could not resolve hostname",
+        "{0} has a name that nothing resolves: check the address, or name the host in "
+        "~/.ssh/config",
+    ),
+    (r"Connection refused", "{0} refuses connections: " + _PORT),
+    (
+        r"No route to host|Network is unreachable|Operation timed out|"
+        r"Connection timed out|timed out while waiting|timed out during banner|"
+        r"not responding",
+        "{0} cannot be reached ({1}): " + _PORT,
+    ),
+    (
+        r"closed by remote host|Connection closed by|Connection reset by",
+        "{0} ended the connection ({1}): see whether its sshd runs, and what it logged",
+    ),
+    (
+        r"[Bb]ad owner or permissions|Bad configuration option|Can't open user config|"
+        r"terminating, \d+ bad configuration",
+        "ssh refuses its configuration ({1}): mend that file",
+    ),
+    (
+        r"no matching|Unable to negotiate",
+        "{0} and our ssh have no method in common ({1}): update the older of them",
+    ),
+)
+_SAYS_LITTLE = re.compile(
+    r"^(@+|Please|Someone could|It is also|Add correct|lost|Offend)"
+)
+
+
+def explain(address: Address, complaints: list[str]) -> str:
+    """One line from what ssh complained before it gave up."""
+    # A host's own words, its banner, come before those of ssh.
+    text = "\n".join(complaints[-_LAST:])
+    for pattern, reason in _REASONS:
+        if found := re.search(f".*({pattern}).*", text):
+            return reason.format(address, printable(found[0]))
+    said = [line for line in complaints if not _SAYS_LITTLE.match(line)]
+    why = printable(said[-1]) if said else "it gives no reason"
+    return f"ssh could not connect to {address} ({why}): try `ssh {address}`"
+
+
+def printable(text: str) -> str:
+    """A text of a remote host as it may be shown: short, and without controls."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(plain.split())[:200]

@@ -1,0 +1,19 @@
+"""Names of sockets on another machine, as ssh may be given them."""
+
+import re
+
+from core.linux.ssh.errors import SocketNameError
+from core.linux.ssh.reasons import printable
+
+# In others ssh finds an end, tokens, or variables of our own environment.
+_PLAIN = re.compile(r"/[\w.@+=,~/-]{1,106}")
+
+
+def plain_socket(path: str) -> str:
+    """The whole path of a socket, which means itself; raises SocketNameError."""
+    if not _PLAIN.fullmatch(path):
+        raise SocketNameError(
+            f"{printable(path)!r} is no socket that ssh can lead to: its whole path "
+            "has to be of letters, digits and . _ @ + = , ~ - alone, 107 at most"
+        )
+    return path

@@ -1,0 +1,1 @@
+"""Every setting, the state folder, accounts of the stores."""

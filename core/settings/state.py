@@ -1,0 +1,101 @@
+"""What the supervisor tells the world: ``{home}/stack.json``, replaced whole."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.settings.settings import Settings
+
+# The child that counts PMU events.
+COUNTING = "pmu"
+
+
+@dataclass
+class ChildState:
+    """One child: ``state`` is starting, healthy, unhealthy, waiting or stopped.
+
+    ``since`` is the Unix time of the last change of state, ``seconds`` how long the
+    child took to become healthy, ``reason`` why it was last restarted or is unhealthy.
+    """
+
+    pid: int | None = None
+    state: str = "starting"
+    restarts: int = 0
+    since: float = 0.0
+    seconds: float | None = None
+    reason: str = ""
+
+
+@dataclass
+class StackState:
+    """The stack: ``phase`` is starting, running, stopping, stopped or failed.
+
+    ``pmcd`` is the address of the PMCD in use, ``settings`` what the stack was
+    started with (environment variables), ``cpus`` those that it may use, ``reason`` why
+    it failed, ``calibration`` how far that of the sampling cost is.
+    """
+
+    pid: int
+    started: float
+    phase: str = "starting"
+    reason: str = ""
+    calibration: str = ""
+    pmcd: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
+    cpus: list[int] = field(default_factory=list)
+    children: dict[str, ChildState] = field(default_factory=dict)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether everything runs and answers."""
+        children = self.children.values()
+        return self.phase == "running" and all(c.state == "healthy" for c in children)
+
+
+def state_path(home: Path) -> Path:
+    """Return the file that holds the state."""
+    return home / "stack.json"
+
+
+def write_state(home: Path, state: StackState) -> None:
+    """Replace the published state; a reader sees the old one or the new one."""
+    write_json(state_path(home), asdict(state))
+
+
+def read_state(home: Path) -> StackState | None:
+    """Return the last published state; None when there is none."""
+    content = read_json(state_path(home))
+    if content is None:
+        return None
+    try:
+        children = {k: ChildState(**v) for k, v in content.pop("children").items()}
+        return StackState(**content, children=children)
+    except (AttributeError, KeyError, TypeError):  # written by another version
+        return None
+
+
+def write_json(path: Path, content: object) -> None:
+    """Replace a JSON file whole."""
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the object in a JSON file; None when it is missing or cut short."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def counting_home(settings: "Settings") -> Path:
+    """The folder of the PMCD that counts PMU events."""
+    return settings.home / "pmu"

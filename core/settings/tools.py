@@ -1,0 +1,114 @@
+"""Where the programs are that the stack runs."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from core.errors import MendableError
+from core.settings.home import CHECKOUT
+
+TOOLS = CHECKOUT / ".tools"
+_INSTALL = "run `make up`, or ./install.sh alone"
+_MIN_JAVA = 17
+
+
+def java() -> Path:
+    """Return a Java that runs Fuseki; MendableError when there is none."""
+    return find_java(_javas())
+
+
+def find_java(candidates: Iterable[Path]) -> Path:
+    """Return the first candidate that is Java 17 or newer; else MendableError."""
+    too_old: list[tuple[int, Path]] = []
+    for path in candidates:
+        major = _major(path)
+        if major and major >= _MIN_JAVA:
+            return path
+        if major:
+            too_old.append((major, path))
+    if too_old:
+        major, path = too_old[0]
+        raise MendableError(
+            f"Java {major} ({path}) is too old for Fuseki, {_MIN_JAVA} or newer is "
+            f"needed: {_INSTALL}, or set JAVA_HOME"
+        )
+    raise MendableError(f"no Java, Fuseki needs {_MIN_JAVA} or newer: {_INSTALL}")
+
+
+def _javas() -> Iterator[Path]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home) / "bin" / "java"
+    if found := shutil.which("java"):
+        yield Path(found)
+    yield from sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+
+
+def _major(path: Path) -> int | None:
+    """Return the Java's major version; None when it does not run."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            [path, "-version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r'version "(\d+)', done.stderr)
+    return int(match[1]) if match else None
+
+
+def fuseki_jar() -> Path:
+    """Return Fuseki's jar; MendableError when it is not installed."""
+    jars = sorted((TOOLS / "fuseki").glob("jena-fuseki-server-*.jar"))
+    if not jars:
+        raise MendableError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
+    return jars[-1]
+
+
+def fuseki_classes(java: Path) -> Path:
+    """Return where Fuseki's classes are kept for a Java, by `fuseki_classes.py`.
+
+    Its name says for which Java and jar: Java complains of an archive of others.
+    """
+    jar, program = fuseki_jar(), java.resolve()
+    of = [f"{path} {path.stat().st_mtime_ns}" for path in (program, jar)]
+    key = hashlib.sha256("\n".join(of).encode()).hexdigest()[:12]
+    return jar.parent / f"classes-{key}.jsa"
+
+
+def store() -> Path:
+    """Return VictoriaMetrics; MendableError when it is not installed."""
+    own = TOOLS / "victoria-metrics"
+    if found := shutil.which("victoria-metrics"):
+        return Path(found)
+    if os.access(own, os.X_OK):
+        return own
+    raise MendableError(f"VictoriaMetrics is not installed: {_INSTALL}")
+
+
+def pmcd() -> Path:
+    """Return PCP's daemon; MendableError when it is not installed."""
+    path = _pcp_folder() / "pmcd"
+    if not os.access(path, os.X_OK):
+        raise MendableError(f"PCP is not installed (no {path}): {_INSTALL}")
+    return path
+
+
+def _pcp_folder() -> Path:
+    """Return the folder of PCP's daemons, which /etc/pcp.conf names."""
+    try:
+        text = Path("/etc/pcp.conf").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    match = re.search(r"^PCP_BINADM_DIR=(.+)$", text, re.MULTILINE)
+    return Path(match[1] if match else "/usr/lib/pcp/bin")
+
+
+def setpriv() -> Path:
+    """Return util-linux's setpriv, which ties a child's life to its parent's."""
+    found = shutil.which("setpriv")
+    if not found:
+        raise MendableError(f"setpriv (util-linux) is not installed: {_INSTALL}")
+    return Path(found)

@@ -1,0 +1,1 @@
+"""Clients of Fuseki and of VictoriaMetrics."""

@@ -1,0 +1,29 @@
+"""The datasets of this installation, with our account, and turns at writing a host."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from core.linux.lock import turn
+from core.settings.accounts import fuseki_account
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from ontology.iris import encode_id
+
+Progress = Callable[[str], None]
+
+
+@contextmanager
+def writing(settings: Settings, host: str, progress: Progress) -> Iterator[None]:
+    """Let one command at a time write a host: two would put its past out of order."""
+
+    def wait() -> None:
+        progress(f"another command writes {host}: waiting until it is done")
+
+    with turn(settings.home / "turns", wait, encode_id(host)):
+        yield
+
+
+def dataset(settings: Settings, name: str, timeout: float = 30.0) -> Endpoint:
+    """A client of one of the two, with our account."""
+    url = f"{settings.fuseki}/{name}"
+    return Endpoint(url, timeout=timeout, account=fuseki_account(settings))

@@ -1,0 +1,173 @@
+"""SPARQL JSON results as rows of rdflib terms, or of Python values.
+
+rdflib is imported where a term is needed: that takes longer than a query.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import orjson
+
+from core.stores.errors import CutShortError, EndpointError, QuerySyntaxError
+
+if TYPE_CHECKING:
+    from rdflib import BNode, Literal, URIRef
+
+    Term: TypeAlias = URIRef | BNode | Literal
+else:
+    Term = Any
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+# Values whose Python form is beyond doubt; rdflib reads all others.
+_PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    f"{_XSD}string": (re.compile(r"[\s\S]*"), str),
+    f"{_XSD}integer": (re.compile(r"[+-]?[0-9]{1,400}"), int),
+    f"{_XSD}double": (re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?"), float),
+    f"{_XSD}boolean": (re.compile("true|false"), "true".__eq__),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """The answer to a SELECT as Python values: text, numbers, booleans, times.
+
+    What is unbound is None.
+    """
+
+    columns: list[str]
+    rows: list[list[Any]]
+
+    def values(self) -> list[list[Any]]:
+        """The rows."""
+        return self.rows
+
+    def records(self) -> list[dict[str, Any]]:
+        """The same, each row by its columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer to a SELECT: each row has one term, or None, per column."""
+
+    columns: list[str]
+    rows: list[list[Term | None]]
+
+    def values(self) -> list[list[Any]]:
+        """The rows as Python values: text, numbers, booleans; None where unbound."""
+        return [[_value(term) for term in row] for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The same, each row by its columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.values()]
+
+
+def read_rows(body: bytes) -> Rows:
+    """The rows of a SELECT.
+
+    Raises CutShortError for a broken body: a query that times out after its first rows
+    answers 200 and ends in the middle.
+    """
+    document = _rows_document(body)
+    columns = document["head"]["vars"]
+    known: dict[tuple[str, ...], Term] = {}
+    rows = [
+        [_term(binding[name], known) if name in binding else None for name in columns]
+        for binding in document["results"]["bindings"]
+    ]
+    return Rows(columns, rows)
+
+
+def read_table(body: bytes) -> Table:
+    """The rows of a SELECT as Python values; raises what `read_rows` raises."""
+    document = _rows_document(body)
+    columns = document["head"]["vars"]
+    rows = [
+        [_python(binding[name]) if name in binding else None for name in columns]
+        for binding in document["results"]["bindings"]
+    ]
+    return Table(columns, rows)
+
+
+def _python(binding: Mapping[str, str]) -> Any:
+    if binding["type"] in ("uri", "bnode"):
+        return binding["value"]
+    datatype = binding.get("datatype", f"{_XSD}string")
+    pattern, read = _PLAIN.get(datatype, (None, str))
+    if pattern and pattern.fullmatch(binding["value"]):
+        return read(binding["value"])
+    return _value(_new_term(binding))
+
+
+def _rows_document(body: bytes) -> dict[str, Any]:
+    document = _load(body)
+    if "results" not in document:
+        raise QuerySyntaxError("the query is no SELECT: it answers true or false")
+    return document
+
+
+def read_truth(body: bytes) -> bool:
+    """The answer to an ASK; raises CutShortError."""
+    document = _load(body)
+    if "boolean" not in document:
+        raise QuerySyntaxError("the query is no ASK: it answers rows")
+    return bool(document["boolean"])
+
+
+def _load(body: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise CutShortError(
+            "the graph store's answer ends before it is complete, as when the time "
+            "runs out: ask for less, or allow more time"
+        ) from error
+    if not isinstance(document, dict) or "head" not in document:
+        raise EndpointError("the answer holds no SPARQL results: is this a SPARQL URL?")
+    return document
+
+
+def _term(binding: Mapping[str, str], known: dict[tuple[str, ...], Term]) -> Term:
+    key = tuple(binding.values())
+    if key not in known:
+        known[key] = _new_term(binding)
+    return known[key]
+
+
+@cache
+def _classes() -> "tuple[type[URIRef], type[BNode], type[Literal]]":
+    """The classes of terms; an import for each of thousands of terms takes longer."""
+    from rdflib import BNode, Literal, URIRef
+
+    return URIRef, BNode, Literal
+
+
+def _new_term(binding: Mapping[str, str]) -> Term:
+    iri, blank, literal = _classes()
+    value = binding["value"]
+    match binding["type"]:
+        case "uri":
+            return iri(value)
+        case "bnode":
+            return blank(value)
+        case "literal" | "typed-literal":
+            datatype = binding.get("datatype")
+            return literal(
+                value,
+                lang=binding.get("xml:lang"),
+                datatype=iri(datatype) if datatype else None,
+                normalize=False,
+            )
+        case other:
+            raise EndpointError(f"the answer holds a term of unknown type {other!r}")
+
+
+def _value(term: Term | None) -> Any:
+    *_, literal = _classes()
+    if isinstance(term, literal):
+        value = term.toPython()
+        return str(term) if isinstance(value, literal) else value
+    return None if term is None else str(term)

@@ -1,0 +1,138 @@
+"""The series store (VictoriaMetrics): the last value of a series, as it is stored."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from core.errors import ApiError
+from ontology.selectors import TEXT_LABEL
+
+# Most series are asked for while they run: look there before looking at everything.
+_RECENT = "2m"
+
+
+class StoreError(ApiError):
+    """The series store gave no usable answer; its text is the reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(503, "store-away", "The series store is away", reason)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One stored point: its value as the store writes it, milliseconds since 1970.
+
+    ``text`` is what a metric of texts said; None where there is none, or it was empty.
+    """
+
+    value: str
+    timestamp_ms: int
+    text: str | None = None
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was taken."""
+        return round(time.time() - self.timestamp_ms / 1000, 3)
+
+    @property
+    def number(self) -> int | float:
+        """Its value as a number."""
+        value = float(self.value)
+        exact = math.isfinite(value) and value.is_integer()
+        return int(value) if exact else value
+
+
+@dataclass(frozen=True)
+class SeriesStore:
+    """A VictoriaMetrics; ``retention`` bounds how far back a last value may lie."""
+
+    client: httpx.AsyncClient
+    url: str
+    retention: str
+
+    async def last(self, selector: str) -> Sample | None:
+        """The newest point of all series that match, None without any; StoreError."""
+        found = _newest(await self._query(f"{selector}[{_RECENT}]"))
+        if found is not None:
+            return found
+        times = await self._query(f"tlast_over_time({selector}[{self.retention}])")
+        if not times:
+            return None
+        at = max(float(series["value"][1]) for series in times)
+        # One second either side: the time came back as a float.
+        samples = await self._query(f"{selector}[2s]", at + 1)
+        return _newest(samples)
+
+    async def healthy(self) -> None:
+        """Return when the store answers; raises StoreError."""
+        # Of a cluster, the part that answers queries has no /health under its path.
+        await self._query("1")
+
+    async def _query(self, query: str, at: float = 0) -> list[dict[str, Any]]:
+        # Left to itself, the store rounds "now" down to a whole second.
+        end = at or time.time() + 1
+        parameters = {"query": query, "nocache": "1", "time": f"{end:.3f}"}
+        return await self.result("/api/v1/query", parameters)
+
+    async def result(
+        self, path: str, parameters: dict[str, str]
+    ) -> list[dict[str, Any]]:
+        """The series in an answer of Prometheus' query API; raises StoreError."""
+        response = await self._get(path, parameters)
+        try:
+            result: list[dict[str, Any]] = response.json()["data"]["result"]
+        except (ValueError, KeyError, TypeError):
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} answered with no result"
+            ) from None
+        return result
+
+    async def post(
+        self, path: str, form: dict[str, str], timeout: float
+    ) -> httpx.Response:
+        """The answer to a form, whatever its status; ``timeout`` in seconds.
+
+        Raises StoreError when there is none, or the account is refused.
+        """
+        return await self._send("POST", path, data=form, timeout=timeout)
+
+    async def _get(self, path: str, parameters: dict[str, str]) -> httpx.Response:
+        response = await self._send("GET", path, params=parameters)
+        if response.status_code != 200:
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} answered with {response.status_code}"
+            )
+        return response
+
+    async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            response = await self.client.request(method, self.url + path, **options)
+        except httpx.TimeoutException:
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} did not answer in time; ask again"
+            ) from None
+        except httpx.HTTPError:
+            raise StoreError(
+                f"VictoriaMetrics does not answer at {self.url}; "
+                "`make status` tells more"
+            ) from None
+        if response.status_code in (401, 403):
+            raise StoreError(
+                f"VictoriaMetrics at {self.url} refuses the account "
+                f"({response.status_code}); mend SUPERTWIN_STORE_USER and "
+                "SUPERTWIN_STORE_PASSWORD, or its _FILE"
+            )
+        return response
+
+
+def _newest(series: Sequence[dict[str, Any]]) -> Sample | None:
+    samples = [
+        Sample(value, round(float(at) * 1000), one["metric"].get(TEXT_LABEL))
+        for one in series
+        for at, value in one.get("values", [])[-1:]
+    ]
+    return max(samples, key=lambda sample: sample.timestamp_ms, default=None)

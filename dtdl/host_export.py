@@ -1,0 +1,39 @@
+"""The graph store → DTDL, without what loads a document."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from rdflib import RDF
+
+from core.errors import MendableError
+from core.settings.accounts import fuseki_account
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from dtdl.export import document, export
+from dtdl.nodes import Triple
+from dtdl.source import queries
+from ontology.iris import Iris
+from ontology.terms import ST
+
+_AT_ONCE = 3
+
+
+def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
+    """The twin of a host as a DTDL document; raises MendableError without one."""
+    iris = Iris(settings.base)
+    found: set[Triple] = set()
+    # Fuseki answers one question while the answer to another is read.
+    with _twin(settings) as twin, ThreadPoolExecutor(_AT_ONCE) as pool:
+        for answer in pool.map(twin.select, queries(iris, host)):
+            # The graph of a host has neither blank nodes nor literals as subjects.
+            found.update((s, p, o) for s, p, o in answer.rows)  # type: ignore[misc]
+    if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
+        raise MendableError(
+            f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
+            "those that are"
+        )
+    return document(export(found, iris.host(host), settings.base, version))
+
+
+def _twin(settings: Settings) -> Endpoint:
+    return Endpoint(f"{settings.fuseki}/twin", account=fuseki_account(settings))

@@ -1,0 +1,101 @@
+"""A machine, here or elsewhere, by its address: probed, described and loaded."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.errors import MendableError
+from core.linux.ssh.address import parse_address
+from core.settings.running import pmcd_address
+from core.settings.settings import Settings
+from core.stores.datasets import Progress, dataset
+from ingest.host_name import check_host
+from ingest.load.register import Registration
+from ingest.loading import load_document
+from ingest.monitoring import Monitoring
+from ingest.probe import probe
+from ingest.remote_hosts import probe_far
+from queries.names import LOCAL, is_ip, ssh_address
+from queries.run import saved_rows
+
+
+@dataclass(frozen=True)
+class NewHost:
+    """What is asked for; ``address`` is ``ssh://…`` or ``local``.
+
+    ``host``: its name in the twin, empty: the one in the address, or its own.
+    ``confirm``: replace another machine of that name.
+    """
+
+    address: str
+    alias: str = ""
+    host: str = ""
+    partition: str = ""
+    sudo: bool = True
+    confirm: bool = False
+
+
+def add_host(
+    settings: Settings, monitoring: Monitoring, new: NewHost, progress: Progress
+) -> str:
+    """Probe a machine and load its twin and plan; return its name in the twin.
+
+    A machine that cannot be probed or described leaves nothing. Raises AddressError,
+    MendableError, IngestError and what the stores raise.
+    """
+    where = _address(new.address)
+    name = _name(settings, where, new.host)
+    _check_alias(settings, new.alias, name)
+    document = _probed(settings, new, name, progress)
+    host = str(document["host"])
+    _check_alias(settings, new.alias, host)
+    said = Registration(new.alias, where, new.partition)
+    load_document(settings, monitoring, document, progress, new.confirm, said)
+    return host
+
+
+def _address(text: str) -> str:
+    """Return an address in the spelling that it is known by; raises AddressError."""
+    if text == LOCAL:
+        return text
+    written = str(parse_address(text))
+    return ssh_address(written) or written
+
+
+def _name(settings: Settings, where: str, host: str) -> str | None:
+    """Return the name that is asked for, known, or in the address; None: its own."""
+    if host:
+        return check_host(host)
+    if where == LOCAL:
+        return check_host(settings.host)
+    there = urlsplit(where).hostname or ""
+    known = [row for row in _called(settings, where) if row["by"] == "address"]
+    if known:
+        return str(known[0]["host"])
+    return None if is_ip(there) else check_host(there)
+
+
+def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
+    """Raise MendableError for an alias that is another host's; None is any host."""
+    if not alias or host is None:
+        return
+    for row in _called(settings, check_host(alias)):
+        if row["host"] != host and row["by"] in ("hostname", "alias"):
+            raise MendableError(
+                f"{alias} is the {row['by']} of {row['host']} already: give another "
+                "--alias"
+            )
+
+
+def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
+    """Return the hosts that have a name, and what it is to them."""
+    with dataset(settings, "twin") as twin:
+        return saved_rows(twin, "fleet/find", {"name": name})
+
+
+def _probed(
+    settings: Settings, new: NewHost, host: str | None, progress: Progress
+) -> dict[str, Any]:
+    if new.address == LOCAL:
+        return probe(host or settings.host, pmcd_address(settings), progress)
+    return probe_far(settings, new.address, host, progress, new.sudo)

@@ -1,0 +1,223 @@
+"""`supertwin ingest --bulk`: every machine file of a folder becomes a twin."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from core.settings.settings import Settings
+from core.stores.datasets import Progress, writing
+from core.stores.errors import EndpointError, QuerySyntaxError, UpdateRefusedError
+from ingest.hwloc.topology_file import keep_xml, topology_of
+from ingest.load.bulk import Job, Monitored, Ready, prepared
+from ingest.load.catalogues import Catalogues, read_catalogues
+from ingest.load.fast_load import Packed, mingled, send, untouched
+from ingest.load.publish import Published, Store, publish
+from ingest.load.register import Signs, read_signs, same_elsewhere
+from ingest.loading import open_store
+from ingest.machine_folder import MachineFile, files_in, recognise, twice
+from ingest.pmu.store import publish_roles
+from ontology.iris import Iris
+from queries.natural_order import natural
+
+_BATCH = 100_000  # triples in one transaction
+
+# The lines that tell a person of an error.
+Explain = Callable[[Exception], list[str]]
+
+
+@dataclass
+class Outcome:
+    """What became of the files; ``triples`` were written."""
+
+    explain: Explain
+    loaded: int = 0
+    unchanged: int = 0
+    refused: int = 0
+    triples: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def line(self) -> str:
+        """The summary: how many hosts, how much, how fast."""
+        seconds = time.monotonic() - self.began
+        return (
+            f"{self.loaded} hosts loaded, {self.unchanged} unchanged, {self.refused} "
+            f"refused: {self.triples:,} triples in {seconds:.1f} s "
+            f"({self.triples / seconds:,.0f} triples/s)"
+        )
+
+
+def load_folder(
+    settings: Settings,
+    monitored: Monitored,
+    folder: Path,
+    explain: Explain,
+    progress: Progress,
+    confirm: bool = False,
+) -> Outcome:
+    """Make every machine file of a folder the twin of its host, in order of names.
+
+    A bad file is told in one line and costs itself alone. Raises DocumentError for what
+    is no folder of files, EndpointError where the graph store fails.
+    """
+    outcome = Outcome(explain)
+    files = _recognised(files_in(folder), outcome, progress)
+    with open_store(settings) as store:
+        publish_roles(store.twin, Iris(settings.base))
+        loader = _Loader(settings, store, monitored, outcome, progress, confirm)
+        while files:
+            files = loader.load(files)
+    return outcome
+
+
+def _recognised(
+    paths: Sequence[Path], outcome: Outcome, progress: Progress
+) -> list[MachineFile]:
+    found = []
+    for path in paths:
+        try:
+            file = recognise(path)
+        except Exception as error:  # any file may lie there
+            _refuse(path, error, outcome, progress)
+            continue
+        if file:
+            found.append(file)
+        else:
+            progress(f"{path} is not about a machine: left out")
+    refused = twice(found)
+    for why in refused.values():
+        outcome.refused += 1
+        progress(f"refused: {why}")
+    return [file for file in found if file.path not in refused]
+
+
+def _refuse(path: Path, error: Exception, outcome: Outcome, progress: Progress) -> None:
+    """One line: the file, and the first thing that is wrong with it."""
+    outcome.refused += 1
+    text = " ".join(line.strip() for line in outcome.explain(error)[:2])
+    progress(f"refused: {text}" if str(path) in text else f"refused: {path}: {text}")
+
+
+class _Loader:
+    """Writes what was prepared: many new hosts at once, any other one by one."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        monitored: Monitored,
+        outcome: Outcome,
+        progress: Progress,
+        confirm: bool,
+    ) -> None:
+        self._settings, self._store, self._outcome = settings, store, outcome
+        self._monitored = monitored
+        self._progress, self._confirm = progress, confirm
+        self._iris = Iris(settings.base)
+        self._catalogues: Catalogues | None = None
+        self._signs: Signs | None = None
+        self._batch: list[Ready] = []
+
+    def load(self, files: list[MachineFile]) -> list[MachineFile]:
+        """Load files until the catalogues have grown; the answer are those left."""
+        job = self._job(files)
+        with closing(prepared(job, files)) as results:
+            for number, ready in enumerate(results, 1):
+                if self._take(ready, job):
+                    return files[number:]
+        self._flush(job)
+        return []
+
+    def _job(self, files: Sequence[MachineFile]) -> Job:
+        twin, history, iris = self._store.twin, self._store.history, self._iris
+        self._catalogues = read_catalogues(twin, iris, self._catalogues)
+        new = untouched(twin, history, iris, [file.host for file in files])
+        return Job(iris, self._catalogues, frozenset(new), self._monitored)
+
+    def _take(self, ready: Ready, job: Job) -> bool:
+        """Load one, now or with those that follow; whether the catalogues grew."""
+        if ready.error:
+            _refuse(ready.file.path, ready.error, self._outcome, self._progress)
+        elif ready.packed:
+            self._batch.append(ready)
+            if sum(r.packed.size for r in self._batch if r.packed) >= _BATCH:
+                self._flush(job)
+        else:
+            self._flush(job)
+            self._publish(ready.file, job)
+            before, twin = self._catalogues, self._store.twin
+            self._catalogues = read_catalogues(twin, self._iris, before)
+            return self._catalogues is not before
+        return False
+
+    def _flush(self, job: Job) -> None:
+        """Write what is ready in one transaction; what that cannot do, one by one."""
+        batch, self._batch = self._batch, []
+        if not batch:
+            return
+        if self._signs is None:
+            self._signs = read_signs(self._store.twin)
+        alone = self._sent([ready.packed for ready in batch if ready.packed])
+        for ready in batch:
+            if ready.file.host in alone:
+                self._publish(ready.file, job)
+            else:
+                self._written(ready)
+
+    def _sent(self, packed: list[Packed]) -> set[str]:
+        """Send hosts at once; the answer are those that have to be published alone."""
+        twin, history = self._store.twin, self._store.history
+        hosts = {one.host: one for one in packed}
+        with ExitStack() as turns:
+            for host in sorted(hosts, key=natural):
+                turns.enter_context(writing(self._settings, host, self._progress))
+            new = untouched(twin, history, self._iris, hosts)
+            try:
+                send(twin, history, [hosts[host] for host in hosts if host in new])
+            except (UpdateRefusedError, QuerySyntaxError):
+                return {*hosts}
+            return ({*hosts} - new) | mingled(twin, self._iris, new)
+
+    def _written(self, ready: Ready) -> None:
+        host, signs = ready.file.host, self._signs or {}
+        told = [*ready.told, *same_elsewhere(host, ready.signs, signs)]
+        signs[host] = ready.signs
+        size = ready.packed.size if ready.packed else 0
+        self._done(ready.file, Published(True, told, size), ready.xml)
+
+    def _publish(self, file: MachineFile, job: Job) -> None:
+        """Load one file by itself, as `supertwin ingest` does."""
+        told: list[str] = []
+        self._signs = None
+        try:
+            document = file.document()
+            description = job.described(document, told.append)
+            with writing(self._settings, file.host, self._progress):
+                published = publish(
+                    description,
+                    self._store,
+                    self._iris,
+                    self._confirm,
+                    catalogues=job.catalogues,
+                )
+        except EndpointError as error:
+            if not isinstance(error, UpdateRefusedError | QuerySyntaxError):
+                raise
+            _refuse(file.path, error, self._outcome, self._progress)
+        except Exception as error:  # any file may lie there
+            _refuse(file.path, error, self._outcome, self._progress)
+        else:
+            told += published.warnings
+            self._done(file, replace(published, warnings=told), topology_of(document))
+
+    def _done(self, file: MachineFile, published: Published, xml: str | None) -> None:
+        for line in published.warnings:
+            self._progress(f"{file.path}: {line}")
+        if published.changed:
+            self._outcome.loaded += 1
+        else:
+            self._outcome.unchanged += 1
+        self._outcome.triples += published.triples
+        if problem := keep_xml(self._settings.home, file.host, xml):
+            self._progress(f"{file.path}: {problem}")

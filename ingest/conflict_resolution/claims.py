@@ -1,0 +1,88 @@
+"""What several sources say of one thing: which of them is believed, and who disagrees.
+
+Which source is believed is written once, as rules, in
+`ingest.conflict_resolution.precedence`: the first source of a rule that knows a value
+wins. Pure: facts in, values and claims out.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdflib import URIRef
+
+Facts = dict[str, Any]
+# Kind and id of a component of a host, ("disk", "sda"); the host itself is ().
+Component = tuple[str, ...]
+Value = str | int | float | bool
+Read = Callable[[Facts], Mapping[Component, Value | None]]
+
+
+def equal(one: Value, other: Value) -> bool:
+    """The same value."""
+    return one == other
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One property, and the sources that know it, the one to be believed first.
+
+    `elsewhere` are the sources whose value another describer writes: when one of them
+    wins, nothing is to be added. `same` tells two ways of writing from two values.
+    """
+
+    property: URIRef
+    sources: tuple[tuple[str, Read], ...]
+    same: Callable[[Any, Any], bool] = equal
+    elsewhere: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one source says of a property that another says something else of."""
+
+    component: Component
+    property: URIRef
+    source: str
+    value: Value
+    won: bool
+
+
+@dataclass
+class Resolved:
+    """The values that are believed and not written elsewhere, and all claims."""
+
+    values: dict[Component, dict[URIRef, Value]] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+    def of(self, *component: str) -> dict[URIRef, Value]:
+        """The properties of a component."""
+        return self.values.get(component, {})
+
+
+def resolve(facts: Facts, rules: Iterable[Rule]) -> Resolved:
+    """Apply the rules to the facts of a probe."""
+    resolved = Resolved()
+    for rule in rules:
+        said: dict[Component, dict[str, Value]] = {}
+        for source, read in rule.sources:
+            for component, value in read(facts).items():
+                if value is not None and value != "":
+                    said.setdefault(component, {})[source] = value
+        for component, values in said.items():
+            _decide(resolved, rule, component, values)
+    return resolved
+
+
+def _decide(
+    resolved: Resolved, rule: Rule, component: Component, values: dict[str, Value]
+) -> None:
+    winner, best = next(iter(values.items()))
+    if winner not in rule.elsewhere:
+        resolved.values.setdefault(component, {})[rule.property] = best
+    if all(rule.same(best, value) for value in values.values()):
+        return
+    resolved.claims += [
+        Claim(component, rule.property, source, value, rule.same(best, value))
+        for source, value in values.items()
+    ]

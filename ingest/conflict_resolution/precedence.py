@@ -1,0 +1,192 @@
+"""The rules by which one source is believed rather than another.
+
+Of each property: the sources that know it, the one to be believed first. In general
+the kernel goes before tools that ask it, and what reads a device itself before what
+reads the board's tables.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from rdflib import URIRef
+
+from ingest.conflict_resolution import source_values as said
+from ingest.conflict_resolution.claims import Rule
+from ontology.terms import ST
+
+
+def same_text(one: Any, other: Any) -> bool:
+    """Alike but for case and blanks."""
+    return _plain(one) == _plain(other)
+
+
+def same_name(one: Any, other: Any) -> bool:
+    """Alike, or one cut short: SCSI has room for the beginning of a model's name and,
+    of an ATA disk, for the end of its firmware's.
+    """
+    shorter, longer = sorted((_plain(one), _plain(other)), key=len)
+    return longer.startswith(shorter) or longer.endswith(shorter)
+
+
+def same_number(one: Any, other: Any) -> bool:
+    """Alike as numbers, one perhaps hexadecimal: ``0x1000065`` and ``16777317``."""
+    try:
+        return int(str(one), 0) == int(str(other), 0)
+    except ValueError:
+        return same_text(one, other)
+
+
+def nearly(one: Any, other: Any) -> bool:
+    """At most 1 % apart: memory comes and goes while a machine runs."""
+    return bool(abs(one - other) * 100 <= max(abs(one), abs(other)))
+
+
+def _plain(value: Any) -> str:
+    return " ".join(str(value).split()).casefold()
+
+
+_BOARD = {
+    ("board", "vendor"): ST.boardVendor,
+    ("board", "model"): ST.boardModel,
+    ("board", "serial"): ST.boardSerial,
+    ("system", "vendor"): ST.systemVendor,
+    ("system", "model"): ST.systemModel,
+    ("system", "serial"): ST.systemSerial,
+    ("system", "uuid"): ST.systemUuid,
+    ("bios", "vendor"): ST.biosVendor,
+    ("bios", "version"): ST.biosVersion,
+    ("bios", "date"): ST.biosDate,
+}
+_DISK = {"model": ST.model, "serial": ST.serialNumber}
+_DISK |= {"firmware": ST.firmwareVersion, "vendor": ST.vendor}
+_BANK: dict[str, tuple[URIRef, Callable[[Any, Any], bool]]] = {
+    "size": (ST.memorySize, same_text),
+    "vendor": (ST.vendor, same_text),
+    "model": (ST.model, same_text),
+    "serial": (ST.serialNumber, same_text),
+    "clock": (ST.clockRate, same_text),
+}
+_CACHE = {"size": ST.cacheSize, "line": ST.lineSize, "ways": ST.associativity}
+_CACHE |= {"sets": ST.cacheSets}
+_TOPOLOGY = frozenset({"cpu", "hwloc"})
+
+RULES: tuple[Rule, ...] = (
+    *(
+        Rule(
+            property_,
+            (("board", said.host("board", *path)), ("lshw", said.host("lshw", *path))),
+            same_text,
+        )
+        for path, property_ in _BOARD.items()
+    ),
+    Rule(
+        ST.memorySize,
+        (("os", said.host("os", "memory")), ("hwloc", said.hwloc_memory)),
+        nearly,
+    ),
+    Rule(
+        ST.installedMemory,
+        (("memory_banks", said.installed), ("lshw", said.host("lshw", "memory"))),
+    ),
+    Rule(
+        ST.cpuModel,
+        (
+            ("cpu", said.socket_cpu("name")),
+            ("hwloc", said.socket_hwloc("CPUModel")),
+            ("lshw", said.socket_lshw("model")),
+        ),
+        same_text,
+        _TOPOLOGY,
+    ),
+    Rule(
+        ST.microcode,
+        (
+            ("cpu", said.socket_cpu("microcode")),
+            ("lshw", said.socket_lshw("microcode")),
+        ),
+        same_number,
+        _TOPOLOGY,
+    ),
+    Rule(
+        ST.memorySize,
+        (
+            ("hwloc", said.numa("hwloc", "numa")),
+            ("memory", said.numa("memory", "numa")),
+        ),
+        nearly,
+        _TOPOLOGY,
+    ),
+    *(
+        Rule(
+            property_,
+            (
+                ("hwloc", said.cache(said.by_hwloc, fact)),
+                ("cache_sets", said.cache(said.by_kernel, fact)),
+            ),
+            elsewhere=_TOPOLOGY,
+        )
+        for fact, property_ in _CACHE.items()
+    ),
+    *(
+        Rule(
+            property_,
+            (
+                ("memory_banks", said.bank("memory_banks", fact)),
+                ("lshw", said.bank("lshw", fact)),
+            ),
+            same,
+        )
+        for fact, (property_, same) in _BANK.items()
+    ),
+    # Of a SCSI disk the kernel sees 16 letters of the model and 4 of the firmware.
+    *(
+        Rule(
+            property_,
+            (
+                ("smart", said.smart(fact)),
+                ("disks", said.each("disk", "disks", fact)),
+                ("lshw", said.each("disk", "lshw", fact, "disks")),
+            ),
+            same_name,
+        )
+        for fact, property_ in _DISK.items()
+    ),
+    Rule(
+        ST.diskSize,
+        (("disks", said.each("disk", "disks", "size")), ("smart", said.smart("size"))),
+    ),
+    Rule(
+        ST.macAddress,
+        (
+            ("nics", said.each("nic", "nics", "mac")),
+            ("lshw", said.each("nic", "lshw", "mac", "nics")),
+        ),
+        same_text,
+    ),
+    Rule(
+        ST.linkSpeed,
+        (
+            ("nics", said.each("nic", "nics", "speed")),
+            ("lshw", said.each("nic", "lshw", "speed", "nics")),
+        ),
+    ),
+    *(
+        Rule(
+            property_,
+            (
+                ("nics", said.each("nic", "nics", fact)),
+                ("lshw", said.each("nic", "lshw", fact, "nics")),
+            ),
+            same_text,
+        )
+        for fact, property_ in {
+            "firmware": ST.firmwareVersion,
+            "driver": ST.driver,
+            "ipv4": ST.ipv4Address,
+            "businfo": ST.businfo,
+            "model": ST.model,
+            "serial": ST.serialNumber,
+            "vendor": ST.vendor,
+        }.items()
+    ),
+)

@@ -1,0 +1,196 @@
+"""What changed between two states of a host, from the deltas that lie between them.
+
+Pure: rows in, changes out, so that the command line and the API ask in their own way.
+Only what differs between the two ends counts: a link that went down and up again in
+between did not change.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdflib import RDF, RDFS, URIRef
+
+from core.stores.results import Rows
+from ingest.history.states import State
+from ontology.iris import Iris
+from ontology.terms import PREFIXES, PROV, ST
+from queries.natural_order import natural
+
+APPEARED, VANISHED, CHANGED = "appeared", "vanished", "changed"
+# What follows from the rest, and would say the same change twice.
+_SILENT = (RDF.type, RDFS.label)
+
+Facts = dict[str, list[str]]
+_Fact = tuple[str, str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row: a component that came or went, or a property of one that stayed.
+
+    `facts` are those of a component that came or went; `state` is the last state of
+    those compared that had a hand in it.
+    """
+
+    what: str
+    component: str
+    name: str
+    kind: str
+    property: str
+    before: list[str]
+    after: list[str]
+    state: int
+    at: str
+    probe: str
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass
+class _Net:
+    """The triples of two ends that differ, and the last state that touched each."""
+
+    removed: set[_Fact] = field(default_factory=set)
+    added: set[_Fact] = field(default_factory=set)
+    touched: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def apply(
+        self, number: int, removed: Iterable[_Fact], added: Iterable[_Fact]
+    ) -> None:
+        """Follow one state: what leaves had come before, or was there at the start."""
+        for fact in removed:
+            self._move(fact, self.added, self.removed, number)
+        for fact in added:
+            self._move(fact, self.removed, self.added, number)
+
+    def _move(
+        self, fact: _Fact, undone: set[_Fact], done: set[_Fact], number: int
+    ) -> None:
+        self.touched[fact[:2]] = number
+        if fact in undone:
+            undone.remove(fact)
+        else:
+            done.add(fact)
+
+
+def deltas_query(iris: Iris, host: str, first: int, last: int) -> str:
+    """The SELECT of what the states after `first` up to `last` removed and added."""
+    return f"""PREFIX st: <{ST}>
+    SELECT ?number ?way ?s ?p ?o {{
+      GRAPH <{iris.history_graph(host)}> {{
+        VALUES (?link ?way) {{
+          (st:removedGraph "removed") (st:addedGraph "added") }}
+        ?state ?link ?graph ; st:stateNumber ?number .
+        FILTER (?number > {first} && ?number <= {last})
+      }}
+      GRAPH ?graph {{ ?s ?p ?o }}
+    }}"""
+
+
+def changes(
+    rows: Rows, iris: Iris, host: str, states: Mapping[int, State]
+) -> list[Change]:
+    """The rows of `deltas_query` as changes, by component and property."""
+    net = _net(rows)
+    node = str(iris.host(host))
+    by_component: dict[str, dict[str, tuple[list[Any], list[Any]]]] = defaultdict(
+        lambda: defaultdict(lambda: ([], []))
+    )
+    for side, facts in enumerate((net.removed, net.added)):
+        for subject, predicate, value in facts:
+            by_component[subject][predicate][side].append(value)
+    found = [
+        change
+        for subject, properties in by_component.items()
+        for change in _of_component(subject, properties, net, node, states)
+    ]
+    return sorted(found, key=lambda c: (natural(c.name), c.property))
+
+
+def _net(rows: Rows) -> _Net:
+    deltas: dict[int, tuple[list[_Fact], list[_Fact]]] = defaultdict(lambda: ([], []))
+    for number, way, s, p, o in rows.rows:
+        side = 0 if str(way) == "removed" else 1
+        deltas[int(str(number))][side].append((str(s), str(p), o))
+    net = _Net()
+    for state in sorted(deltas):
+        net.apply(state, *deltas[state])
+    return net
+
+
+def _of_component(
+    subject: str,
+    properties: Mapping[str, tuple[list[Any], list[Any]]],
+    net: _Net,
+    node: str,
+    states: Mapping[int, State],
+) -> Iterable[Change]:
+    """One row for a component that came or went, else one for each property."""
+    old, new = properties.get(str(RDF.type), ([], []))
+    if bool(old) != bool(new):
+        what, side = (VANISHED, 0) if old else (APPEARED, 1)
+        facts = {
+            short(p, node): _texts(values[side], node)
+            for p, values in sorted(properties.items())
+            if values[side] and URIRef(p) != RDF.type
+        }
+        kind = ", ".join(_texts(old or new, node))
+        number = max(net.touched[subject, p] for p in properties)
+        yield _change(what, subject, node, kind, "", ([], []), states[number], facts)
+        return
+    changed = [p for p in properties if URIRef(p) not in _SILENT]
+    for p in changed or properties:
+        sides = (_texts(properties[p][0], node), _texts(properties[p][1], node))
+        state = states[net.touched[subject, p]]
+        yield _change(CHANGED, subject, node, "", short(p, node), sides, state, {})
+
+
+def _change(
+    what: str,
+    subject: str,
+    node: str,
+    kind: str,
+    property_: str,
+    sides: Sequence[list[str]],
+    state: State,
+    facts: Facts,
+) -> Change:
+    return Change(
+        what=what,
+        component=subject,
+        name=short(subject, node),
+        kind=kind,
+        property=property_,
+        before=sides[0],
+        after=sides[1],
+        state=state.number,
+        at=state.at,
+        probe=state.probe,
+        facts=facts,
+    )
+
+
+def _texts(values: Iterable[Any], node: str) -> list[str]:
+    texts = (
+        short(str(value), node) if isinstance(value, URIRef) else _plain(value)
+        for value in values
+    )
+    return sorted(texts, key=natural)
+
+
+def _plain(value: Any) -> str:
+    found = value.toPython()
+    return str(found).lower() if isinstance(found, bool) else str(value)
+
+
+def short(iri: str, node: str) -> str:
+    """``memory/A1`` for a part of the host, ``host`` for itself, else a local name."""
+    if iri == node:
+        return "host"
+    if iri.startswith(f"{node}/"):
+        return iri.removeprefix(f"{node}/")
+    for namespace in (str(ST), str(PROV), *PREFIXES.values()):
+        if iri.startswith(namespace):
+            return iri.removeprefix(namespace)
+    return iri

@@ -1,0 +1,176 @@
+"""The past of a host: every state that its twin was in, and which probe saw it.
+
+A state is kept as what it removed from the one before and what it added, in two small
+named graphs of the dataset `history`: a full copy each time would grow with the number
+of probes times the size of the machine. The newest state is the twin itself, so every
+older one follows by undoing. All is written before the twin is replaced; what a crash
+in between leaves is found by the digests, and dropped by the next probe.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rdflib import XSD, Literal, URIRef
+
+from core.stores.endpoint import N_TRIPLES, Endpoint
+from ingest.history.diff import Delta, difference
+from ingest.history.observation import seen_in, seen_of
+from ingest.history.update import Entry, insertion, new_state, seen_again
+from ingest.triples import Triples
+from ontology.iris import Iris
+from ontology.terms import PROV, ST
+
+if TYPE_CHECKING:
+    from ingest.description import Description
+
+_OPENING = Delta(frozenset(), frozenset())
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The newest state of a host, and the newest with one digest; 0 where none is.
+
+    `whole` is the number of a state of which all triples are kept, as its twin was
+    removed; `since` is when the newest state was first seen.
+    """
+
+    last: int
+    known: int
+    new: int
+    whole: int
+    since: str
+
+
+def archive(
+    twin: Endpoint,
+    history: Endpoint,
+    iris: Iris,
+    description: "Description",
+    old_digest: str | None,
+    old: bytes | None = None,
+) -> None:
+    """Record what a probe saw, before the twin that stands is replaced by it.
+
+    `old_digest` is that of the twin that stands, None without one; `old` are its
+    triples where the caller has read them. May be called again
+    after a crash: the answer of the store is the same then.
+    """
+    host = description.host
+    chain = _chain(history, iris, host, old_digest or "", description.digest)
+    seen = seen_in(description)
+    if old_digest and not chain.known:
+        # Its history was lost, or is older than this way of keeping it.
+        chain = _open(twin, history, iris, host, old_digest, chain)
+    base = chain.known or chain.whole
+    if old_digest == description.digest or (not base and chain.new == chain.last > 0):
+        number, delta = base or chain.last, _OPENING
+    else:
+        number = base
+        delta = _delta(twin, history, iris, description, chain, old)
+    if number and not delta:
+        text = seen_again(iris, host, number, chain.last, seen, description.digest)
+        history.update(text)
+        return
+    number = (base or chain.last) + 1
+    entry = Entry(host, number, base, chain.last, delta, seen, chain.since)
+    history.update(new_state(iris, entry, description.digest))
+
+
+def keep_whole(twin: Endpoint, history: Endpoint, iris: Iris, host: str) -> None:
+    """Keep all of a twin that is about to be removed, so that its past can be told.
+
+    Nothing is kept of a host without a recorded state.
+    """
+    chain = _chain(history, iris, host, "", "")
+    if not chain.last:
+        return
+    graph = iris.state_graph(host, chain.last, "whole")
+    history.put_graph(graph, twin.get_graph(iris.twin_graph(host)))
+    state = iris.component(host, "state", str(chain.last))
+    link = Triples()
+    now = Literal(
+        datetime.now(UTC).isoformat(timespec="seconds"), datatype=XSD.dateTime
+    )
+    link.link(state, {ST.wholeGraph: graph, PROV.invalidatedAtTime: now})
+    history.update(insertion(iris, host, link))
+
+
+def forget(history: Endpoint, iris: Iris, host: str) -> None:
+    """Drop everything that the dataset of the past holds of a host."""
+    graph = iris.history_graph(host)
+    older = f"{iris.twin_graph(host)}/"
+    found = history.select(
+        f"""SELECT DISTINCT ?g {{ GRAPH ?g {{ ?s ?p ?o }}
+        FILTER (?g = <{graph}> || STRSTARTS(STR(?g), "{graph}/")
+          || STRSTARTS(STR(?g), "{older}")) }}"""
+    ).rows
+    if found:
+        history.update(" ;\n".join(f"DROP SILENT GRAPH <{g}>" for (g,) in found))
+
+
+def _chain(history: Endpoint, iris: Iris, host: str, old: str, new: str) -> _Chain:
+    graph = iris.history_graph(host)
+    patterns = {
+        "last": "",
+        "known": f"?state st:digest {Literal(old).n3()} .",
+        "new": f"?state st:digest {Literal(new).n3()} .",
+        "whole": "?state st:wholeGraph ?graph .",
+    }
+    # one question each: a MAX over rows of which some lack its variable is an error
+    parts = "".join(
+        f"{{ SELECT (MAX(?n) AS ?{name}) {{ GRAPH <{graph}> "
+        f"{{ {pattern} ?state st:stateNumber ?n }} }} }}\n"
+        for name, pattern in patterns.items()
+    )
+    row = history.select(
+        f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
+        SELECT ?last ?known ?new ?whole ?since {{ {parts}
+          OPTIONAL {{ GRAPH <{graph}> {{
+            ?newest st:stateNumber ?last ; prov:generatedAtTime ?since }} }} }}"""
+    ).rows[0]
+    last, known, newest, whole = (int(str(cell or 0)) for cell in row[:-1])
+    # A crash leaves one state too many; more of them are a twin put back from a copy.
+    known = known if known >= last - 1 else 0
+    return _Chain(last, known, newest, whole, str(row[-1] or ""))
+
+
+def _open(
+    twin: Endpoint,
+    history: Endpoint,
+    iris: Iris,
+    host: str,
+    digest: str,
+    chain: _Chain,
+) -> _Chain:
+    """Write the twin that stands as a state that comes after none."""
+    seen = seen_of(twin, iris, host)
+    if seen is None:
+        return chain
+    number = chain.last + 1
+    entry = Entry(host, number, 0, chain.last, _OPENING, seen, chain.since)
+    history.update(new_state(iris, entry, digest))
+    return _Chain(entry.number, entry.number, chain.new, 0, str(seen.at))
+
+
+def _delta(
+    twin: Endpoint,
+    history: Endpoint,
+    iris: Iris,
+    description: "Description",
+    chain: _Chain,
+    old: bytes | None,
+) -> Delta:
+    host = description.host
+    if chain.known:
+        old = old or _lines(twin, iris.twin_graph(host))
+    elif chain.whole:
+        old = _lines(history, iris.state_graph(host, chain.whole, "whole"))
+    else:
+        return _OPENING
+    return difference(old, description.twin, iris.host(host))
+
+
+def _lines(dataset: Endpoint, graph: URIRef) -> bytes:
+    text = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
+    return dataset.answer(text, N_TRIPLES)

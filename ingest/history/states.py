@@ -1,0 +1,119 @@
+"""The states that a host was in, and which of them a person means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.stores.results import Rows
+from ingest.errors import NoSuchStateError
+from ontology.iris import Iris
+from ontology.terms import PROV, ST
+
+
+@dataclass(frozen=True)
+class State:
+    """One state: first seen `at` by `probe`, last by another; `until` is '' for now.
+
+    `revises` tells whether it is known what it changed of the one before.
+    """
+
+    number: int
+    at: str
+    until: str
+    probe: str
+    probes: int
+    last_seen: str
+    revises: bool
+
+    @property
+    def moment(self) -> datetime:
+        """When it was first seen."""
+        return moment(self.at)
+
+
+def states_query(iris: Iris, host: str) -> str:
+    """The SELECT of all states of a host."""
+    return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
+    SELECT ?number ?at ?until ?probe ?revises
+      (COUNT(?look) AS ?probes) (MAX(?end) AS ?last) {{
+      GRAPH <{iris.history_graph(host)}> {{
+        ?state st:stateNumber ?number ; prov:generatedAtTime ?at ;
+               prov:wasGeneratedBy ?probe .
+        OPTIONAL {{ ?state prov:invalidatedAtTime ?until }}
+        OPTIONAL {{ ?state prov:wasRevisionOf ?before }}
+        OPTIONAL {{ ?look st:saw ?state ; prov:endedAtTime ?end }}
+      }}
+      BIND (BOUND(?before) AS ?revises)
+    }}
+    GROUP BY ?number ?at ?until ?probe ?revises ORDER BY ?number"""
+
+
+def read_states(rows: Rows) -> list[State]:
+    """The rows of `states_query`, oldest first."""
+    return [
+        State(
+            number=int(str(number)),
+            at=str(at),
+            until=str(until or ""),
+            probe=str(probe),
+            probes=int(str(probes)),
+            last_seen=str(last or at),
+            revises=str(revises) == "true",
+        )
+        for number, at, until, probe, revises, probes, last in rows.rows
+        if number is not None
+    ]
+
+
+def find_state(states: Sequence[State], host: str, text: str) -> State:
+    """The state with a number, of a probe's stamp, or that stood at a time.
+
+    A date is its first moment, and times without a zone are UTC. Raises
+    NoSuchStateError.
+    """
+    for state in states:
+        if text in (str(state.number), state.probe, state.probe.rpartition("/")[2]):
+            return state
+    try:
+        at = moment(text)
+    except ValueError:
+        raise NoSuchStateError(
+            f"{text[:60]!r} is no state, probe or time of {host}: its states are 1 to "
+            f"{states[-1].number}, times are written 2026-11-21T08:00"
+        ) from None
+    before = [state for state in states if state.moment <= at]
+    if not before:
+        raise NoSuchStateError(f"{host} was first seen at {states[0].at}, after {text}")
+    return before[-1]
+
+
+def pair(
+    states: Sequence[State], host: str, first: str = "", last: str = ""
+) -> tuple[State, State]:
+    """The two states to compare, older first: those named, else the last two.
+
+    The first alone is compared with the newest, the last alone with the one before it.
+    Raises NoSuchStateError.
+    """
+    if not states:
+        raise NoSuchStateError(f"nothing is recorded of {host}: probe it first")
+    if first:
+        one = find_state(states, host, first)
+        other = find_state(states, host, last) if last else states[-1]
+    else:
+        other = find_state(states, host, last) if last else states[-1]
+        one = states[max(0, states.index(other) - 1)]
+    older, newer = sorted((one, other), key=lambda state: state.number)
+    for state in states:
+        if older.number < state.number <= newer.number and not state.revises:
+            raise NoSuchStateError(
+                f"states {older.number} and {newer.number} of {host} cannot be "
+                f"compared: what was before state {state.number} is not known"
+            )
+    return older, newer
+
+
+def moment(text: str) -> datetime:
+    """A time; raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,161 @@
+"""This machine → its twin: probe, describe, validate, publish."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from core.settings.settings import Settings
+from core.stores.datasets import Progress, dataset, writing
+from core.stores.endpoint import Endpoint
+from ingest.describe.plan import MONITOR
+from ingest.host_name import check_host
+from ingest.hwloc.topology_file import keep_topology
+from ingest.load.catalogues import read_catalogues
+from ingest.load.publish import Store, publish
+from ingest.load.register import Registration
+from ingest.monitoring import Monitoring
+from ingest.pmu.store import publish_roles
+from ingest.probe import probe
+from ontology.iris import Iris
+from queries.run import saved_rows
+
+_COUNTS = ("sockets", "cores", "threads", "metrics")
+
+
+@dataclass(frozen=True)
+class Twin:
+    """What the graph says of a host, in numbers; `gaps` are the probe's, by source.
+
+    `triples` are those of the host's own graphs, `shared` those of the catalogues that
+    all hosts share.
+    """
+
+    host: str
+    sockets: int
+    cores: int
+    threads: int
+    metrics: int
+    monitored: int
+    triples: int
+    shared: int
+    gaps: dict[str, str]
+
+
+def load_host(
+    settings: Settings,
+    monitoring: Monitoring,
+    pcp_address: str | None,
+    progress: Progress,
+) -> None:
+    """Probe this machine and make the answer its twin.
+
+    A PMCD that is away for the moment does not cost the twin its metrics and plan.
+    """
+    document = probe(check_host(settings.host), pcp_address, progress)
+    known = read_twin(settings, settings.host)
+    if known and known.metrics and not document["sources"]["pcp"]["ok"]:
+        progress("PCP gave nothing, so the old twin stays, with its plan")
+        return
+    load_document(settings, monitoring, document, progress)
+
+
+def load_document(
+    settings: Settings,
+    monitoring: Monitoring,
+    document: dict[str, Any],
+    progress: Progress,
+    confirm: bool = False,
+    registration: Registration | None = None,
+) -> None:
+    """Make a probe document the twin of its host, known by what people call it."""
+    iris = Iris(settings.base)
+    near = document["host"] == settings.host
+    if near or _is_far(document):
+        document = monitoring.with_bridge(document, near)
+    with writing(settings, document["host"], progress), open_store(settings) as store:
+        _load(iris, store, document, monitoring, progress, confirm, registration)
+    if problem := keep_topology(settings.home, document):
+        progress(problem)
+    monitoring.notify()
+
+
+def _is_far(document: dict[str, Any]) -> bool:
+    """Whether facts come from where the bridge can go, too."""
+    return str(document.get("address", "")).startswith("ssh://")
+
+
+@contextmanager
+def open_store(settings: Settings) -> Iterator[Store]:
+    """The two Fuseki datasets of this installation."""
+    with dataset(settings, "twin") as twin, dataset(settings, "history") as history:
+        yield Store(twin, history)
+
+
+def _load(
+    iris: Iris,
+    store: Store,
+    document: dict[str, Any],
+    monitoring: Monitoring,
+    progress: Progress,
+    confirm: bool,
+    registration: Registration | None,
+) -> None:
+    # Most commands write no host, and need not wait for what describes one.
+    from ingest.description import describe
+
+    started = time.monotonic()
+    publish_roles(store.twin, iris)
+    catalogues = read_catalogues(store.twin, iris)
+    description = describe(
+        document,
+        iris,
+        monitoring.metrics(document, progress),
+        catalogues.metrics,
+        catalogues.models,
+    )
+    progress(f"described in {len(description)} triples ({_since(started)})")
+    started = time.monotonic()
+    published = publish(description, store, iris, confirm, registration, catalogues)
+    verb = "loaded" if published.changed else "unchanged, nothing loaded"
+    for line in published.warnings:
+        progress(line)
+    progress(f"validated and {verb} ({_since(started)})")
+
+
+def read_twin(settings: Settings, host: str) -> Twin | None:
+    """The twin of a host as it stands in the graph; None where there is none."""
+    with dataset(settings, "twin") as endpoint:
+        hosts = _rows(endpoint, "inventory/hosts", host=host)
+        if not hosts:
+            return None
+        gaps = _rows(endpoint, "why/probe-gaps", host=host)
+        return Twin(
+            host=host,
+            **{name: hosts[0][name] for name in _COUNTS},
+            monitored=len(_rows(endpoint, "telemetry/plan", host=host, plan=MONITOR)),
+            **_triples(Iris(settings.base), host, endpoint),
+            gaps={r["source"]: r["reason"] for r in gaps if not r["succeeded"]},
+        )
+
+
+def _rows(endpoint: Endpoint, name: str, **params: str) -> list[dict[str, Any]]:
+    return saved_rows(endpoint, name, params)
+
+
+def _triples(iris: Iris, host: str, endpoint: Endpoint) -> dict[str, int]:
+    catalogues = (
+        *(str(iris.metrics_graph), str(iris.roles_graph)),
+        str(iris.pmu_graph("x"))[:-1],
+    )
+    own = (str(iris.twin_graph(host)), str(iris.plans_graph(host)))
+    sizes = {r["graph"]: r["triples"] for r in _rows(endpoint, "inventory/graphs")}
+    return {
+        "triples": sum(sizes.get(graph, 0) for graph in own),
+        "shared": sum(n for graph, n in sizes.items() if graph.startswith(catalogues)),
+    }
+
+
+def _since(started: float) -> str:
+    return f"{time.monotonic() - started:.1f} s"

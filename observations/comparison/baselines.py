@@ -1,0 +1,164 @@
+"""Runs that later ones are judged by, under a name."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rdflib import URIRef
+
+from core.errors import MendableError
+from core.stores.endpoint import Endpoint
+from ingest.triples import Triples, insertion
+from observations.comparison.compare import (
+    DEFAULT_TOLERANCE,
+    Estimate,
+    Verdict,
+    Word,
+    estimate,
+    judge,
+)
+from observations.comparison.comparing import DURATION, Group, find_group, group_of
+from ontology.iris import IdError, Iris
+from ontology.terms import ST
+from queries.run import Row, saved_rows
+
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How runs are beside a baseline, in one measure; ``doubts`` say in words what
+    makes that less than fair.
+    """
+
+    measure: str
+    was: Estimate
+    now: Estimate
+    verdict: Verdict
+    doubts: Sequence[str] = ()
+
+    @property
+    def has_regressed(self) -> bool:
+        """Whether they are certainly worse, by more than the tolerance."""
+        return self.verdict.word is Word.WORSE
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether there were enough runs to tell."""
+        return self.verdict.word is not Word.UNDECIDED
+
+
+def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> Group:
+    """Make runs a baseline, in place of one of that name; raises MendableError."""
+    graph, node = _of_name(iris, name)
+    group = find_group(twin, iris, id_)
+    if len(group.ended) < len(group.runs):
+        raise MendableError(
+            f"{id_}: {_others(group)}: a baseline is made of runs that end by "
+            "themselves"
+        )
+    triples = Triples()
+    runs = [URIRef(run["run"]) for run in group.runs]
+    triples.node(node, ST.Baseline, {ST.baselineName: name, ST.baselineRun: runs})
+    twin.update(f"DROP SILENT GRAPH <{graph}> ;\n{insertion({graph: triples})}")
+    return group
+
+
+def remove_baseline(twin: Endpoint, iris: Iris, name: str) -> None:
+    """Forget a baseline, and none of its runs; raises MendableError."""
+    _rows_of(twin, name)
+    graph, _ = _of_name(iris, name)
+    twin.update(f"DROP SILENT GRAPH <{graph}>")
+
+
+def check_baseline(
+    twin: Endpoint,
+    iris: Iris,
+    name: str,
+    id_: str,
+    measure: str = DURATION,
+    less_is_better: bool = True,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> Checked:
+    """Judge runs by a baseline; ``measure`` is duration, or a metric, over all of
+    its instances. Raises MendableError.
+    """
+    before = group_of(twin, name, [row["run"] for row in _rows_of(twin, name)])
+    after = find_group(twin, iris, id_)
+    if len(after.ended) < len(after.runs):
+        raise MendableError(f"{id_}: {_others(after)}: they cannot be judged")
+    # What fails at once is quick, and not better.
+    if other := _difference(before, after, "outcome"):
+        raise MendableError(f"{id_}: {other}: they cannot be judged")
+    if before.is_context(measure):
+        raise MendableError(
+            f"{measure} is state of the machine, not a result of the runs: it gets no "
+            "verdict. Name a counter or a metric of processes (proc.*)"
+        )
+    was, now = _values(before, measure), _values(after, measure)
+    verdict = judge(was, now, less_is_better=less_is_better, tolerance=tolerance)
+    doubts = tuple(_doubts(before, after))
+    return Checked(measure, estimate(was), estimate(now), verdict, doubts)
+
+
+def baseline_rows(twin: Endpoint, name: str | None = None) -> list[Row]:
+    """The runs of a baseline, or of all."""
+    return saved_rows(twin, "observations/baselines", {"name": name})
+
+
+def _rows_of(twin: Endpoint, name: str) -> list[Row]:
+    """The runs of one baseline; raises MendableError where there is none."""
+    rows = baseline_rows(twin, name)
+    if not rows:
+        names = sorted({row["name"] for row in baseline_rows(twin)})
+        known = f"there is {', '.join(names[:5])}" if names else "there is none"
+        raise MendableError(f"no baseline {name[:80]!r}; {known}")
+    return rows
+
+
+def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
+    """Graph and node of a baseline; raises MendableError."""
+    try:
+        if len(name) <= _LONGEST_NAME:
+            return iris.baseline_graph(name), iris.baseline(name)
+    except IdError:
+        pass
+    raise MendableError(
+        f"{name[:80]!r} cannot name a baseline: 1 to {_LONGEST_NAME} characters, at "
+        "least one letter or digit"
+    )
+
+
+def _others(group: Group) -> str:
+    """How many runs did not end by themselves, and how they ended."""
+    ended = group.ended
+    others = [run["outcome"] or "unknown" for run in group.runs if run not in ended]
+    return f"{len(others)} of {len(group.runs)} runs {', '.join(sorted(set(others)))}"
+
+
+def _doubts(before: Group, after: Group) -> Iterator[str]:
+    """What else is not as it was."""
+    for what in ("host", "command", "policy", "threads"):
+        if other := _difference(before, after, what):
+            yield other
+
+
+def _difference(before: Group, after: Group, what: str) -> str:
+    """In words; empty where there is none."""
+    was, now = (_all_of(group, what) for group in (before, after))
+    return "" if was == now else f"{what}: {was} in the baseline, {now} in these"
+
+
+def _all_of(group: Group, what: str) -> str:
+    found = {"none" if run[what] is None else str(run[what]) for run in group.runs}
+    return ", ".join(sorted(found))
+
+
+def _values(group: Group, measure: str) -> list[float]:
+    """One figure of each run; raises MendableError where none has it."""
+    found = group.durations if measure == DURATION else group.totals(measure)
+    if not found:
+        raise MendableError(
+            f"{group.name} has no {measure}: `supertwin query observations/statistics` "
+            "tells what was measured"
+        )
+    return found

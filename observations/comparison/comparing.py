@@ -1,0 +1,250 @@
+"""Runs side by side: how long they took, what was measured, and what else differs."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from rdflib import URIRef
+
+from core.errors import MendableError
+from core.stores.endpoint import Endpoint
+from observations.comparison.compare import (
+    DEFAULT_TOLERANCE,
+    Estimate,
+    Verdict,
+    estimate,
+    judge,
+)
+from observations.derived import less_is_better
+from observations.record import COMPLETED, FAILED
+from ontology.iris import IdError, Iris
+from queries.run import Row, saved_rows, saved_rows_for_each
+
+Series = tuple[str, str | None]
+Judge = Callable[[Sequence[float], Sequence[float]], Verdict]
+
+DURATION = "duration"
+_SECOND = "s"
+_RUNS = "observations/runs"
+# Their instances are numbers that no two runs have in common.
+_OF_PROCESSES = "proc."
+_TOTAL, _MEAN = "total", "mean"
+
+
+class UnknownRunError(MendableError):
+    """No run and no group of this id is recorded."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that are taken for repetitions of the same, under a name; figures and
+    properties are of those that ended by themselves.
+    """
+
+    name: str
+    runs: Sequence[Row]
+    figures: Mapping[Series, Sequence[Row]]
+    properties: Mapping[str, frozenset[str]]
+
+    @property
+    def ended(self) -> list[Row]:
+        """Those that ended by themselves: what was broken off proves nothing."""
+        return [run for run in self.runs if run["outcome"] in (COMPLETED, FAILED)]
+
+    def is_context(self, metric: str) -> bool:
+        """Whether a metric is state of the machine, such as a load average."""
+        found = [rows for (name, _), rows in self.figures.items() if name == metric]
+        rows = [row for one in found for row in one]
+        return bool(rows) and _is_context(metric, rows)
+
+    @property
+    def durations(self) -> list[float]:
+        """Seconds of each run that ended by itself."""
+        return [float(run["seconds"]) for run in self.ended]
+
+    def totals(self, metric: str) -> list[float]:
+        """Of each run the total of a metric over its instances; else the mean's sum."""
+        return _per_run(
+            (row["run"], row["mean"] if row["total"] is None else row["total"])
+            for (name, _), rows in self.figures.items()
+            for row in (rows if name == metric else ())
+        )
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of all groups; the first is what the others are judged by.
+
+    ``what`` is duration, total or mean. State of the machine ``is_context``: it has no
+    verdicts.
+    """
+
+    metric: str
+    instance: str | None
+    what: str
+    unit: str | None
+    is_context: bool
+    estimates: Sequence[Estimate | None]
+    verdicts: Sequence[Verdict | None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Groups, what was measured in at least two, and where they differ otherwise."""
+
+    groups: Sequence[Group]
+    tolerance: float
+    measures: Sequence[Measure]
+    differences: Mapping[str, Sequence[Sequence[str]]]
+
+
+def run_node(iris: Iris, id_: str) -> URIRef:
+    """The IRI of a run by its id, or any IRI of it; raises MendableError."""
+    try:
+        return iris.observation(id_.rpartition("/")[2])
+    except IdError as error:
+        raise MendableError(f"no run {id_!r}: {error}") from None
+
+
+def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
+    """The run, or the group of repetitions, of an id or IRI; raises MendableError."""
+    return _group(twin, id_, find_runs(twin, iris, id_))
+
+
+def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
+    """The run, or those of a group, as `observations/runs` has them; raises
+    UnknownRunError, and MendableError for what is no id.
+    """
+    node = run_node(iris, id_)
+    runs = saved_rows(twin, _RUNS, {"ofGroup": id_.rpartition("/")[2]})
+    runs = runs or saved_rows(twin, _RUNS, {"id": node})
+    if not runs:
+        raise UnknownRunError(
+            f"no run and no group {id_!r} is recorded: "
+            "`supertwin query observations/runs` lists them"
+        )
+    return runs
+
+
+def group_of(twin: Endpoint, name: str, runs: Sequence[str]) -> Group:
+    """Runs by their IRIs, at least one, under a name."""
+    return _group(twin, name, _rows(twin, _RUNS, runs))
+
+
+def _group(twin: Endpoint, name: str, runs: Sequence[Row]) -> Group:
+    ordered = sorted(runs, key=lambda run: run["repetition"] or 0)
+    group = Group(name, ordered, {}, {})
+    nodes = [run["run"] for run in group.ended]
+    return replace(
+        group, figures=_figures(twin, nodes), properties=_properties(twin, nodes)
+    )
+
+
+def compare(
+    groups: Sequence[Group], tolerance: float = DEFAULT_TOLERANCE
+) -> Comparison:
+    """Compare groups with the first one.
+
+    ``tolerance`` is the change that does not matter, as part of the first group's mean.
+    """
+    durations = [group.durations for group in groups]
+    fast = _judge(True, tolerance)
+    measures = [_measure((DURATION, None), DURATION, _SECOND, durations, fast)]
+    for series in sorted({s for g in groups for s in g.figures}, key=str):
+        measures += _measures(series, groups, tolerance)
+    # What the runs did comes first, the state of the machine last.
+    measures.sort(key=lambda measure: measure.is_context)
+    return Comparison(groups, tolerance, measures, _differences(groups))
+
+
+def _measures(
+    series: Series, groups: Sequence[Group], tolerance: float
+) -> Iterator[Measure]:
+    """A series as the total of a counter, else as its mean, if two groups have it."""
+    rows = [group.figures.get(series, ()) for group in groups]
+    every = [row for found in rows for row in found]
+    what = _what(every)
+    values = [_per_run((row["run"], row[what]) for row in found) for found in rows]
+    if sum(map(bool, values)) > 1:
+        is_context = _is_context(series[0], every)
+        judge_by = None if is_context else _judge(less_is_better(series[0]), tolerance)
+        yield _measure(series, what, every[0]["unit"], values, judge_by)
+
+
+def _what(rows: Iterable[Row]) -> str:
+    return _TOTAL if any(row["total"] is not None for row in rows) else _MEAN
+
+
+def _is_context(metric: str, rows: Iterable[Row]) -> bool:
+    """Whether a series is a gauge of the machine: no run made its value alone."""
+    is_of_run = metric.startswith(_OF_PROCESSES) or any("figure" in row for row in rows)
+    return not is_of_run and _what(rows) == _MEAN
+
+
+def _per_run(values: Iterable[tuple[str, Any]]) -> list[float]:
+    """Of each run the sum of what is known."""
+    found: dict[str, float] = {}
+    for run, value in values:
+        if value is not None:
+            found[run] = found.get(run, 0.0) + float(value)
+    return list(found.values())
+
+
+def _judge(less_is_better: bool | None, tolerance: float) -> Judge:
+    return partial(judge, less_is_better=less_is_better, tolerance=tolerance)
+
+
+def _measure(
+    series: Series,
+    what: str,
+    unit: str | None,
+    values: Sequence[Sequence[float]],
+    judge_by: Judge | None,
+) -> Measure:
+    """One figure of all groups; without a judge it is context."""
+    first, *others = values
+    verdicts = [
+        judge_by(first, one) if judge_by and first and one else None for one in others
+    ]
+    estimates = [estimate(one) if one else None for one in values]
+    return Measure(*series, what, unit, judge_by is None, estimates, verdicts)
+
+
+def _figures(twin: Endpoint, runs: Sequence[str]) -> Mapping[Series, Sequence[Row]]:
+    """What was measured, by series; that of all processes of a run is one."""
+    found: dict[Series, list[Row]] = {}
+    for row in _rows(twin, "observations/statistics", runs):
+        is_of_process = row["metric"].startswith(_OF_PROCESSES)
+        instance = None if is_of_process else row["instance"]
+        found.setdefault((row["metric"], instance), []).append(row)
+    for row in _rows(twin, "observations/derived", runs):
+        what = {"mean": row["value"], "total": None}
+        found.setdefault((row["figure"], None), []).append({**row, **what})
+    return found
+
+
+def _properties(twin: Endpoint, runs: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    """What all runs of a group ran in, by property."""
+    found: dict[str, set[str]] = {}
+    for row in _rows(twin, "observations/properties", runs):
+        found.setdefault(str(row["property"]), set()).add(str(row["value"]))
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def _differences(groups: Sequence[Group]) -> Mapping[str, Sequence[Sequence[str]]]:
+    """Of each property that is not the same, what each group has and not all have."""
+    found = {}
+    for name in sorted({name for group in groups for name in group.properties}):
+        values = [group.properties.get(name, frozenset()) for group in groups]
+        if len(set(values)) > 1:
+            common = frozenset.intersection(*values)
+            found[name] = [sorted(value - common) for value in values]
+    return found
+
+
+def _rows(twin: Endpoint, name: str, runs: Sequence[str]) -> list[Row]:
+    """What a saved query tells of several runs, asked at once."""
+    if not runs:
+        return []
+    return saved_rows_for_each(twin, name, [{"id": run} for run in runs])

@@ -1,0 +1,120 @@
+"""Samples of several runs over one axis: the seconds since each began."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rdflib import URIRef
+
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from core.stores.points import Points
+from observations.comparison.comparing import Group
+from observations.comparison.run_series import RunSeries, samples_of, series_of
+from observations.statistics import rates_of
+from ontology.limits import BEYOND, greatest_rate
+from ontology.units import RATES
+
+_COLUMNS = ("group", "run", "metric", "instance", "seconds", "value", "bounded")
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a series did during a run, ``seconds`` from its start on.
+
+    ``group`` is the place of its group, from 1. Values of counters are their rates up
+    to each time, and then ``per_second``; ``unit`` is that of the values, if known.
+    Where the source updates a counter less often than it was sampled, its rates are
+    those between two updates. ``bounded``: where a rate came out greater than there
+    can be.
+    """
+
+    group: int
+    run: str
+    metric: str
+    instance: str | None
+    unit: str | None
+    per_second: bool
+    seconds: Sequence[float]
+    values: Sequence[float]
+    bounded: Sequence[bool]
+
+
+def overlay(
+    settings: Settings,
+    twin: Endpoint,
+    groups: Sequence[Group],
+    metrics: Sequence[str],
+) -> list[Line]:
+    """The lines of some metrics in all runs of groups, in their order.
+
+    Raises MendableError for a metric that none of them measured, and SeriesError.
+    """
+    places = {
+        run["run"]: (place, number)
+        for place, group in enumerate(groups, 1)
+        for number, run in enumerate(group.runs)
+    }
+    series = series_of(twin, list(places), metrics)
+    if missing := set(metrics) - {one.metric for one in series}:
+        raise MendableError(
+            f"none of these runs measured {sorted(missing)[0]}: `supertwin query "
+            "observations/statistics` tells what was measured"
+        )
+    lines = [
+        line_of(places[one.run][0], one, points)
+        for one, points in samples_of(settings, series)
+    ]
+    return sorted(lines, key=lambda line: places[line.run])
+
+
+def as_documents(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Lines as JSON."""
+    return [asdict(line) for line in lines]
+
+
+def as_csv(lines: Sequence[Line]) -> str:
+    """Lines as a table with a row for each value, RFC 4180 with a header."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_COLUMNS)
+    writer.writerows(_rows(lines))
+    return out.getvalue()
+
+
+def _rows(lines: Sequence[Line]) -> Iterator[tuple[Any, ...]]:
+    for line in lines:
+        points = zip(line.seconds, line.values, line.bounded, strict=True)
+        for point in points:
+            yield line.group, line.run, line.metric, line.instance, *point
+
+
+def _unit(series: RunSeries) -> str | None:
+    if not series.is_counter or series.unit is None:
+        return series.unit
+    return RATES.get(URIRef(series.unit))
+
+
+def line_of(place: int, series: RunSeries, points: Points) -> Line:
+    """The line of one series of a run of the group at a place."""
+    greatest = np.inf
+    if series.is_counter:
+        points = rates_of(points, series.resolution)
+        limit = greatest_rate(series.metric, series.unit or "", series.cpus)
+        greatest = limit or np.inf
+    seconds = (points.stamps - series.start_ms) / 1000
+    return Line(
+        place,
+        series.run,
+        series.metric,
+        series.key.instance,
+        _unit(series),
+        series.is_counter,
+        np.round(seconds, 6).tolist(),
+        np.minimum(points.values, greatest).tolist(),
+        (points.values > greatest * BEYOND).tolist(),
+    )

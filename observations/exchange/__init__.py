@@ -1,0 +1,1 @@
+"""Runs that leave for another installation, or come from it."""

@@ -1,0 +1,159 @@
+"""Unpacks the files of a crate, a folder or a zip, as far as they are needed."""
+
+import errno
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+from observations.errors import CrateError
+from observations.exchange.crate import METADATA
+
+MOST_BYTES = 512 << 20
+# Of the metadata and the graph, which are not read in pieces.
+MOST_HELD = 32 << 20
+_PIECE = 1 << 20
+_METHODS = {
+    *(zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
+    *(zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA),
+}
+_ENCRYPTED = 0x1
+# What zipfile raises for what is damaged, or what it knows no way to read.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, RuntimeError, ValueError),
+)
+
+
+def read_crates(
+    path: Path, wanted: AbstractSet[str], room: Path, most: int = MOST_BYTES
+) -> Generator[dict[str, Path]]:
+    """One crate, or each crate in a folder or zip of several, as `read_crate`."""
+    with _told_of(path):
+        names = _names_of(path)
+    inside = sorted(name.removesuffix(METADATA) for name in names)
+    for prefix in [""] if METADATA in names else inside or [""]:
+        with read_crate(path, wanted, room, most, prefix) as files:
+            yield files
+
+
+@contextmanager
+def read_crate(
+    path: Path,
+    wanted: AbstractSet[str],
+    room: Path,
+    most: int = MOST_BYTES,
+    prefix: str = "",
+) -> Iterator[dict[str, Path]]:
+    """Give copies of the metadata and the wanted files of a crate, by their names.
+
+    They lie in a folder below ``room`` until the block ends: they may be larger than
+    memory. ``prefix`` is the folder of the crate among several, with its slash. Other
+    files are not unpacked. Raises CrateError, also for more than ``most`` bytes.
+    """
+    read = _from_zip if path.is_file() else _from_folder
+    with TemporaryDirectory(prefix="crate-", dir=room) as folder:
+        with _told_of(path):
+            names = {prefix + name for name in wanted | {METADATA}}
+            files = read(path, names, Path(folder), most)
+        if prefix + METADATA not in files:
+            raise CrateError(f"{path} is not an RO-Crate: it has no {METADATA}")
+        yield {name.removeprefix(prefix): copy for name, copy in files.items()}
+
+
+def read_whole(path: Path, name: str) -> bytes:
+    """Read a file that is held in memory; ``name`` is what the crate calls it.
+
+    Raises CrateError where it is too large for that.
+    """
+    if path.stat().st_size > MOST_HELD:
+        limit = f"{MOST_HELD >> 20} MiB, which is the limit"
+        raise CrateError(f"the crate's {name} has more than {limit}")
+    return path.read_bytes()
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Every failure to read names the crate."""
+    try:
+        yield
+    except CrateError as error:
+        raise CrateError(f"{path}: {error}") from None
+    except OSError as error:
+        if error.errno == errno.ENOSPC:  # where it is unpacked
+            raise
+        raise CrateError(f"{path} cannot be read: {error}") from None
+    except _DAMAGED as error:
+        raise CrateError(f"{path} cannot be read: {error or 'it is cut off'}") from None
+
+
+def _names_of(path: Path) -> list[str]:
+    """Where the metadata of one or several crates is."""
+    if path.is_file():
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    else:
+        found = (*path.glob(METADATA), *path.glob(f"*/{METADATA}"))
+        names = [str(one.relative_to(path)) for one in found]
+    return [name for name in names if name.rpartition("/")[2] == METADATA]
+
+
+def _from_folder(
+    folder: Path, wanted: AbstractSet[str], target: Path, most: int
+) -> dict[str, Path]:
+    paths = ((name, folder / name) for name in sorted(wanted))
+    found = ((name, partial(_opened, one)) for name, one in paths if one.is_file())
+    return _copied(found, target, most)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _from_zip(
+    path: Path, wanted: AbstractSet[str], target: Path, most: int
+) -> dict[str, Path]:
+    with zipfile.ZipFile(path) as archive:
+        members = [one for one in archive.infolist() if one.filename in wanted]
+        for one in members:
+            _check_member(one)
+        found = ((one.filename, partial(archive.open, one)) for one in members)
+        return _copied(found, target, most)
+
+
+def _check_member(member: zipfile.ZipInfo) -> None:
+    if member.flag_bits & _ENCRYPTED:
+        raise CrateError(f"{member.filename} is encrypted: pack it without a password")
+    if member.compress_type not in _METHODS:
+        raise CrateError(
+            f"{member.filename} is compressed by method {member.compress_type}, which "
+            "is not supported: pack it by `zip` with its defaults"
+        )
+
+
+def _copied(
+    files: Iterable[tuple[str, Callable[[], IO[bytes]]]], target: Path, most: int
+) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    left = most
+    for name, opened in files:
+        if name in found:
+            raise CrateError(f"it holds {name} twice: pack it again")
+        found[name] = target / str(len(found))
+        with opened() as file, found[name].open("wb") as copy:
+            while piece := file.read(_PIECE):
+                left -= len(piece)
+                if left < 0:
+                    raise CrateError(
+                        f"it holds more than {most >> 20} MiB, which is the limit: "
+                        "take samples out of its series"
+                    )
+                copy.write(piece)
+    return found

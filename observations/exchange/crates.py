@@ -1,0 +1,24 @@
+"""The crates of a group of runs: a folder, or a zip, with a crate for each run."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from observations.exchange.crate import Told, check_name, check_new, fill, put
+
+
+def write_crates(
+    folder: Path, crates: Mapping[str, tuple[Told, Mapping[str, bytes]]]
+) -> None:
+    """Write several crates into a new folder, or a zip where its name ends so.
+
+    Each is a folder of its own, by its name. Raises CrateError as `write_crate`.
+    """
+    check_new(folder)
+    with tempfile.TemporaryDirectory(dir=folder.absolute().parent) as partial:
+        inside = Path(partial) / "crates"
+        inside.mkdir()
+        for name, (told, files) in crates.items():
+            check_name(name)
+            fill(inside / name, told, files)
+        put(inside, folder)

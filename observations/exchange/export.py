@@ -1,0 +1,257 @@
+"""Everything of a run that can be taken away."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rdflib import PROV, RDF, RDFS, Graph, URIRef
+from rdflib.term import Node
+
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from observations.comparison.comparing import find_runs, run_node
+from observations.comparison.run_series import samples_of, series_of
+from observations.events import kept_lines, printed, printed_text
+from observations.exchange.crate import Told, write_crate
+from observations.exchange.crates import write_crates
+from observations.program_for_others import without_secrets
+from observations.session.repetition import EVENTS, PROGRAM
+from ontology.iris import Iris
+from ontology.terms import QUDT, ST
+from queries.run import saved_rows
+
+GRAPH, SERIES = "observation.ttl", "series.csv"
+COLUMNS = ("series", "hostname", "instance", "time_ms", "value")
+# What of others a run needs to be understood elsewhere.
+_KNOWN = (
+    *(RDF.type, RDFS.label, QUDT.hasUnit, ST.hostname, ST.osIndex),
+    *(ST.samplerName, ST.dbName, ST.semantics, ST.valueType),
+)
+
+
+class Point(NamedTuple):
+    """One value of a series, as a row of the table; its time in Unix milliseconds."""
+
+    series: str
+    hostname: str
+    instance: str | None
+    time_ms: int
+    value: float
+
+
+class Carried(NamedTuple):
+    """A run as it is taken away."""
+
+    told: Told
+    graph: Graph
+    points: Sequence[Point]
+    files: Mapping[str, bytes]
+
+
+def carried(settings: Settings, twin: Endpoint, id_: str) -> Carried:
+    """All of a run that can be taken away; raises MendableError where there is none."""
+    iris = Iris(settings.base)
+    node = run_node(iris, id_)
+    rows = saved_rows(twin, "observations/runs", {"id": str(node)})
+    if not rows:
+        raise MendableError(
+            f"no run {id_!r} is recorded: `supertwin query observations/runs` lists "
+            "those that are"
+        )
+    bare = node.rsplit("/", 1)[1]
+    graph = _with_known(twin, own_graph(twin, iris.observation_graph(bare)))
+    _tell_of_host(graph, node)
+    told = _told(settings, node, rows[0], graph)
+    files = _kept(settings.home / "observations" / bare)
+    return Carried(told, graph, list(_points(settings, twin, node)), files)
+
+
+def carried_runs(settings: Settings, twin: Endpoint, id_: str) -> list[Carried]:
+    """The run of an id or IRI, or all repetitions of a group in their order.
+
+    Raises MendableError where there is none.
+    """
+    rows = find_runs(twin, Iris(settings.base), id_)
+    ordered = sorted(rows, key=lambda row: row["repetition"] or 0)
+    return [carried(settings, twin, str(row["run"])) for row in ordered]
+
+
+def write_crates_of(runs: Sequence[Carried], out: Path, license_: str = "") -> None:
+    """Write a run as a crate, several as a folder or zip of crates."""
+    made = {
+        _id(one): (
+            replace(one.told, license=license_),
+            crate_files(one),
+        )
+        for one in runs
+    }
+    if len(runs) == 1:
+        ((told, files),) = made.values()
+        write_crate(out, told, files)
+    else:
+        write_crates(out, made)
+
+
+def samples_csv(runs: Sequence[Carried]) -> bytes:
+    """The samples of a run as CSV; those of several with a first column ``run``."""
+    if len(runs) == 1:
+        return csv_of(runs[0].points)
+    named = ((_id(one), *row) for one in runs for row in _rows(one.points))
+    return _csv(("run", *COLUMNS), named)
+
+
+def crate_files(found: Carried) -> dict[str, bytes]:
+    """The files of a crate."""
+    return {
+        GRAPH: found.graph.serialize(format="turtle").encode(),
+        SERIES: csv_of(found.points),
+        **found.files,
+    }
+
+
+def csv_of(points: Sequence[Point]) -> bytes:
+    """Points as CSV; a series that has no instances has an empty one."""
+    return _csv(COLUMNS, _rows(points))
+
+
+def _rows(points: Sequence[Point]) -> Iterator[tuple[object, ...]]:
+    for point in points:
+        instance = "" if point.instance is None else point.instance
+        value = repr(point.value)
+        yield point.series, point.hostname, instance, point.time_ms, value
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _id(one: Carried) -> str:
+    """The id of a run, as its IRI ends."""
+    return one.told.node.rpartition("/")[2]
+
+
+def samples_parquet(runs: Sequence[Carried]) -> bytes:
+    """The samples of a run as one table; those of several with a first column ``run``.
+
+    A series that has no instances has none.
+    """
+    # As much as all the rest of a command's start.
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    points = [(_id(one), *p) for one in runs for p in one.points]
+    text, time = pa.string(), pa.timestamp("ms", "UTC")
+    names = ["run", "series", "hostname", "instance", "time", "value"]
+    types = [text, text, text, text, time, pa.float64()]
+    columns = list(zip(*points, strict=True)) if points else [()] * len(names)
+    if len(runs) == 1:
+        names, types, columns = names[1:], types[1:], columns[1:]
+    arrays = [
+        pa.array(list(column), type_)
+        for column, type_ in zip(columns, types, strict=True)
+    ]
+    out = io.BytesIO()
+    parquet.write_table(pa.table(arrays, names=names), out)
+    return out.getvalue()
+
+
+def own_graph(twin: Endpoint, name: URIRef) -> Graph:
+    """A run's graph as it stands in the store."""
+    return twin.construct(
+        f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH <{name}> {{ ?s ?p ?o }} }}"
+    )
+
+
+def _with_known(twin: Endpoint, own: Graph) -> Graph:
+    """A run's graph, and what is known of the nodes that it names."""
+    named = {o for _, _, o in own if isinstance(o, URIRef)} - set(own.subjects())
+    nodes = " ".join(f"<{node}>" for node in named)
+    properties = " ".join(f"<{iri}>" for iri in _KNOWN)
+    return own + twin.construct(
+        f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ VALUES ?s {{ {nodes} }} "
+        f"VALUES ?p {{ {properties} }} ?s ?p ?o }}"
+    )
+
+
+def _tell_of_host(graph: Graph, node: URIRef) -> None:
+    """What a run says of a host that was removed: that there was one, with threads."""
+    host, name = graph.value(node, ST.ofHost), graph.value(node, ST.ranOn)
+    if host and name and (host, RDF.type, None) not in graph:
+        graph.add((host, RDF.type, ST.ComputeNode))
+        graph.add((host, ST.hostname, name))
+        for thread in list(graph.objects(node, ST.involvesThread)):
+            graph.add((thread, RDF.type, ST.HardwareThread))
+
+
+def _told(
+    settings: Settings, node: URIRef, row: Mapping[str, Any], graph: Graph
+) -> Told:
+    def first(term: URIRef, of: Node | None = None) -> str:
+        return str(next(graph.objects(of, term), ""))
+
+    started = first(PROV.startedAtTime, node)
+    return Told(
+        str(node),
+        settings.base,
+        row["command"],
+        row["host"],
+        started,
+        first(PROV.endedAtTime, node) or started,
+        row["outcome"] or "",
+        argv=first(ST.argumentVector, node),
+        program=first(ST.programPath),
+        digest=first(ST.programDigest),
+        build=first(ST.buildId),
+        user=first(ST.userName),
+        asked_by=sorted(_people(graph, node)),
+        environment=_variables(graph),
+    )
+
+
+def _people(graph: Graph, node: URIRef) -> Iterator[tuple[str, str]]:
+    """Who asked for a run; programs are agents of a kind of their own."""
+    for who in graph.objects(node, PROV.wasAssociatedWith):
+        if (who, RDF.type, PROV.Agent) in graph:
+            yield str(who), str(graph.value(who, RDFS.label))
+
+
+def _variables(graph: Graph) -> list[str]:
+    """Those that it ran in, and those that it was given, unless they are secrets."""
+    terms = (ST.environmentVariable, ST.addedVariable)
+    found = {str(one) for term in terms for one in graph.objects(None, term)}
+    return sorted(one for one in found if "=" in one)
+
+
+def _points(settings: Settings, twin: Endpoint, node: URIRef) -> Iterator[Point]:
+    """The samples of all series that the run has a summary of, within its time."""
+    for series, points in samples_of(settings, series_of(twin, [str(node)])):
+        name, instance = series.key
+        for stamp, value in zip(
+            points.stamps.tolist(), points.values.tolist(), strict=True
+        ):
+            yield Point(name, series.host, instance, stamp, value)
+
+
+def _kept(folder: Path) -> dict[str, bytes]:
+    """The program without secrets, what it said, what the command printed, where these
+    are here.
+    """
+    try:
+        lines = list(kept_lines((folder / EVENTS).read_bytes()))
+        program = without_secrets((folder / PROGRAM).read_bytes())
+    except OSError:
+        return {}
+    found = {} if program is None else {PROGRAM: program}
+    found[EVENTS] = b"".join(line.text + b"\n" for line in lines)
+    for stream, kept in printed(line.event for line in lines).items():
+        text = printed_text(kept)
+        found |= {f"{stream}.txt": text} if text else {}
+    return found

@@ -1,0 +1,250 @@
+"""A crate's run taken up here, under this installation's IRIs."""
+
+import csv
+import math
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
+
+from core.linux.private_folder import make_private
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from ingest.shape_check import first_fault
+from ingest.triples import Triples, insertion
+from observations.dashboard import dashboard_address
+from observations.errors import CrateError, SaidError
+from observations.events import event_of
+from observations.exchange.crate import METADATA, base_of
+from observations.exchange.crate_reader import read_whole
+from observations.exchange.export import COLUMNS, GRAPH, SERIES, Point, own_graph
+from observations.exchange.imported_host import (
+    check_machine,
+    host_of,
+    moved,
+    name_of_host,
+    renamed,
+)
+from observations.exchange.restore_series import refill
+from observations.session.repetition import EVENTS, PROGRAM, RECORDED
+from observations.statistics import Span
+from ontology.iris import IdError, Iris
+from ontology.terms import ST
+from queries.binding import Param, convert
+from queries.errors import ParameterError
+
+FILES = frozenset({GRAPH, SERIES, PROGRAM, EVENTS})
+_IRI = Param("iri", "iri")
+
+
+def bring(
+    settings: Settings,
+    twin: Endpoint,
+    files: Mapping[str, Path],
+    host: str = "",
+    confirm: bool = False,
+) -> URIRef:
+    """Take a crate's run up here; its node.
+
+    ``host`` is another name for its host; ``confirm`` takes a host that is known here
+    by that name for the same machine, whatever the signs say. What is known here of
+    anything else stays as it is. Raises CrateError for what is no run, one that is here
+    already and differs, or one of another machine; nothing is written then.
+    """
+    iris = Iris(settings.base)
+    graph = moved(
+        _parsed(files), base_of(read_whole(files[METADATA], METADATA)), settings.base
+    )
+    node = _run_of(graph)
+    _check_points(graph, node, files)
+    id_ = _id_of(iris, node)
+    _check_said(files)
+    name = host_of(graph, node, iris)
+    if host:
+        graph, name = renamed(graph, node, iris, host), host
+    _move_dashboard(graph, node, iris, name)
+    target = iris.observation_graph(id_)
+    here = own_graph(twin, target)
+    if len(here) and _of(here, node) != _of(graph, node):
+        raise CrateError(f"{node} is recorded here already, and is another run")
+    if not len(here) and not confirm:
+        check_machine(twin, graph, node, iris.host(name))
+    triples = Triples() if len(here) else _checked(twin, graph, node)
+    points = _from_csv(files[SERIES])
+    refill(settings, (one._replace(hostname=host or one.hostname) for one in points))
+    if triples:
+        twin.update(insertion({target: triples}))
+        _keep(settings.home / "observations" / id_, files)
+    return node
+
+
+def _parsed(files: Mapping[str, Path]) -> Graph:
+    try:
+        text = read_whole(files[GRAPH], GRAPH)
+    except KeyError:
+        raise CrateError(f"the crate has no {GRAPH}") from None
+    try:
+        graph = Graph().parse(data=text, format="turtle")
+    except Exception as error:  # rdflib's parser raises whatever it stumbles over
+        raise CrateError(f"the crate's {GRAPH} is no Turtle: {error}") from None
+    for term in {term for triple in graph for term in triple}:
+        _check_term(term)
+    return graph
+
+
+def _check_term(term: Any) -> None:
+    """Turtle can write IRIs that no SPARQL may hold; raises CrateError."""
+    iri = term.datatype if isinstance(term, Literal) else term
+    try:
+        if isinstance(iri, BNode) or (iri is not None and not convert(_IRI, str(iri))):
+            raise CrateError(f"the crate's {GRAPH} has a node without an IRI")
+    except ParameterError:
+        raise CrateError(f"the crate's {GRAPH} has a malformed IRI: {iri!r}") from None
+
+
+def _run_of(graph: Graph) -> URIRef:
+    runs = list(graph.subjects(RDF.type, ST.ObservationInterface))
+    if len(runs) != 1 or not isinstance(runs[0], URIRef):
+        raise CrateError(f"the crate's {GRAPH} is of {len(runs)} runs: one is needed")
+    return runs[0]
+
+
+def _id_of(iris: Iris, node: URIRef) -> str:
+    id_ = str(node).rpartition("/")[2]
+    try:
+        if node == iris.observation(id_):
+            return id_
+    except IdError:
+        pass
+    raise CrateError(f"the crate's run {node} has no IRI of a run")
+
+
+def _is_of(term: Any, node: URIRef) -> bool:
+    """Whether something is the run, or a part of it."""
+    return term == node or str(term).startswith(f"{node}/")
+
+
+def _of(graph: Graph, node: URIRef) -> set[tuple[Any, ...]]:
+    """What is said of a run, whatever way its figures are written."""
+    return {
+        (s, p, o.toPython() if isinstance(o, Literal) else o)
+        for s, p, o in graph
+        if _is_of(s, node)
+    }
+
+
+def _checked(twin: Endpoint, graph: Graph, node: URIRef) -> Triples:
+    """The run's triples, and those of what nobody knows here; raises CrateError."""
+    others = {s for s in graph.subjects() if not _is_of(s, node)}
+    known = _described(twin, others)
+    found = sorted(triple for triple in graph if triple[0] not in known)
+    triples = Triples(found)  # type: ignore[arg-type]
+    if fault := first_fault(triples, twin, node):
+        raise CrateError(f"the crate's run cannot be recorded: {fault}")
+    return triples
+
+
+def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
+    """Those that have a class here already."""
+    values = " ".join(f"<{node}>" for node in nodes)
+    found = twin.construct(
+        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
+    )
+    return set(found.subjects())
+
+
+def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None:
+    """Raise CrateError where there are other samples than the run's."""
+    if SERIES not in files:
+        raise CrateError(f"the crate has no {SERIES}")
+    host = name_of_host(graph, node)
+    known = {(*key, host) for key in _keys(graph, node)}
+    first, last = _span(graph, node)
+    for point in _from_csv(files[SERIES]):
+        key = (point.series, point.instance, point.hostname)
+        if key not in known or not first <= point.time_ms <= last:
+            raise CrateError(
+                f"the crate's {SERIES} tells of {point.series} of {point.hostname} at "
+                f"{point.time_ms}, which the run did not measure"
+            )
+
+
+def _from_csv(path: Path) -> Iterator[Point]:
+    """What `csv_of` wrote, read as it is needed; raises CrateError with the line."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as text:
+        yield from _points(text)
+
+
+def _points(text: IO[str]) -> Iterator[Point]:
+    rows, wrong = csv.DictReader(text), f"the crate's {SERIES} is not as it was"
+    if tuple(rows.fieldnames or ()) != COLUMNS:
+        raise CrateError(f"{wrong}: its first line is not {','.join(COLUMNS)}")
+    while True:
+        try:
+            yield _point(next(rows))
+        except StopIteration:
+            return
+        except (ValueError, TypeError, OverflowError, csv.Error):
+            raise CrateError(f"{wrong}: line {rows.line_num} is no sample") from None
+
+
+def _point(row: dict[str, str]) -> Point:
+    value = float(row["value"])
+    if not row["series"] or not row["hostname"] or not math.isfinite(value):
+        raise ValueError
+    instance = row["instance"] or None
+    return Point(row["series"], row["hostname"], instance, int(row["time_ms"]), value)
+
+
+def _keys(graph: Graph, node: URIRef) -> set[tuple[str, str | None]]:
+    """The series that the run has summaries of."""
+    found = set()
+    for summary in graph.objects(node, ST.hasSummary):
+        name = graph.value(graph.value(summary, ST.ofMetric), ST.dbName)
+        instance = graph.value(summary, ST.instname)
+        found.add((str(name), None if instance is None else str(instance)))
+    return found
+
+
+def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
+    """From when to when (Unix ms) the run went; raises CrateError."""
+    times = [graph.value(node, term) for term in (PROV.startedAtTime, PROV.endedAtTime)]
+    try:
+        first, last = (time.toPython().timestamp() for time in times)  # type: ignore[union-attr]
+    except AttributeError:
+        raise CrateError(f"the crate's {GRAPH} has no times of its run") from None
+    return int(first * 1000), int(last * 1000) + 1
+
+
+def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
+    """Let the run's dashboard be the one here; a run from before that has none."""
+    if (node, ST.dashboard, None) in graph:
+        address = dashboard_address(iris, host, Span(*_span(graph, node)))
+        graph.set((node, ST.dashboard, address))
+
+
+def _check_said(files: Mapping[str, Path]) -> None:
+    """What is kept of a run is read again: for its page, and for another crate."""
+    if EVENTS not in files:
+        return
+    with files[EVENTS].open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                if line != b"\n":
+                    event_of(line)
+            except SaidError as error:
+                wrong = f"the crate's {EVENTS}, line {number}: {error}"
+                raise CrateError(wrong) from None
+
+
+def _keep(folder: Path, files: Mapping[str, Path]) -> None:
+    """The program and what it said, unless the run is one of ours."""
+    kept = {PROGRAM, EVENTS} & files.keys()
+    if folder.exists() or EVENTS not in kept:
+        return
+    make_private(folder)
+    for name in kept:
+        shutil.copyfile(files[name], folder / name)
+    (folder / RECORDED).touch()

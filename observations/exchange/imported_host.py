@@ -1,0 +1,99 @@
+"""The host of a crate's run: which it is here, and whether it is the same machine."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rdflib import RDFS, Graph, Literal, URIRef
+
+from core.stores.endpoint import Endpoint
+from ingest.errors import HostNameError
+from ingest.host_name import check_host
+from ingest.sign import Verdict, judge
+from observations.errors import CrateError
+from observations.machine import signs_of_host, signs_of_runs
+from ontology.iris import Iris
+from ontology.terms import ST
+
+
+def name_of_host(graph: Graph, node: URIRef) -> str:
+    """The name of the host that a run was on; raises CrateError."""
+    name = graph.value(node, ST.ranOn)
+    # Of a run from before it told that itself.
+    name = name or graph.value(graph.value(node, ST.ofHost), ST.hostname)
+    if name is None:
+        raise CrateError("the crate does not tell the name of its run's host")
+    return str(name)
+
+
+def host_of(graph: Graph, node: URIRef, iris: Iris) -> str:
+    """The same, where the run and its threads are that host's; raises CrateError."""
+    try:
+        name = check_host(name_of_host(graph, node))
+    except HostNameError as error:
+        raise CrateError(f"the crate's run: {error}") from None
+    host = iris.host(name)
+    threads = graph.objects(node, ST.involvesThread)
+    others = [one for one in threads if not str(one).startswith(f"{host}/thread/")]
+    if graph.value(node, ST.ofHost) != host or others:
+        raise CrateError(f"the crate's run was on {name}, and is of another host, too")
+    return name
+
+
+def check_machine(twin: Endpoint, graph: Graph, node: URIRef, host: URIRef) -> None:
+    """Raise CrateError where a host here is not known to be a run's machine."""
+    if not _is_known(twin, host):
+        return
+    known = [*signs_of_host(twin, host), *signs_of_runs(twin, host)]
+    judged = judge(known, map(str, graph.objects(node, ST.hostSign)))
+    if judged.verdict is Verdict.SAME:
+        return
+    why = "known here, and nothing tells whether it is the same machine"
+    if judged.verdict is Verdict.OTHER:
+        why = f"another machine here, by its {judged.differ[0]}"
+    name = str(host).rpartition("/")[2]
+    raise CrateError(
+        f"{name} is {why}: `--host NAME` imports the run as one of another host, "
+        "`--confirm` as one of this"
+    )
+
+
+def moved(graph: Graph, there: str, here: str) -> Graph:
+    """The same triples, with IRIs of another installation made ours."""
+    old, new = there.rstrip("/") + "/", here.rstrip("/") + "/"
+    return _mapped(graph, lambda iri: _replaced(iri, old, new))
+
+
+def renamed(graph: Graph, node: URIRef, iris: Iris, name: str) -> Graph:
+    """The same triples, with a run's host and all of it called otherwise."""
+    old, new = iris.host(name_of_host(graph, node)), iris.host(name)
+
+    def own(iri: str) -> str:
+        return str(new) if iri == str(old) else _replaced(iri, f"{old}/", f"{new}/")
+
+    found = _mapped(graph, own)
+    for subject, term in ((new, ST.hostname), (new, RDFS.label), (node, ST.ranOn)):
+        if (subject, term, None) in found:
+            found.set((subject, term, Literal(name)))
+    return found
+
+
+def _is_known(twin: Endpoint, host: URIRef) -> bool:
+    """Whether it is described here, or has run something."""
+    return twin.ask(
+        f"ASK {{ {{ <{host}> a <{ST.ComputeNode}> }} "
+        f"UNION {{ ?run <{ST.ofHost}> <{host}> }} }}"
+    )
+
+
+def _mapped(graph: Graph, own: Callable[[str], str]) -> Graph:
+    def term(one: Any) -> Any:
+        return URIRef(own(str(one))) if isinstance(one, URIRef) else one
+
+    found = Graph()
+    for triple in graph:
+        found.add(tuple(map(term, triple)))
+    return found
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    return new + text[len(old) :] if text.startswith(old) else text

@@ -1,0 +1,193 @@
+"""How true the counters of a host are: benchmark kernels run under observation.
+
+As section 5.3 of the thesis: what likwid-bench's kernels are known to execute is set
+against the totals of roles that their runs recorded.
+"""
+
+import base64
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from platform import machine
+from shutil import which
+from typing import Any, Protocol
+
+from core.errors import MendableError, SuperTwinError
+from core.settings.settings import Settings
+from core.stores.datasets import Progress
+from core.stores.endpoint import Endpoint
+from observations import likwid
+from observations.accuracy import Accuracy, Pair, accuracy_of, keep_accuracy
+from observations.likwid import Work, read_work
+from ontology.figures import figures
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from sampling.counters.perfevent import prepare
+from sampling.events.choice import RoleFormula
+from sampling.events.event import Event
+
+# Each is one event, so that it is the event that is judged; of two the first that is.
+WANTED = (("FLOPsScalarDouble", "FLOPs"), ("Instructions",), ("Loads",), ("Stores",))
+TAG = "accuracy"
+_EVERY = "125ms"
+_PATIENCE, _LOOK = 30.0, 0.1
+_ALWAYS = 0.999
+
+Printed = Mapping[str, str]
+
+
+class Api(Protocol):
+    """The API, as the command line asks it."""
+
+    def ask(self, method: str, path: str, body: bytes = b"") -> Any:
+        """The JSON document that a request is answered with."""
+
+    def events(self, path: str) -> Iterator[Any]:
+        """What a stream of events says, until it ends."""
+
+
+def judged_events(twin: Endpoint, host: str) -> dict[str, Event]:
+    """The event of each role that can be judged on a host.
+
+    Raises MendableError where it counts none, with what is missing.
+    """
+    names = [name for either in WANTED for name in either]
+    choice = prepare(twin, host, names, (), multiplex=True).choice
+    formulas = {one.role: one for one in choice.roles if _is_one_event(one)}
+    chosen = [next(filter(formulas.get, either), "") for either in WANTED]
+    found = {name: formulas[name].terms[0][1] for name in chosen if name}
+    if not found:
+        why = choice.refused.get("Instructions") or "no role of it is one event"
+        raise MendableError(f"accuracy needs hardware counters: {why}")
+    return found
+
+
+def _is_one_event(formula: RoleFormula) -> bool:
+    return len(formula.terms) == 1 and formula.terms[0][0] == 1
+
+
+def measure(
+    settings: Settings,
+    twin: Endpoint,
+    api: Api,
+    host: str,
+    kernels: Sequence[str],
+    repeat: int,
+    progress: Progress,
+) -> list[Accuracy]:
+    """Run kernels on a host, judge its events by them, and keep that in the graph.
+
+    Raises MendableError for what is missing, and what the API raises.
+    """
+    events = judged_events(twin, host)
+    if host == settings.host and which(likwid.PROGRAM) is None:
+        raise MendableError(f"no {likwid.PROGRAM} here: {likwid.cure(machine())}")
+    found: list[Accuracy] = []
+    for kernel in kernels:
+        progress(f"{kernel}, {repeat} times on one thread of {host}")
+        printed = _run(api, host, kernel, [*events], repeat)
+        found += judge(twin, Iris(settings.base), kernel, events, printed)
+    now = datetime.now(UTC)
+    keep_accuracy(host, found, now, twin, Iris(settings.base))
+    return found
+
+
+def judge(
+    twin: Endpoint, iris: Iris, kernel: str, events: Mapping[str, Event], runs: Printed
+) -> Iterator[Accuracy]:
+    """Set what recorded runs counted against what they printed, by their ids.
+
+    Raises SuperTwinError for a run that counted nothing, with the reason.
+    """
+    works = {str(iris.observation(id_)): read_work(text) for id_, text in runs.items()}
+    totals = {run: _totals(twin, run, [*events]) for run in works}
+    for role, event in events.items():
+        pairs = [_pair(run, work, role, totals[run]) for run, work in works.items()]
+        found = accuracy_of(event.pmu, event.name, role, kernel, pairs)
+        if found:
+            yield found
+
+
+def _pair(run: str, work: Work, role: str, totals: Mapping[str, Any]) -> Pair:
+    row = totals[role]
+    if row["value"] is None:
+        raise SuperTwinError(f"{run}: {row['reason']}")
+    if float(row["dutycycle"]) < _ALWAYS:
+        raise SuperTwinError(f"{run}: {role} shared its counter with other events")
+    return Pair(run, work.done[role], float(row["value"]))
+
+
+def _totals(twin: Endpoint, run: str, roles: Sequence[str]) -> dict[str, Any]:
+    """The figures of a run, once it is recorded."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        answer = twin.select(saved_query("observations/derived").bind({"id": run}))
+        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
+        found = {row["figure"]: row for row in rows}
+        if found.keys() >= {*roles}:
+            return found
+        if time.monotonic() > until:
+            raise SuperTwinError(f"{run} is not recorded: see `supertwin status`")
+        time.sleep(_LOOK)
+
+
+def _run(
+    api: Api, host: str, kernel: str, roles: Iterable[str], repeat: int
+) -> Printed:
+    """Run a kernel under observation; what each run printed, by the run's id."""
+    wish = {
+        "argv": likwid.command(kernel, likwid.KERNELS[kernel]),
+        "host": host,
+        "pin": "compact",
+        "threads": "1",
+        "roles": [*roles],
+        "every": _EVERY,
+        "repeat": repeat,
+        "tags": [TAG, kernel],
+    }
+    begun = api.ask("POST", "/observations", json.dumps(wish).encode())
+    path = f"/observations/{begun['id']}"
+    try:
+        printed = _followed(api.events(f"{path}/events"))
+    except KeyboardInterrupt:
+        api.ask("DELETE", path)
+        raise
+    _check_place(printed, begun["cpus"])
+    return printed
+
+
+def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
+    """What was counted is of these CPUs alone."""
+    for text in printed.values():
+        if (cpu := read_work(text).cpu) not in cpus:
+            raise SuperTwinError(f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}")
+
+
+def _followed(events: Iterable[Mapping[str, Any]]) -> Printed:
+    printed: dict[str, bytes] = {}
+    for event in events:
+        if event["event"] == "output" and event["stream"] == "stdout":
+            said = base64.b64decode(event["data"])
+            printed[event["run"]] = printed.get(event["run"], b"") + said
+        elif event["event"] == "closed":
+            _check_ended(event)
+    return {run: text.decode(errors="replace") for run, text in printed.items()}
+
+
+def _check_ended(closed: Mapping[str, Any]) -> None:
+    if closed["problem"]:
+        raise MendableError(str(closed["problem"]))
+    for run in closed["runs"]:
+        if run["outcome"] != "completed":
+            raise SuperTwinError(f"{likwid.PROGRAM} {run['outcome']}: {run['node']}")
+
+
+def lines(found: Iterable[Accuracy]) -> list[str]:
+    """A line for each kernel and event."""
+    return [
+        f"{one.kernel:10} {f'{one.pmu}::{one.event}':44} "
+        f"{100 * one.error:9.4f} %  "
+        f"{figures(one.measured, 6)} for {figures(one.expected, 6)}"
+        for one in found
+    ]

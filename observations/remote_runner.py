@@ -1,0 +1,63 @@
+"""Starts the runner on another machine, over ssh."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.linux.ssh.address import Address
+from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
+from core.linux.ssh.reasons import explain, printable
+from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
+from observations.launch import HELD, PIECE, START, Running, last_line, sent
+
+_LAST_SECONDS = 5.0
+_SSH_FAILED = 255
+
+
+class _There:
+    """A runner behind ssh."""
+
+    def __init__(self, ssh: Ssh, address: Address) -> None:
+        assert ssh.process.stdout  # noqa: S101
+        self._ssh, self._address = ssh, address
+        self._out = ssh.process.stdout
+
+    def read(self) -> bytes:
+        """What it said since."""
+        return os.read(self._out.fileno(), PIECE)
+
+    def let_go(self) -> None:
+        """What is over was looked at."""
+        self._ssh.say(b"\n")
+
+    def cancel(self) -> None:
+        """Have the command ended."""
+        self._ssh.let_go()
+
+    def complaint(self) -> str:
+        """Why ssh gave up, or the last line that came over it."""
+        status, said = self._ssh.wait(_LAST_SECONDS), self._ssh.last_lines()
+        if status == _SSH_FAILED:
+            return explain(self._address, said)
+        if status == NO_PYTHON:
+            return f"{self._address} has no whole Python 3.8 or newer"
+        return printable(last_line(said))
+
+
+@contextmanager
+def there(text: bytes, address: Address, config: Path | None) -> Iterator[Running]:
+    """Start a program in what a login there gives; at the end it is ended.
+
+    Raises SshMissingError, SshNotStartedError.
+    """
+    script = f'{FIND_PYTHON}exec "$p" -ISB -c "{START}" {HELD}'
+    words = (*ssh_argv(address, config, OPTIONS), f"exec sh -c '{script}'")
+    # The whole of it is there already: nothing is to be begun ahead.
+    ssh = Ssh(words, address, sent(b"") + sent(text), hold=True)
+    try:
+        yield _There(ssh, address)
+    finally:
+        ssh.let_go()
+        ssh.wait(_LAST_SECONDS)
+        ssh.end()

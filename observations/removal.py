@@ -1,0 +1,98 @@
+"""Runs that are not to be kept: their records, their programs, what they printed."""
+
+import json
+import re
+import shutil
+from collections.abc import Sequence, Set
+from pathlib import Path
+
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from observations.comparison.baselines import baseline_rows
+from observations.comparison.comparing import UnknownRunError, find_runs
+from observations.session.repetition import WISH
+from observations.session.session_journal import left_open, set_aside
+from ontology.iris import Iris
+from queries.run import Row
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+
+
+def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[str]:
+    """Remove runs, or groups of repetitions, for good; the ids of the runs.
+
+    A run that was never recorded is known by its folder. Samples stay in the time
+    series until they are too old. Raises MendableError, and nothing is removed then.
+    """
+    iris = Iris(settings.base)
+    rows: list[Row] = []
+    stored: set[str] = set()
+    for id_ in ids:
+        folders = _stored(settings.home, id_.rpartition("/")[2])
+        rows += _recorded(twin, iris, id_, bool(folders))
+        stored |= folders
+    names = sorted({_id(row) for row in rows} | stored)
+    _check_over(settings, {name.rpartition("-")[0] for name in names} | {*names})
+    _check_no_baseline(twin, {row["run"] for row in rows})
+    for name in names:
+        _remove(settings.home, name)
+    # The graph last: what is cut short can be told to go on.
+    drops = (f"DROP SILENT GRAPH <{iris.observation_graph(name)}>" for name in names)
+    twin.update(" ;\n".join(drops))
+    return names
+
+
+def _recorded(twin: Endpoint, iris: Iris, id_: str, is_stored: bool) -> list[Row]:
+    """The recorded runs of an id; a run that has a folder need not be recorded."""
+    try:
+        return find_runs(twin, iris, id_)
+    except UnknownRunError:
+        if is_stored:
+            return []
+        raise
+
+
+def _stored(home: Path, id_: str) -> set[str]:
+    """The runs of an id, or of a group of that id, that have files here."""
+    if not _NAME.fullmatch(id_):
+        return set()
+    folder = home / "observations"
+    found = {path.name for path in folder.glob(f"{id_}-*") if _group(path) == id_}
+    if (folder / id_).is_dir() or set_aside(home, id_).exists():
+        found.add(id_)
+    return found
+
+
+def _group(folder: Path) -> str:
+    """The group that a run belongs to; empty where its folder does not say."""
+    try:
+        return str(json.loads((folder / WISH).read_bytes()).get("group", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def _remove(home: Path, name: str) -> None:
+    folder = home / "observations" / name
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    set_aside(home, name).unlink(missing_ok=True)
+
+
+def _id(row: Row) -> str:
+    return str(row["run"]).rpartition("/")[2]
+
+
+def _check_over(settings: Settings, names: Set[str]) -> None:
+    for id_, _ in left_open(settings.home):
+        if id_ in names:
+            raise MendableError(f"{id_} still runs: wait for its end, or cancel it")
+
+
+def _check_no_baseline(twin: Endpoint, runs: Set[str]) -> None:
+    for row in baseline_rows(twin):
+        if row["run"] in runs:
+            raise MendableError(
+                f"{row['run']} is one of the baseline {row['name']}: "
+                f"`supertwin baseline remove {row['name']}` first"
+            )

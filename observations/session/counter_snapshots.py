@@ -1,0 +1,229 @@
+"""What counters say at one moment, asked of the PMCDs that the bridge asks, too.
+
+Totals of a run are then of the run, and not of the ticks around it.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+from core.settings.state import read_json
+from sampling.errors import PerfeventError, SourceDownError
+from sampling.events.event import is_counter
+from sampling.events.live import absent_metrics
+from sampling.sources.local_metrics import is_local
+from sampling.sources.pcp_source import PcpSource
+
+Key = tuple[str, str | None]
+Metrics = Mapping[str, Sequence[str]]
+_Asked = tuple[PcpSource, frozenset[str]]
+
+# A bridge that has much to do needs seconds to get to another host.
+_LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
+# While both are the same no agent of a PMCD started anew: so PCP defines the latter,
+# which old ones lack.
+_OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
+_ANEW = (
+    "its events were counted anew during the run, as where another plan with PMU "
+    "events came or went: run it again"
+)
+_UNKNOWN = (
+    "the API was started anew during the run, so nobody knows whether its events were "
+    "counted anew: run it again"
+)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Values by metric (as in PCP) and instance, and when (Unix ms) they were read.
+
+    ``anew``: PMU events that may have been counted from 0 again since the mark before.
+    ``agents`` names those that counted until one of them starts anew; empty where
+    their PMCD does not tell. ``marker`` is who asked.
+    """
+
+    at_ms: float = 0.0
+    values: Mapping[Key, float] = field(default_factory=dict)
+    anew: frozenset[str] = frozenset()
+    agents: str = ""
+    marker: str = ""
+
+    @property
+    def text(self) -> str:
+        """What a file of it holds."""
+        rows = [[*key, value] for key, value in self.values.items()]
+        found = {**vars(self), "values": rows, "anew": sorted(self.anew)}
+        return json.dumps(found) + "\n"
+
+
+class Marks(NamedTuple):
+    """What counters said just before a run, and when it was over."""
+
+    before: Mark
+    after: Mark
+
+    def doubt(self, metric: str) -> str:
+        """Why what a metric grew by is not of the run; empty where it is."""
+        if metric in self.after.anew:
+            return _ANEW
+        if not is_counter(metric) or not self.before.values or not self.after.values:
+            return ""
+        if self.before.agents and self.after.agents:
+            return "" if self.before.agents == self.after.agents else _ANEW
+        # Who asked both times has seen what came between.
+        return "" if self.before.marker == self.after.marker else _UNKNOWN
+
+
+def read_mark(path: Path) -> Mark | None:
+    """The mark of a file; None where there is none that is whole."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        values = {(name, one): value for name, one, value in found["values"]}
+        more = {name: str(found.get(name, "")) for name in ("agents", "marker")}
+        return Mark(found["at_ms"], values, frozenset(found.get("anew", ())), **more)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+class Marker:
+    """Asks for the same metrics again and again; what does not answer is left out.
+
+    Where they are to be had ``metrics`` says by address, in a thread of its own: only
+    who wants a mark waits for it.
+    """
+
+    def __init__(self, metrics: Callable[[], Metrics] | None = None) -> None:
+        self._asked: Future[list[_Asked]] = Future()
+        self._changes: dict[str, int] = {}
+        self._id = secrets.token_hex(8)
+        if metrics is None:
+            self._asked.set_result([])
+        else:
+            Thread(target=self._connect, args=(metrics,), daemon=True).start()
+
+    def mark(self) -> Mark:
+        """The values of now; raises what asking for the addresses does."""
+        asked = self._asked.result()
+        began = time.time()
+        values: dict[Key, float] = {}
+        agents = ""
+        for source, names in asked:
+            with suppress(SourceDownError):
+                found = _values(source)
+                values |= {key: one for key, one in found.items() if key[0] in names}
+                agents = _agents(found) if any(map(is_counter, names)) else agents
+        at_ms = 500 * (began + time.time())
+        return Mark(at_ms, values, frozenset(self._anew(asked)), agents, self._id)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._asked.add_done_callback(_close)
+
+    def _connect(self, metrics: Callable[[], Metrics]) -> None:
+        try:
+            self._asked.set_result([*_connected(metrics())])
+        except Exception as error:  # it is for who wants a mark
+            self._asked.set_exception(error)
+
+    def _anew(self, asked: Iterable[_Asked]) -> Iterator[str]:
+        """What the kernel counts outlives an agent; PMU events are its own counters."""
+        for source, names in asked:
+            before = self._changes.get(source.address, source.changes)
+            self._changes[source.address] = source.changes
+            if source.changes > before:
+                yield from filter(is_counter, names)
+
+
+def _close(asked: Future[list[_Asked]]) -> None:
+    if asked.exception() is None:
+        for source, _ in asked.result():
+            source.close()
+
+
+@contextmanager
+def marking(
+    bridge: Path, host: str, metrics: Iterable[str], counters: str = ""
+) -> Iterator[Marker]:
+    """Ask where the bridge of a state folder asks for metrics of a host.
+
+    ``counters`` is where its PMU events are to be had; without it the bridge is waited
+    for, which needs a moment to get there.
+    """
+    marker = Marker(partial(_by_address, bridge, host, [*metrics], counters))
+    try:
+        yield marker
+    finally:
+        marker.close()
+
+
+def _by_address(
+    bridge: Path, host: str, metrics: Sequence[str], counters: str
+) -> Metrics:
+    if not counters and (events := [*filter(is_counter, metrics)]):
+        counters = _counters(bridge, host, events)
+    pcp = _said(bridge, host).get("pcp")
+    found: dict[str, list[str]] = {}
+    for name in metrics:
+        address = counters if is_counter(name) else pcp
+        if address and not is_local(name):
+            found.setdefault(address, []).append(name)
+    return found
+
+
+def _counters(bridge: Path, host: str, events: Sequence[str]) -> str:
+    """Where the bridge has PMU events from; empty where it does not get there.
+
+    What it said last may be of events before these.
+    """
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while not _has(found := str(_said(bridge, host).get("counters") or ""), events):
+        if time.monotonic() > until:
+            return ""
+        time.sleep(_LOOK_SECONDS)
+    return found
+
+
+def _has(address: str, events: Sequence[str]) -> bool:
+    with suppress(PerfeventError):
+        return bool(address) and not absent_metrics(address, events)
+    return False
+
+
+def _said(bridge: Path, host: str) -> Mapping[str, Any]:
+    hosts = (read_json(bridge / "status.json") or {}).get("hosts") or {}
+    found: Mapping[str, Any] = hosts.get(host, {})
+    return found
+
+
+def _connected(metrics: Metrics) -> Iterator[_Asked]:
+    for address, names in metrics.items():
+        source = PcpSource(address)
+        more = _OF_PMCD if any(map(is_counter, names)) else ()
+        source.select([*names, *more])
+        with suppress(SourceDownError):
+            source.connect()
+            yield source, frozenset(names)
+
+
+def _values(source: PcpSource) -> dict[Key, float]:
+    sample = source.fetch()
+    return {
+        (series.metric, series.instance): value
+        for column in sample.columns
+        for series, value in zip(column.series, column.values.tolist(), strict=True)
+        if series.text is None
+    }
+
+
+def _agents(values: Mapping[Key, float]) -> str:
+    """What is the same until an agent of theirs starts anew."""
+    told = [values.get((name, None)) for name in _OF_PMCD]
+    return "" if None in told else " ".join(str(int(one or 0)) for one in told)

@@ -1,0 +1,145 @@
+"""Keeps SuperTwin's own processes off the CPUs that an observed command has."""
+
+import os
+from collections.abc import Iterable, Iterator, Set
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+from core.settings.state import StackState, read_state
+from observations.launch import HELD, Event
+from observations.session.program_start import lives
+
+# The agents of all PMCDs here may have been started by an agent of one of them, and are
+# known by their pipes.
+_PMCDS = ("pmcd", "pmu")
+_ATTENDS = "observe"
+
+
+class Aside:
+    """Lets what is ours work on all CPUs but those of commands, on all if none is left:
+    the stack of a state folder, and who runs and attends commands.
+
+    What is not ours to move stays where it is. Threads may share it.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._lock = Lock()
+        self._pinned: Set[int] | None = None
+        # Where others than the stack may work, from when they were seen first.
+        self._may: dict[int, set[int]] = {}
+
+    def step(self, pinned: Set[int], commands: Iterable[Event]) -> None:
+        """Leave CPUs to commands, each known by what its runner first said."""
+        with self._lock:
+            others = {pid for one in commands for pid in _above(one)}
+            known = self._may.keys() if pinned == self._pinned else set()
+            self._may = {pid: self._may.get(pid) or _affinity(pid) for pid in others}
+            for pid in others - known:
+                _move(pid, self._may[pid], pinned)
+            if pinned != self._pinned:
+                _move_stack(self._home, pinned)
+                self._pinned = pinned
+
+
+def _move_stack(home: Path, pinned: Set[int]) -> None:
+    state = read_state(home)
+    if state is not None:
+        for pid in set(_pids(state)):
+            _move(pid, set(state.cpus), pinned)
+
+
+def _move(pid: int, may: set[int], pinned: Set[int]) -> None:
+    allowed = may - pinned or may
+    for task in _numbers(f"{pid}/task") if allowed else ():
+        with suppress(OSError):
+            os.sched_setaffinity(task, allowed)
+
+
+def _pids(state: StackState) -> Iterator[int]:
+    yield state.pid
+    children = _children()
+    pids = {name: child.pid for name, child in state.children.items() if child.pid}
+    yield from pids.values()
+    yield from _agents([pids[name] for name in _PMCDS if name in pids])
+    for name, pid in pids.items():
+        if name in _PMCDS:
+            yield from children.get(pid, ())
+        else:
+            yield from _below(pid, children)
+
+
+def _agents(pmcds: Iterable[int]) -> Iterator[int]:
+    """Who reads what these write."""
+    pipes = {_pipe(pid, number) for pid in pmcds for number in _numbers(f"{pid}/fd")}
+    for pid in _numbers(""):
+        if (pipe := _pipe(pid, 0)) and pipe in pipes:
+            yield pid
+
+
+def _pipe(pid: int, number: int) -> str:
+    """The pipe behind a descriptor of a process; empty where there is none."""
+    with suppress(OSError):
+        found = os.readlink(f"/proc/{pid}/fd/{number}")  # noqa: PTH115
+        return found if found.startswith("pipe:") else ""
+    return ""
+
+
+def _numbers(folder: str) -> list[int]:
+    """What has a number for its name in a folder of /proc."""
+    # No Path for each of hundreds: whoever begins a run waits for this.
+    with suppress(OSError):
+        return [int(name) for name in os.listdir(f"/proc/{folder}") if name.isdecimal()]  # noqa: PTH208
+    return []
+
+
+def _below(pid: int, children: dict[int, list[int]]) -> Iterator[int]:
+    """Those below it, but for the commands that runners among them run."""
+    for child in children.get(pid, ()):
+        yield child
+        if not _is_runner(child):
+            yield from _below(child, children)
+
+
+def _children() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for pid in _numbers(""):
+        found.setdefault(_parent(pid), []).append(pid)
+    return found
+
+
+def _above(command: Event) -> Iterator[int]:
+    """The runner of a command that runs on this machine, and who attends it."""
+    if not lives(command):
+        return
+    runner = _parent(command["pid"])
+    if _is_runner(runner):
+        yield runner
+        attendant = _parent(runner)
+        if _ATTENDS in _words(attendant):
+            yield attendant
+
+
+def _is_runner(pid: int) -> bool:
+    return HELD in _words(pid)[-2:]  # what the command reads may be told after it
+
+
+def _parent(pid: int) -> int:
+    """The parent of a process; 0, which is nobody's number, where there is none."""
+    with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123
+        return int(stat.read().rpartition(b") ")[2].split()[1])
+    return 0
+
+
+def _words(pid: int) -> list[str]:
+    with suppress(OSError):
+        text = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        return text.rstrip("\0").split("\0")
+    return []
+
+
+def _affinity(pid: int) -> set[int]:
+    with suppress(OSError):
+        return os.sched_getaffinity(pid)
+    return set()

@@ -1,0 +1,54 @@
+"""The roles that a run can be told by: their formulas on its host, from the graph."""
+
+from collections.abc import Collection, Iterator
+
+from core.stores.endpoint import Endpoint
+from observations.derived import ROLES, Role, Term
+from observations.record import Asked
+from sampling.counters import counters
+from sampling.errors import PerfeventError
+from sampling.events.choice import RoleFormula, choose
+from sampling.events.event import is_counter
+from sampling.events.host import HostPmus, read_host, read_role
+
+_THREAD = "thread"
+
+
+def read_roles(
+    twin: Endpoint, asked: Asked, plan: str, metrics: Collection[str]
+) -> list[Role]:
+    """Those that a plan was asked for, and those whose events it samples anyway."""
+    if not any(map(is_counter, metrics)):
+        return []
+    planned = counters.asked(asked.host, twin).get(plan)
+    named = sorted(planned.roles) if planned else []
+    try:
+        return list(_roles(twin, asked, named, metrics))
+    except PerfeventError as error:
+        return [Role(name, reason=str(error)) for name in named]
+
+
+def _roles(
+    twin: Endpoint, asked: Asked, named: Collection[str], metrics: Collection[str]
+) -> Iterator[Role]:
+    host = read_host(twin, asked.host)
+    names = dict.fromkeys((*named, *ROLES))
+    terms = {name: read_role(twin, asked.host, name) for name in names}
+    choice = choose(host, terms, (), lambda *_: ())
+    found = {one.role: _role(host, one, asked.cpus) for one in choice.roles}
+    for name in names:
+        role = found.get(name) or Role(name, reason=choice.refused[name])
+        if name in named or (not role.reason and role.metrics <= {*metrics}):
+            yield role
+
+
+def _role(host: HostPmus, formula: RoleFormula, cpus: Collection[int]) -> Role:
+    """What threads count is told by those that the run was pinned to."""
+    places = {place.cpu for place in host.places.get(formula.scope, ())}
+    chosen = cpus if formula.scope == _THREAD else places
+    terms = (
+        Term(str(event), weight, event.value, event.dutycycle)
+        for weight, event in formula.terms
+    )
+    instances = frozenset(f"cpu{cpu}" for cpu in chosen) or None
+    return Role(formula.role, formula.unit, tuple(terms), instances)

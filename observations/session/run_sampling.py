@@ -1,0 +1,288 @@
+"""What is sampled while a command runs: a plan of its own, and what came of it."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import httpx
+
+from core.settings.accounts import store_read_account
+from core.settings.settings import Settings
+from core.settings.state import counting_home
+from core.stores.datasets import dataset
+from core.stores.endpoint import Endpoint
+from core.stores.points import NO_POINTS, Points
+from core.stores.series import SeriesKey, read_points
+from ingest.errors import PlanRequestError
+from observations.derived import Role, derive
+from observations.record import Asked, Derived, Run, Summary
+from observations.session.counter_snapshots import Key, Mark, Marker, Marks, marking
+from observations.session.cpu_count import count_cpus
+from observations.session.roles import read_roles
+from observations.session.run_request import Wish
+from observations.statistics import Growth, Statistics, of_counter, of_gauge
+from ontology.limits import greatest_rate, is_of_all_cpus
+from queries.run import saved_rows
+from sampling.counters.private_pmcd import socket_of
+from sampling.events.event import is_dutycycle
+from sampling.plans import changes
+from sampling.plans.request import PlanRequest
+from sampling.resolution import source_resolution
+
+_LOOK_SECONDS = 0.05
+_HISTORY_MS = 10_000
+# The bridge gathers for half a second before it sends.
+_PATIENCE_SECONDS, _LONGEST_PERIOD_MS = 2.0, 5000
+_OF_PROCESSES = "proc."
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A metric as telemetry/one-plan gives it; ``series`` is its store name."""
+
+    name: str
+    iri: str
+    series: str
+    is_counter: bool
+    pcp_units: str = ""
+
+
+class Meanwhile:
+    """The metrics that are sampled for one wish, under a plan, while they are."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        asked: Asked,
+        plan: str = "",
+        marker: Marker | None = None,
+    ) -> None:
+        self._settings = settings
+        self._asked, self._plan = asked, plan
+        self._marker = marker or Marker()
+
+    @cached_property
+    def metrics(self) -> Sequence[Sampled]:
+        """Those of the plan, asked for once the command runs, or ran."""
+        if not self._plan:
+            return ()
+        with dataset(self._settings, "twin") as twin:
+            return planned(twin, self._asked.host, self._plan)
+
+    def mark(self) -> Mark:
+        """What all counters say now."""
+        return self._marker.mark()
+
+    def summaries(self, run: Run, marks: Marks, pids: Set[int]) -> list[Summary]:
+        """Figures of every series; of processes only those with these numbers."""
+        if not self.metrics:
+            return []
+        # Earlier samples tell how often sources update what a short run hardly saw.
+        start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms - _HISTORY_MS
+        account = store_read_account(self._settings)
+        with httpx.Client(auth=account, trust_env=False) as client:
+            self._wait_for_ticks(client, run)
+            series = self._read(client, start_ms)
+        found = [
+            self._summary(metric, key, series, run, marks, resolution)
+            for metric in self.metrics
+            for resolution in [self._resolution(metric, series)]
+            for key in _keys(metric, series, marks, pids)
+        ]
+        return [one for one in found if _tells(one.figures)]
+
+    def derived(
+        self, run: Run, marks: Marks, summaries: Sequence[Summary]
+    ) -> list[Derived]:
+        """What the counters of a run come to."""
+        roles = [_unless_in_doubt(role, marks) for role in self._roles]
+        return derive(roles, summaries, run.span.seconds)
+
+    @cached_property
+    def _roles(self) -> list[Role]:
+        names = [metric.name for metric in self.metrics]
+        with dataset(self._settings, "twin") as twin:
+            return read_roles(twin, self._asked, self._plan, names)
+
+    def _summary(
+        self,
+        metric: Sampled,
+        key: Key,
+        series: Mapping[SeriesKey, Points],
+        run: Run,
+        marks: Marks,
+        resolution: float | None,
+    ) -> Summary:
+        points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
+        if metric.is_counter:
+            growth = _growth(key, marks)
+            cpus = self._cpus if is_of_all_cpus(metric.name) else None
+            greatest = greatest_rate(metric.name, metric.pcp_units, cpus)
+            figures = of_counter(points, run.span, growth, resolution, greatest)
+            if marks.doubt(metric.name):
+                figures = replace(figures, total=None, covered=None, mean=None)
+        else:
+            figures = of_gauge(points, run.span)
+        if is_dutycycle(metric.name):
+            figures = _with_last(figures, marks.after.values.get(key))
+        return Summary(metric.name, metric.iri, key[1], figures, resolution)
+
+    @cached_property
+    def _cpus(self) -> int:
+        with dataset(self._settings, "twin") as twin:
+            return count_cpus(twin, self._asked.host)
+
+    def _resolution(
+        self, metric: Sampled, series: Mapping[SeriesKey, Points]
+    ) -> float | None:
+        """How often its source updates a metric, if less often than it is sampled."""
+        points = [one for key, one in series.items() if key.name == metric.series]
+        found = source_resolution(
+            points, metric.pcp_units, is_counter=metric.is_counter
+        )
+        is_slower = found is not None and 1000 * found > self._asked.period_ms
+        return found if is_slower else None
+
+    def _wait_for_ticks(self, client: httpx.Client, run: Run) -> None:
+        """Wait until the last tick of the run can be read, for a while."""
+        period = self._asked.period_ms
+        last_ms = int(run.span.end_ms) // period * period
+        if last_ms < run.span.start_ms:
+            return
+        late = min(period, _LONGEST_PERIOD_MS) / 1000
+        until = time.monotonic() + _PATIENCE_SECONDS + late
+        names = {metric.series for metric in self.metrics}
+        while names - self._there(client, last_ms) and time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+
+    def _there(self, client: httpx.Client, since_ms: int) -> set[str]:
+        """The series that have a point since then."""
+        found = self._read(client, since_ms).items()
+        return {key.name for key, points in found if points.stamps.size}
+
+    def _read(self, client: httpx.Client, start_ms: int) -> Mapping[SeriesKey, Points]:
+        end_ms = time.time_ns() // 1_000_000 + 1000
+        url, host = self._settings.store_read, self._asked.host
+        names = sorted(metric.series for metric in self.metrics)
+        return read_points(client, url, host, names, start_ms, end_ms)
+
+
+@contextmanager
+def sampled(
+    settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
+) -> Iterator[Meanwhile]:
+    """Sample what is wished for until the block ends, under a plan of this name.
+
+    Raises PlanRequestError and what else `sampling.add` does.
+    """
+    names = _added(settings, wish, plan, told) if wish.samples else []
+    with still_sampled(settings, wish, plan, names, told) as meanwhile:
+        yield meanwhile
+
+
+@contextmanager
+def still_sampled(
+    settings: Settings,
+    wish: Wish,
+    plan: str,
+    names: Iterable[str],
+    told: Callable[[str], None],
+) -> Iterator[Meanwhile]:
+    """Sample on until the block ends under a plan that stands, of these metrics."""
+    asked = wish.asked
+    if not wish.samples:
+        yield Meanwhile(settings, asked)
+        return
+    bridge, counters = settings.home / "bridge", ""
+    if asked.host == settings.host:
+        counters = f"unix://{socket_of(counting_home(settings))}"
+    try:
+        with marking(bridge, asked.host, names, counters) as marker:
+            yield Meanwhile(settings, asked, plan, marker)
+    finally:
+        with suppress(PlanRequestError):  # somebody took it out already
+            changes.remove(settings, asked.host, plan, told, host_is_known=True)
+
+
+def _added(
+    settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
+) -> list[str]:
+    """The metrics that are sampled from now on."""
+    asked = wish.asked
+    request = PlanRequest(
+        asked.host,
+        plan,
+        asked.metrics,
+        asked.period_ms,
+        roles=asked.roles,
+        events=asked.events,
+    )
+    added = changes.add(settings, request, told, host_is_known=True)
+    return [metric.name for metric in added.metrics]
+
+
+def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
+    """The metrics of a plan; none where there is no such plan."""
+    rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
+    found = {
+        row["samplerName"]: Sampled(
+            row["samplerName"],
+            row["metric"],
+            row["dbName"],
+            row["semantics"] == "counter",
+            row["pcpUnits"] or "",
+        )
+        for row in rows
+    }
+    return list(found.values())
+
+
+def _keys(
+    metric: Sampled,
+    series: Mapping[SeriesKey, Points],
+    marks: Marks,
+    pids: Set[int],
+) -> list[Key]:
+    """The instances of a metric that anything is known of."""
+    ticked = {key.instance for key in series if key.name == metric.series}
+    read = {instance for name, instance in marks.after.values if name == metric.name}
+    found = ticked | read
+    if metric.name.startswith(_OF_PROCESSES):
+        found = {one for one in found if _pid(one) in pids}
+    return [(metric.name, instance) for instance in sorted(found, key=str)]
+
+
+def _pid(instance: str | None) -> int | None:
+    """The number that the name of a process instance begins with."""
+    number = (instance or "").partition(" ")[0]
+    return int(number) if number.isdecimal() else None
+
+
+def _growth(key: Key, marks: Marks) -> Growth | None:
+    """How far a counter grew; a process that came meanwhile began with nothing."""
+    after, before = marks.after.values.get(key), marks.before.values.get(key)
+    if before is None and key[0].startswith(_OF_PROCESSES) and marks.before.at_ms:
+        before = 0.0
+    if after is None or before is None:
+        return None
+    seconds = (marks.after.at_ms - marks.before.at_ms) / 1000
+    return Growth(after - before if after >= before else after, seconds)
+
+
+def _unless_in_doubt(role: Role, marks: Marks) -> Role:
+    doubts = sorted({*map(marks.doubt, role.metrics)} - {""})
+    return replace(role, reason=doubts[0]) if doubts and not role.reason else role
+
+
+def _with_last(figures: Statistics, last: float | None) -> Statistics:
+    """A share of all time so far, of which the end of a run knows most: its median."""
+    if last is None:
+        return figures
+    mean = last if figures.mean is None else figures.mean
+    return replace(figures, median=last, mean=mean)
+
+
+def _tells(figures: Statistics) -> bool:
+    return bool(figures.samples) or (figures.total, figures.mean) != (None, None)

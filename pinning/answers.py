@@ -1,0 +1,113 @@
+"""What a placement was chosen from: the saved queries, asked all at once."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from core.stores.clients import Clients
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.fuseki import GraphStore
+from pinning.choose import Known
+from pinning.devices import core_cpus, near_cpus, with_devices
+from pinning.policy import Policy
+from pinning.thread_load import busy_threads
+from pinning.tree import Tree, read_tree
+from queries.catalogue import saved_query
+from queries.hosts import known_hosts, unknown_host
+
+Row = dict[str, Any]
+
+TREE = ("pinning/threads", "pinning/components")
+NEAR, CORES = "topology/near-devices", "topology/cpu-kinds"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A host's tree, what else the policy asks for, and the queries that told it.
+
+    ``policy`` has the devices by their names in the graph; None for ranks.
+    """
+
+    tree: Tree
+    policy: Policy | None
+    known: Known
+    queries: tuple[str, ...]
+
+
+async def ask(clients: Clients, host: str, policy: Policy | None) -> Asked:
+    """Everything that the choice needs; NotFoundError for a host that is not known."""
+    names = [*TREE, *_more(policy)]
+    idle = policy is not None and policy.order == "idle"
+    answers, busy = await asyncio.gather(
+        asyncio.gather(*(_rows(clients.graph, name, host) for name in names)),
+        _load(clients, host) if idle else _nothing(),
+    )
+    told = dict(zip(names, answers, strict=True))
+    if not told[TREE[0]]:
+        known = await known_hosts(clients.graph)
+        if (clients.iris.host(host), None, None) not in known:
+            raise unknown_host(host, known)
+    tree = read_tree(host, *(told[name] for name in TREE))
+    if policy and policy.near:
+        policy = with_devices(policy, told[NEAR])
+    return Asked(tree, policy, _known(host, policy, told, busy), tuple(names))
+
+
+def address(base: str, name: str, host: str) -> str:
+    """Where the answer of a saved query can be seen."""
+    return f"{base.rstrip('/')}/queries/{name}?{urlencode({'host': host})}"
+
+
+def _more(policy: Policy | None) -> list[str]:
+    if policy is None:
+        return []
+    return [*([NEAR] if policy.near else []), *([CORES] if policy.cores else [])]
+
+
+def _known(
+    host: str,
+    policy: Policy | None,
+    told: Mapping[str, list[Row]],
+    busy: Mapping[int, float],
+) -> Known:
+    if policy is None:
+        return Known()
+    near = {one: near_cpus(host, told[NEAR], *one) for one in policy.near}
+    cores = core_cpus(host, told[CORES]) if policy.cores else {}
+    return Known(near, {str(kind): cpus for kind, cpus in cores.items()}, busy)
+
+
+async def _nothing() -> dict[int, float]:
+    return {}
+
+
+async def _load(clients: Clients, host: str) -> dict[int, float]:
+    """How busy each thread is, by its number; empty where nothing samples it."""
+    return {
+        int(iri.rpartition("/")[2]): share
+        for iri, share in (await busy_threads(clients, host)).items()
+        if share is not None
+    }
+
+
+async def _rows(store: GraphStore, name: str, host: str) -> list[Row]:
+    """The rows of a saved query as plain values; rdflib's terms would take as long."""
+    text = saved_query(name).bind({"host": host})
+    table = orjson.loads(await store.query(text, JSON_RESULTS))
+    empty = dict.fromkeys(table["head"]["vars"])
+    return [
+        {**empty, **{column: _plain(term) for column, term in row.items()}}
+        for row in table["results"]["bindings"]
+    ]
+
+
+def _plain(term: Mapping[str, str]) -> Any:
+    value, type_ = term["value"], term.get("datatype", "")
+    if type_ == f"{_XSD}integer":
+        return int(value)
+    return value == "true" if type_ == f"{_XSD}boolean" else value

@@ -1,0 +1,143 @@
+"""A wish for threads or ranks, and the placement that meets it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.errors import ApiError
+from core.stores.clients import Clients
+from pinning.answers import Asked, address, ask
+from pinning.choose import choose
+from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
+from pinning.formats import find_format, write
+from pinning.hybrid import Rank, Wanted, lay_out, write_ranks
+from pinning.policy import read_policy
+from pinning.tree import KINDS, Tree
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_PROBLEMS = {
+    PolicyError: (400, "bad-policy", "Cannot be read"),
+    PlaceError: (422, "no-such-place", "Not on this host"),
+    LimitError: (409, "cannot-be-met", "Cannot be met"),
+}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for, as text: with ``ranks`` it is for ranks, else for threads."""
+
+    host: str
+    threads: str = ""
+    policy: str = ""
+    format: str = ""
+    ranks: str = ""
+    nodes: str = ""
+    map: str = ""
+    rank: str = ""
+    bind: str = ""
+
+    @property
+    def for_ranks(self) -> bool:
+        """Whether anything is asked that only ranks have."""
+        return bool(self.ranks or self.nodes or self.map or self.rank or self.bind)
+
+
+async def place(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
+    """The placement as a JSON object, and the tree it is in; raises ApiError."""
+    try:
+        return await (_ranks if wish.for_ranks else _threads)(clients, wish)
+    except PinningError as error:
+        status, kind, title = _PROBLEMS[type(error)]
+        raise ApiError(status, kind, title, str(error)) from None
+
+
+async def _threads(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
+    policy, count = read_policy(wish.policy or "compact"), _count(wish, "threads")
+    form = wish.format or "cpus"
+    find_format(form)
+    asked = await ask(clients, wish.host, policy)
+    made = choose(asked.tree, asked.policy or policy, count, asked.known)
+    return {
+        "host": made.host,
+        "policy": made.policy,
+        "threads": len(made.cpus),
+        "cpus": made.cpus,
+        "reason": made.reason,
+        "format": form,
+        "text": write(asked.tree, made.cpus, form),
+        **_told(clients, wish.host, asked),
+        "places": [_where(asked.tree, cpu) for cpu in made.cpus],
+    }, asked.tree
+
+
+async def _ranks(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
+    if wish.policy:
+        raise PolicyError("ranks are placed by map, rank and bind: leave policy out")
+    if not wish.ranks:
+        raise PolicyError("nodes, map, rank and bind are for ranks: say how many ranks")
+    numbers = {name: _count(wish, name) or 1 for name in ("threads", "nodes")}
+    wanted = Wanted(
+        int(_count(wish, "ranks") or 0),
+        **numbers,
+        map=wish.map,
+        rank=wish.rank,
+        bind=wish.bind,
+    )
+    wanted.settled()
+    asked = await ask(clients, wish.host, None)
+    made = lay_out(asked.tree, wanted)
+    form = wish.format or "cpus"
+    return {
+        "host": made.host,
+        **asdict(made.wanted),
+        "cpus": made.cpus,
+        "reason": made.reason,
+        "format": form,
+        "text": write_ranks(asked.tree, made, form),
+        **_told(clients, wish.host, asked),
+        "places": [_rank(one) for one in made.ranks],
+    }, asked.tree
+
+
+def _count(wish: Wish, name: str) -> int | None:
+    """A number of the wish; None where it is left out."""
+    text = str(getattr(wish, name)).strip()
+    if not text:
+        return None
+    if not _NUMBER.fullmatch(text):
+        raise PolicyError(f"{name}: {text[:40]!r} is no whole number")
+    number = int(text)
+    if number < 1:
+        raise PolicyError(f"{name}: {number} given, at least 1 is needed")
+    return number
+
+
+def _told(clients: Clients, host: str, asked: Asked) -> Mapping[str, Sequence[Any]]:
+    base = clients.settings.base
+    return {
+        "queries": [
+            {
+                "name": name,
+                "query": address(base, f"{name}.rq", host),
+                "answer": address(base, name, host),
+            }
+            for name in asked.queries
+        ]
+    }
+
+
+def _rank(one: Rank) -> dict[str, Any]:
+    """Written out: asdict() would copy every CPU of every rank."""
+    return {
+        "rank": one.rank,
+        "node": one.node,
+        "threads": one.threads,
+        "cpus": one.cpus,
+    }
+
+
+def _where(tree: Tree, cpu: int) -> dict[str, Any]:
+    """The IRI of what holds a CPU, by kind; what the host lacks is absent."""
+    held = {kind: tree.domain(kind, cpu) for kind in KINDS}
+    return {"cpu": cpu, **{kind: one.iri for kind, one in held.items() if one}}

@@ -1,0 +1,58 @@
+"""How busy each hardware thread is now, as the monitor dashboard shows it."""
+
+import math
+import time
+
+from core.stores.clients import Clients
+from core.stores.fuseki import Row
+from ontology.iris import series_name
+from ontology.selectors import selector
+from queries.catalogue import saved_query
+
+# The monitor dashboard's own query: its heat map and the drawing show the same.
+_QUERY = "monitor/threads"
+
+
+_METRIC = "kernel.percpu.cpu.idle"
+
+
+# Seconds in which two samples must lie for a thread to have a value.
+_NEWEST = 10.0
+
+
+async def busy_threads(clients: Clients, host: str) -> dict[str, float | None]:
+    """How busy each sampled thread is, by its IRI; raises StoreError."""
+    return await by_thread(clients, host, await sampled(clients, host))
+
+
+async def by_thread(
+    clients: Clients, host: str, rows: list[Row]
+) -> dict[str, float | None]:
+    busy = await _busy(clients, host, rows) if rows else {}
+    return {iri: busy.get(name) for name, iri in threads(rows).items()}
+
+
+def threads(rows: list[Row]) -> dict[str, str]:
+    return {row["instname"].value: row["component"].value for row in rows}
+
+
+async def sampled(clients: Clients, host: str) -> list[Row]:
+    query = saved_query("telemetry/sampled").bind({"host": host, "metric": _METRIC})
+    return [row for row in await clients.graph.rows(query) if "instname" in row]
+
+
+async def _busy(clients: Clients, host: str, rows: list[Row]) -> dict[str, float]:
+    window = max(_NEWEST, *(3 * float(row["period"].value) for row in rows))
+    series = selector(series_name(_METRIC), {"hostname": host})
+    query = _expression().replace("$series", f"{series}[{window:g}s]")
+    end = f"{time.time() + 1:.3f}"
+    parameters = {"query": query, "time": end, "nocache": "1"}
+    answer = await clients.store.result("/api/v1/query", parameters)
+    shares = {one["metric"].get("instname"): float(one["value"][1]) for one in answer}
+    return {name: share for name, share in shares.items() if math.isfinite(share)}
+
+
+def _expression() -> str:
+    """The expression of the first panel of the monitor's query."""
+    panels = saved_query(_QUERY).panels
+    return str(panels[0]["expression"])

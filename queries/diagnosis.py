@@ -1,0 +1,125 @@
+"""Why a series has no data, as far as the graph knows: the words for each finding."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.stores.results import Rows
+
+# The finding of the saved query for a host that no twin is of.
+_NO_HOST = "the twin knows no such host"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the graph knows of a metric on a host; ``period`` is in seconds."""
+
+    host: bool = False
+    pcp_asked: bool = False
+    metric: bool = False
+    exposed: bool = False
+    has_instances: bool = False
+    instances: int = 0
+    resolved_at_fetch: bool = False
+    plans: tuple[str, ...] = ()
+    period: float | None = None
+    probe_reason: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict and its reason, one sentence."""
+
+    verdict: str
+    reason: str
+
+
+def read_known(answer: Rows) -> Known:
+    """The first row of the saved query ``why/no-data``."""
+    if not answer.rows:
+        return Known()
+    row = dict(zip(answer.columns, answer.values()[0], strict=True))
+    return Known(
+        host=row["finding"] != _NO_HOST,
+        pcp_asked=bool(row["pcpAsked"]),
+        metric=bool(row["known"]),
+        exposed=bool(row["exposed"]),
+        has_instances=bool(row["hasInstances"]),
+        instances=int(row["instances"] or 0),
+        resolved_at_fetch=bool(row["resolvedAtFetch"]),
+        plans=tuple(name for name in str(row["plans"] or "").split(",") if name),
+        period=None if row["period"] is None else float(row["period"]),
+        probe_reason=str(row["reason"] or ""),
+    )
+
+
+def finding(
+    known: Known, host: str, metrics: Sequence[str], instance: str | None = None
+) -> Finding | None:
+    """The first gap that explains why metrics of a host have no data, None without.
+
+    ``metrics`` share what is known of them; the words name them all.
+    """
+    return (
+        of_host(known, host)
+        or _of_metrics(known, host, metrics)
+        or _of_instance(known, host, metrics, instance)
+        or _of_plan(known, host, metrics)
+    )
+
+
+def of_host(known: Known, host: str) -> Finding | None:
+    """What explains it for every metric of a host."""
+    if not known.host:
+        return Finding("unknown host", f"the twin knows no host {host!r}")
+    if not known.exposed and known.probe_reason:
+        return failed(f"the probe could not read PCP: {known.probe_reason}")
+    if not known.pcp_asked:
+        reason = f"{host!r} was described without asking PCP: probe it there"
+        return Finding("not exposed by host", reason)
+    return None
+
+
+def failed(reason: str) -> Finding:
+    """PCP gave nothing, and said why: for lack of rights, or something else."""
+    lowered = reason.lower()
+    denied = any(word in lowered for word in ("permission", "denied", "not permitted"))
+    return Finding("no permission" if denied else "PCP error", reason)
+
+
+def _of_metrics(known: Known, host: str, metrics: Sequence[str]) -> Finding | None:
+    if not known.metric:
+        return Finding("unknown metric", f"no host has a metric {_list(metrics, 'or')}")
+    if not known.exposed:
+        reason = f"PCP on {host!r} does not offer {_list(metrics, 'or')}"
+        return Finding("not exposed by host", reason)
+    return None
+
+
+def _of_instance(
+    known: Known, host: str, metrics: Sequence[str], instance: str | None
+) -> Finding | None:
+    names = _list(metrics, "and")
+    have = "has" if len(metrics) == 1 else "have"
+    if instance is not None and not known.has_instances:
+        reason = f"{names} {have} no instances; leave {instance!r} out"
+        return Finding("unknown instance", reason)
+    if known.has_instances and not known.instances and not known.resolved_at_fetch:
+        asked = "" if instance is None else f" {instance!r}"
+        reason = f"{names} {have} no instance{asked} on {host!r}"
+        return Finding("unknown instance", reason)
+    return None
+
+
+def _of_plan(known: Known, host: str, metrics: Sequence[str]) -> Finding | None:
+    if known.plans:
+        return None
+    reason = f"no plan samples {_list(metrics, 'or')} on {host!r}"
+    return Finding("not planned", reason)
+
+
+def _list(names: Sequence[str], word: str) -> str:
+    """`'a', 'b' and 'c'`."""
+    quoted = [repr(name) for name in names]
+    if len(quoted) == 1:
+        return quoted[0]
+    return f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"

@@ -1,0 +1,41 @@
+"""Every host that the graph knows, and what to say of one that it does not."""
+
+from rdflib import Graph
+from rdflib.namespace import RDF, RDFS
+
+from core.errors import NotFoundError
+from core.stores.fuseki import GraphStore
+from ontology.terms import ST
+from queries.natural_order import natural
+from queries.terms import iri_term, term
+
+_HOST_FACTS = (
+    RDF.type,
+    RDFS.label,
+    ST.hostname,
+    ST.osName,
+    ST.kernelRelease,
+    ST.architecture,
+    ST.cpuModel,
+    ST.memorySize,
+)
+
+
+async def known_hosts(store: GraphStore) -> Graph:
+    """Every host with what tells it from the others."""
+    graph = Graph()
+    facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
+    for row in await store.rows(
+        f"SELECT ?s ?p ?o {{ ?s a {iri_term(ST.ComputeNode)} ; ?p ?o "
+        f"VALUES ?p {{ {facts} }} }}"
+    ):
+        graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
+    return graph
+
+
+def unknown_host(host: str, known: Graph) -> NotFoundError:
+    """404 for a host that is not in the twin, with those that are."""
+    names = sorted(map(str, known.objects(None, ST.hostname)), key=natural)
+    shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
+    detail = f"no host {host!r}; known: {shown or 'none, run `supertwin ingest`'}"
+    return NotFoundError("unknown-host", "Unknown host", detail)

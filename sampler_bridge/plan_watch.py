@@ -1,0 +1,137 @@
+"""The plans and addresses of all hosts, read from the graph again and again."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Literal
+
+from core.linux.files import read_json, write_whole
+from core.stores.endpoint import Endpoint
+from sampler_bridge.worker import Worker
+from sampling.errors import PlanError
+from sampling.plan_file.graph_plan import Plans, Wanted
+from sampling.plan_file.notify import Named, Nudges, nudge
+
+_LOG = logging.getLogger(__name__)
+
+_DATASET = "twin"
+_TIMEOUT = 30.0
+_FORMAT = "supertwin-hosts/1"
+READ_AGAIN_SECONDS = 3.0
+# Plans of many hosts take the store a while: that keeps it busy for at most this part.
+_BUSY_PART = 1 / 20
+_LONGEST_PAUSE = 60.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """When the graph was read (Unix seconds), and why not again since.
+
+    ``source`` is where the plans come from that are sampled now.
+    """
+
+    read_at: float | None = None
+    source: Literal["graph", "cache"] = "cache"
+    reason: str | None = "the graph was not reached yet"
+
+
+class PlanWatch(Worker):
+    """Keeps what is sampled as the graph has it; what was read last stands meanwhile.
+
+    It is read every few seconds, less often where that takes the store long, and at
+    once when somebody nudges in the state folder; who names a plan has only that read.
+    ``take`` is handed what is wanted of all hosts where that differs from before.
+    """
+
+    def __init__(
+        self,
+        fuseki: str,
+        state: Path,
+        take: Callable[[Mapping[str, Wanted]], None],
+        account: tuple[str, str] | None = None,
+    ) -> None:
+        super().__init__("plan")
+        self.reading = Reading()
+        dataset = f"{fuseki.rstrip('/')}/{_DATASET}"
+        self._endpoint = Endpoint(dataset, _TIMEOUT, account=account)
+        self._plans = Plans(self._endpoint)
+        self._last: Mapping[str, Wanted] | None = None
+        self._state = state
+        self._nudges = Nudges(state)
+        self._take = take
+        self._stop = Event()
+
+    def stop(self, seconds: float) -> None:
+        """End, within ``seconds``."""
+        self._stop.set()
+        nudge(self._state)
+        self._thread.join(seconds)
+
+    def _work(self) -> None:
+        changed: Set[Named] = frozenset()
+        until = 0.0
+        while not self._stop.is_set():
+            if changed and time.monotonic() < until:
+                took = self._read(changed)
+                until = min(until, self._next(took)) if self.reading.reason else until
+            else:
+                until = self._next(self._read())
+            changed = self._nudges.wait(max(until - time.monotonic(), 0.0))
+        self._nudges.close()
+        self._endpoint.close()
+
+    def _next(self, took: float) -> float:
+        """When everything is read again."""
+        pause = min(max(took / _BUSY_PART, READ_AGAIN_SECONDS), _LONGEST_PAUSE)
+        return time.monotonic() + pause
+
+    def _read(self, changed: Set[Named] = frozenset()) -> float:
+        """Read the plans, or those that changed; how many seconds the store took."""
+        began = time.monotonic()
+        try:
+            wanted = self._plans.reread(changed) if changed else self._plans.read()
+        except PlanError as error:
+            self._stand(str(error))
+            return 0.0
+        took = time.monotonic() - began
+        self.reading = Reading(time.time(), "graph", None)
+        if wanted != self._last:
+            self._take(wanted)
+            self._last = wanted
+        return took
+
+    def _stand(self, reason: str) -> None:
+        last = self.reading
+        if reason != last.reason:
+            _LOG.warning("%s", reason)
+        self.reading = Reading(last.read_at, last.source, reason)
+
+
+def save_addresses(path: Path, addresses: Mapping[str, str]) -> None:
+    """Keep which hosts are sampled, and where they are; raises OSError."""
+    document = {"format": _FORMAT, "hosts": dict(addresses)}
+    write_whole(path, json.dumps(document, indent=1))
+
+
+def load_addresses(path: Path) -> dict[str, str]:
+    """What was kept; nothing where there is nothing that can be read."""
+    try:
+        return _read_addresses(read_json(path))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s is no list of hosts (%s): waiting for the graph", path, error)
+    return {}
+
+
+def _read_addresses(document: object) -> dict[str, str]:
+    """Raises ValueError for what save_addresses did not write."""
+    match document:
+        case {"format": str(form), "hosts": dict(hosts)} if form == _FORMAT:
+            if all(isinstance(t, str) for pair in hosts.items() for t in pair):
+                return hosts
+    raise ValueError("not of its form")

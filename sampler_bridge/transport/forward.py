@@ -1,0 +1,194 @@
+"""A socket here that leads to the PMCD of another machine, kept open over ssh.
+
+One login for each host, however many samplers use it. It is tried again when it ends,
+and what ssh complained last is the reason why the host does not answer.
+"""
+
+import logging
+import time
+from pathlib import Path
+from threading import Event
+
+from core.linux.pmcd_socket import greets
+from core.linux.ssh.address import Address
+from core.linux.ssh.client import CONNECT_SECONDS, OPTIONS, Ssh, ssh_argv
+from core.linux.ssh.errors import RemoteLoginError
+from core.linux.ssh.reasons import explain, printable
+from core.linux.ssh.sockets import plain_socket
+from sampler_bridge.worker import Worker
+from sampling.errors import SourceDownError
+
+_LOG = logging.getLogger(__name__)
+
+PMCD_SOCKET = "/run/pcp/pmcd.socket"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0
+# What an outage may last longer for our having waited, as a part of it.
+_PART_OF_OUTAGE = 0.25
+# An attempt may begin a moment before a network is back, and hears nothing then.
+_FIRST_TIMEOUT = 3
+_HOLDS = 5.0  # seconds after which a login was more than an attempt
+_LOGIN_SECONDS = 30.0
+_LOOK = 0.02
+
+# A network that went is noticed within six seconds of silence.
+_MASTER = {
+    **OPTIONS,
+    "Compression": "no",
+    # With -M as well it would ask somebody before each forward.
+    "ControlMaster": "yes",
+    "ControlPersist": "no",
+    "ServerAliveInterval": "2",
+    "StreamLocalBindMask": "0177",
+    "StreamLocalBindUnlink": "yes",
+}
+# Asks the master alone, and has no configuration whose own forwards it would add.
+_CLIENT = {"ControlMaster": "no", "ProxyCommand": "false"}
+_NO_CONFIG = Path("none")
+_REFUSED = (
+    (
+        "prohibited",
+        "sshd over there forwards no sockets: set AllowStreamLocalForwarding yes",
+    ),
+    # OpenSSH's says no more where it forbids sockets.
+    (
+        "open failed",
+        "no PMCD listens at {} over there, or its sshd forwards no sockets: start "
+        "pmcd, or set AllowStreamLocalForwarding yes",
+    ),
+)
+
+
+class Forward(Worker):
+    """Keeps sockets in a folder, of which one leads to an address's PMCD.
+
+    The folder is ours alone; names in it begin with ``name``. ``config`` stands for
+    ~/.ssh/config, ``there`` is the socket over there. Nothing is tried before it is
+    started.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        folder: Path,
+        name: str,
+        config: Path | None,
+        there: str = PMCD_SOCKET,
+    ) -> None:
+        super().__init__(f"ssh-{address.host}")
+        self._address = address
+        self._socket = folder / f"{name}p"
+        self._control = folder / f"{name}m"
+        self._config = config
+        self._there = there
+        self._reason: str | None = "it was not reached yet"
+        self._ssh: Ssh | None = None
+        self._down_since = time.monotonic()
+        self._ending = Event()
+
+    @property
+    def pcp(self) -> str:
+        """Where the PMCD is to be found here, while the login holds."""
+        return f"unix://{self._socket}"
+
+    def reach(self) -> None:
+        """Make sure that the PMCD answers; raises SourceDownError with the reason."""
+        if self._reason is not None:
+            raise self._down(self._reason)
+        if not greets(self._socket):
+            raise self._down(self._reason or self._refusal())
+
+    def told(self, error: SourceDownError) -> SourceDownError:
+        """What PCP's library says, in words that name the host and not the socket."""
+        return self._down(self._reason or str(error).replace(self.pcp, "its socket"))
+
+    def stop(self) -> None:
+        """End the login; the thread ends by itself."""
+        self._ending.set()
+        if ssh := self._ssh:
+            ssh.process.terminate()
+
+    def _work(self) -> None:
+        while not self._ending.is_set():
+            try:
+                self._log_in()
+            except (RemoteLoginError, OSError) as error:
+                self._away(str(error))
+            self._ending.wait(self._pause())
+        self._reason = "its login was ended"
+
+    def _down(self, reason: str) -> SourceDownError:
+        return SourceDownError(f"PMCD of {self._address} does not answer: {reason}")
+
+    def _pause(self) -> float:
+        return min(_FIRST_PAUSE + self._part(), _LONGEST_PAUSE)
+
+    def _timeout(self) -> int:
+        return min(_FIRST_TIMEOUT + int(self._part()), CONNECT_SECONDS)
+
+    def _part(self) -> float:
+        """A part of the time since it was there last, in seconds."""
+        return _PART_OF_OUTAGE * (time.monotonic() - self._down_since)
+
+    def _log_in(self) -> None:
+        """Log in, and stay until that ends; raises RemoteLoginError, OSError."""
+        # It is the graph's, where somebody else may have written.
+        plain_socket(self._there)
+        self._control.unlink(missing_ok=True)
+        options = {
+            **_MASTER,
+            "ConnectTimeout": str(self._timeout()),
+            "ControlPath": str(self._control),
+        }
+        argv = ssh_argv(self._address, self._config, options, "-N")
+        self._ssh = ssh = Ssh(argv, self._address)
+        try:
+            if self._is_in(ssh) and self._forward(ssh):
+                _LOG.info("%s: logged in", self._address)
+                self._reason, since = None, time.monotonic()
+                ssh.wait()
+                if time.monotonic() - since > _HOLDS:
+                    self._down_since = time.monotonic()
+        finally:
+            ended = ssh.process.poll() is not None
+            ssh.end()
+            self._ssh = None
+        if ended and not self._ending.is_set():
+            self._away(explain(self._address, ssh.last_lines()))
+
+    def _is_in(self, ssh: Ssh) -> bool:
+        """Wait for the login; False when there is to be none."""
+        until = time.monotonic() + _LOGIN_SECONDS
+        while not self._control.exists():
+            if self._ending.is_set() or ssh.process.poll() is not None:
+                return False
+            if time.monotonic() > until:
+                self._away(f"it did not let us in within {_LOGIN_SECONDS:g} s")
+                return False
+            time.sleep(_LOOK)
+        return True
+
+    def _forward(self, ssh: Ssh) -> bool:
+        options = {**_CLIENT, "ControlPath": str(self._control)}
+        where = f"{self._socket}:{self._there}"
+        argv = ssh_argv(
+            self._address, _NO_CONFIG, options, "-O", "forward", "-L", where
+        )
+        client = Ssh(argv, self._address)
+        done = client.wait(CONNECT_SECONDS) == 0
+        client.end()
+        said = client.last_lines()
+        if not done and ssh.process.poll() is None:
+            self._away("ssh makes no socket: " + printable(" ".join(said)))
+        return done
+
+    def _refusal(self) -> str:
+        """Why a socket that is there leads nowhere, by the last that ssh said of it."""
+        said = self._ssh.last_lines() if self._ssh else []
+        last = next((line for line in reversed(said) if "open failed" in line), "")
+        found = [reason for sign, reason in _REFUSED if sign in last]
+        return found[0].format(self._there) if found else "it says nothing: is it hung?"
+
+    def _away(self, reason: str) -> None:
+        if reason != self._reason:
+            _LOG.warning("%s: %s", self._address, reason)
+        self._reason = reason

@@ -1,0 +1,1 @@
+"""The control plane: what is sampled, what it costs, what became of it."""

@@ -1,0 +1,84 @@
+"""The time in which no bridge counted: between an earlier process and this one.
+
+What was due then is in nobody's account; at least it is said from when to when, and
+about how many points that were.
+"""
+
+import logging
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple
+
+from core.linux.files import read_json, write_reserved
+
+_LOG = logging.getLogger(__name__)
+
+STOPPED, DIED = "the bridge was stopped", "the bridge died"
+_FORMAT = "supertwin-counted/1"
+_LATEST = 10**12
+
+
+class Absence(NamedTuple):
+    """When nobody counted, in Unix seconds; ``points`` is an estimate.
+
+    It follows from the points per second that the earlier process expected at its end.
+    """
+
+    since: float
+    until: float
+    points: int
+    reason: str
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return round(self.until - self.since, 3)
+
+
+class Counted:
+    """Keeps in a file until when points were counted, and how many a second.
+
+    ``absence`` is what the file says at the start, None where nothing was kept.
+    """
+
+    def __init__(self, path: Path, now: float) -> None:
+        self.absence = _absence(path, now)
+        self._path = path
+        self._seen: deque[tuple[float, int]] = deque(maxlen=10)
+
+    def keep(self, now: float, expected: int, stopped: bool = False) -> None:
+        """Note that all points up to now (Unix seconds) are counted; raises OSError."""
+        self._seen.append((now, expected))
+        (first, before), (last, then) = self._seen[0], self._seen[-1]
+        rate = max(then - before, 0) / (last - first) if last > first else 0.0
+        text = (
+            f'{{"format": "{_FORMAT}", "until": {now:.3f}, "points_per_second": '
+            f'{rate:.3f}, "stopped": {str(stopped).lower()}}}'
+        )
+        write_reserved(self._path, text)
+
+
+def _absence(path: Path, now: float) -> Absence | None:
+    try:
+        return _read(read_json(path), now)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s is no account (%s): the time before is unknown", path, error)
+    return None
+
+
+def _read(document: object, now: float) -> Absence | None:
+    """Raises ValueError for what keep did not write; None where the clock went back."""
+    match document:
+        case {
+            "format": str(form),
+            "until": (int() | float()) as until,
+            "points_per_second": (int() | float()) as rate,
+            "stopped": bool(stopped),
+        } if form == _FORMAT and 0 <= until < _LATEST and 0 <= rate < _LATEST:
+            if until > now:
+                return None
+            points = round((now - until) * rate)
+            return Absence(until, now, points, STOPPED if stopped else DIED)
+    raise ValueError("not of its form")

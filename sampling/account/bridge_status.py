@@ -1,0 +1,161 @@
+"""The bridge as its status files show it: its own, and one for each host."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ontology.iris import encode_id
+from sampling.account.losses import losing_line
+
+# The bridge writes the file every second, whether or not a tick was due.
+FRESH_S = 10.0
+_LATEST_MS = 10**15
+_STATUS, _HOSTS = "status.json", "hosts"
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """The last status of one host; ``reason`` says why the bridge does not run.
+
+    ``not_sampled`` says why it does not sample that host; empty where it does.
+    ``elsewhere`` says of other hosts that it samples what is lost of them.
+    """
+
+    status: dict[str, Any]
+    reason: str = ""
+    age: float | None = None
+    not_sampled: str = ""
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def up(self) -> bool:
+        """Whether the bridge runs."""
+        return not self.reason
+
+    @property
+    def waiting(self) -> int:
+        """Points in its log that the store has not taken yet."""
+        points = self._queue.get("points")
+        return points if isinstance(points, int) else 0
+
+    @property
+    def behind_s(self) -> float:
+        """How long the oldest of them has waited, in seconds; 0 where that is unknown.
+
+        Some always wait for a moment: they are sent together.
+        """
+        return _age(self._queue.get("oldest_ms")) or 0.0
+
+    @property
+    def log_reason(self) -> str:
+        """Why nothing gets through its log to the store, empty when it does."""
+        reason = self._queue.get("reason")
+        host = self.status.get("host")
+        return f"points of {host} do not reach the store: {reason}" if reason else ""
+
+    @property
+    def losing_reason(self) -> str:
+        """How many of its points were lost a moment ago and why, empty when none."""
+        losing = self.status.get("losing")
+        if not isinstance(losing, dict) or not losing.get("points"):
+            return ""
+        return losing_line(str(self.status.get("host")), losing)
+
+    @property
+    def pcp_reason(self) -> str:
+        """Why PMCD gives nothing, empty when it is connected."""
+        return _reason(self.status.get("pcp"), "connected", "PMCD is not connected")
+
+    @property
+    def store_reason(self) -> str:
+        """Why the store takes nothing from the bridge, empty when it does."""
+        return _reason(self.status.get("store"), "up", "the store is away")
+
+    @property
+    def last_tick_age(self) -> float | None:
+        """Seconds since the last tick."""
+        return _age(self.status.get("last_tick_ms"))
+
+    def metric_reason(self, metric: str) -> str:
+        """Why a sampled metric has no value, empty when it has."""
+        metrics = self.status.get("metrics")
+        found = metrics.get(metric) if isinstance(metrics, dict) else None
+        return str(found.get("reason") or "") if isinstance(found, dict) else ""
+
+    @property
+    def _queue(self) -> dict[str, Any]:
+        queue = self.status.get("queue")
+        return queue if isinstance(queue, dict) else {}
+
+
+def read_bridge(state: Path, host: str) -> Bridge:
+    """What the bridge of a state folder says of a host.
+
+    Whatever is wrong with its files is the bridge's reason.
+    """
+    process = _read(state / _STATUS)
+    hosts = process.status.get("hosts")
+    if not isinstance(hosts, dict):
+        return Bridge({}, process.reason, process.age)
+    elsewhere = tuple(_elsewhere(process.status, host))
+    if host not in hosts:
+        why = _not_sampled(process.status, host)
+        return Bridge({}, process.reason, process.age, why, elsewhere)
+    found = _read(state / _HOSTS / encode_id(host) / _STATUS)
+    reason = process.reason or found.reason
+    return Bridge(found.status, reason, process.age, elsewhere=elsewhere)
+
+
+def _read(path: Path) -> Bridge:
+    try:
+        age = round(time.time() - path.stat().st_mtime, 3)
+        status = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return Bridge({}, "it never wrote its status; `make up` starts it")
+    except (OSError, ValueError, RecursionError) as error:
+        return Bridge({}, f"{path} cannot be read: {error}")
+    if not isinstance(status, dict):
+        return Bridge({}, f"{path} holds no status")
+    if age > FRESH_S:
+        return Bridge(status, f"it last wrote its status {age:.0f} s ago", age)
+    return Bridge(status, age=age)
+
+
+def _age(tick: Any) -> float | None:
+    """Seconds since a tick in Unix milliseconds; None for what is none."""
+    if not isinstance(tick, int | float) or not abs(tick) < _LATEST_MS:
+        return None
+    return round(time.time() - tick / 1000, 3)
+
+
+def _elsewhere(status: dict[str, Any], own: str) -> Iterator[str]:
+    """What is lost of each host but this one, out of the bridge's own status."""
+    for name, summary in status["hosts"].items():
+        if name != own and isinstance(summary, dict):
+            other = Bridge({**summary, "host": name})
+            if reason := other.log_reason or other.losing_reason:
+                yield reason
+    unusable = status.get("unusable")
+    for name in unusable if isinstance(unusable, list) else ():
+        if name != own:
+            yield _not_sampled(status, name)
+
+
+def _not_sampled(status: dict[str, Any], host: str) -> str:
+    unreached = status.get("unreached")
+    if isinstance(unreached, dict) and host in unreached:
+        return f"the bridge here cannot reach {host!r}: {unreached[host]}"
+    known = [repr(name) for name in status["hosts"]]
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    names = ", ".join(known[:_SHOWN]) + more
+    return f"the bridge here samples {names or 'no host'}, and nobody {host!r}"
+
+
+def _reason(part: Any, flag: str, otherwise: str) -> str:
+    if not isinstance(part, dict) or part.get(flag) is not False:
+        return ""
+    return str(part.get("reason") or otherwise)

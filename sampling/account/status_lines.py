@@ -1,0 +1,160 @@
+"""What the bridge says of the hosts it samples, as `supertwin status` prints it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.settings.state import read_json
+from ontology.iris import encode_id
+from sampling.account.losses import losing_line
+
+_FIGURES = (
+    *("started", "stopped", "host", "last_tick_ms", "expected", "carried", "fetched"),
+    *("written", "late", "missing", "reasons", "resent", "queue", "damaged"),
+    "losing",
+    *("fetch_seconds", "write_seconds", "sent_bytes", "cpu_seconds", "rss_bytes"),
+    *("uncounted", "tick_offset_seconds", "clock_seconds", "pcp"),
+)
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The accounts of this host and of all others, and what is not sampled, and why.
+
+    ``losing`` are the hosts of which points are lost just now, and those whose folder
+    the bridge cannot use.
+    """
+
+    account: dict[str, Any]
+    hosts: dict[str, dict[str, Any]]
+    unreached: dict[str, str]
+    tick_spread_seconds: float | None
+    losing: tuple[str, ...] = ()
+
+
+def status_path(state: Path, host: str) -> Path:
+    """Where the bridge of a state folder says how a host does."""
+    return state / "hosts" / encode_id(host) / "status.json"
+
+
+def read_sampled(state: Path, own: str) -> Sampled:
+    """What the bridge of a state folder says; ``own`` is the name of this host."""
+    process = read_json(state / "status.json") or {}
+    others = [name for name in process.get("hosts") or {} if name != own]
+    accounts = {name: _account(state, name) for name in (own, *others)}
+    losing = [name for name, account in accounts.items() if is_losing(account)]
+    return Sampled(
+        accounts.pop(own),
+        accounts,
+        process.get("unreached") or {},
+        process.get("tick_spread_seconds"),
+        (*losing, *(process.get("unusable") or ())),
+    )
+
+
+def sampled_lines(sampled: Sampled) -> list[str]:
+    """All of it in a few lines; none where a bridge says nothing yet."""
+    try:
+        return list(_all_lines(sampled))
+    except (AttributeError, KeyError, TypeError, ValueError):  # of another version
+        return []
+
+
+def is_losing(account: Mapping[str, Any]) -> bool:
+    """Whether points of a host are lost, or its log takes or gives none."""
+    lost = (account.get("losing") or {}).get("points")
+    return bool(lost or (account.get("queue") or {}).get("reason"))
+
+
+def _account(state: Path, host: str) -> dict[str, Any]:
+    """The figures of the account, out of all that is said of a host."""
+    status = read_json(status_path(state, host)) or {}
+    return {name: status[name] for name in _FIGURES if name in status}
+
+
+def _all_lines(sampled: Sampled) -> Iterator[str]:
+    if sampled.account:
+        yield from _lines(sampled.account)
+    for host, account in sampled.hosts.items():
+        yield from _host_lines(host, account)
+    for host, reason in sampled.unreached.items():
+        yield f"{host}: not sampled: {reason}"
+    if sampled.hosts and sampled.tick_spread_seconds is not None:
+        spread = sampled.tick_spread_seconds * 1000
+        count = len(sampled.hosts) + 1
+        yield f"the last ticks of {count} hosts began within {spread:.1f} ms"
+
+
+def _host_lines(host: str, account: Mapping[str, Any]) -> Iterator[str]:
+    if not account:
+        yield f"{host}: nothing is known of it yet"
+        return
+    missing, queue = sum(account["reasons"].values()), account["queue"]
+    yield (
+        f"{host}: {account['expected']:,} expected = {account['written']:,} written + "
+        f"{missing:,} missing + {queue['points']:,} waiting; fetch "
+        f"{_times(account['fetch_seconds'])}{_in_step(account)}"
+    )
+    if reason := account["pcp"]["reason"]:
+        yield f"  {reason}"
+    yield from _queue_lines(host, queue)
+    yield from _losing_lines(account)
+
+
+def _queue_lines(host: str, queue: Mapping[str, Any]) -> Iterator[str]:
+    """Why nothing gets through the log of a host, where that is so."""
+    if reason := queue.get("reason"):
+        yield f"  points of {host} do not reach the store: {reason}"
+
+
+def _losing_lines(account: Mapping[str, Any]) -> Iterator[str]:
+    """What was lost a moment ago, where anything was."""
+    if account.get("losing", {}).get("points"):
+        yield f"  {losing_line(account['host'], account['losing'])}"
+
+
+def _in_step(account: Mapping[str, Any]) -> str:
+    """How far from its ticks it is sampled, and how its clock differs from ours."""
+    offset, clock = account["tick_offset_seconds"], account["clock_seconds"]
+    step = f", {offset['p50'] * 1000:.1f} ms after the tick" if offset else ""
+    if not clock:
+        return step
+    ahead, uncertainty = (clock[name] * 1000 for name in ("ahead", "uncertainty"))
+    return f"{step}, clock {ahead:+.1f} ms (within {uncertainty:.1f})"
+
+
+def _lines(account: Mapping[str, Any]) -> Iterator[str]:
+    missing = {why: n for why, n in account["reasons"].items() if n}
+    queue = account["queue"]
+    yield (
+        f"points since {account['started']}: {account['expected']:,} expected = "
+        f"{account['written']:,} written + {sum(missing.values()):,} missing + "
+        f"{queue['points']:,} waiting"
+    )
+    if missing:
+        listed = ", ".join(f"{points:,} {why}" for why, points in missing.items())
+        yield f"  missing: {listed}"
+    yield from _queue_lines(account["host"], queue)
+    yield from _losing_lines(account)
+    yield (
+        f"  fetch {_times(account['fetch_seconds'])}, write "
+        f"{_times(account['write_seconds'])}{_in_step(account)}; "
+        f"{account['sent_bytes'] / _MIB:,.1f} MiB sent, "
+        f"log {queue['bytes'] / _MIB:,.1f} "
+        f"MiB, CPU {account['cpu_seconds']:,.1f} s, RAM "
+        f"{account['rss_bytes'] / _MIB:,.0f} MiB"
+    )
+    if absence := account["uncounted"]:
+        yield (
+            f"  nobody counted for {absence['seconds']:,.1f} s until "
+            f"{absence['until']}, about {absence['points']:,} points: "
+            f"{absence['reason']}"
+        )
+
+
+def _times(quantiles: Mapping[str, float]) -> str:
+    if not quantiles:
+        return "-"
+    return f"{quantiles['p50'] * 1000:.1f} ms (p99 {quantiles['p99'] * 1000:.1f})"

@@ -1,0 +1,55 @@
+"""The PMU events of a private stack: those of the kernel itself, which every host has.
+
+A counter of the processor is read in the same way, by one system call for each event
+and CPU; what that takes was measured with the kernel's own alone.
+"""
+
+from collections.abc import Collection
+
+from core.settings.settings import Settings
+from core.settings.state import counting_home
+from sampling.cost.live import value_counts
+from sampling.cost.load import COUNTERS, Size
+from sampling.counters.local import count
+from sampling.counters.perfevent import Prepared
+from sampling.counters.private_pmcd import kept_configuration, socket_of
+from sampling.events.choice import Choice, Counted
+from sampling.events.conf import configuration
+from sampling.events.event import Event
+from sampling.events.host import HostPmus
+
+_NAMES = (
+    *("page-faults", "minor-faults", "major-faults"),
+    *("context-switches", "cpu-migrations", "task-clock"),
+)
+EVENTS = tuple(Event("software", name, kernel=True) for name in _NAMES)
+
+
+class Counters:
+    """The PMCD for PMU events of a private stack, by its pid."""
+
+    def __init__(self, settings: Settings, pid: int) -> None:
+        self._home, self._host, self._pid = counting_home(settings), settings.host, pid
+        self.socket = socket_of(self._home)
+
+    def count(self, metrics: Collection[str]) -> None:
+        """Let the agent count the events of these metrics alone; raises SuperTwinError.
+
+        It reads all that it counts at each fetch, whatever is asked for.
+        """
+        chosen = [event for event in EVENTS if event.value in metrics]
+        prepared = _prepared(self._host, chosen)
+        if kept_configuration(self._home) != prepared.text:
+            count(self._home, prepared, self._pid)
+
+    def sizes(self) -> dict[str, Size]:
+        """The metrics of all events, while all are counted."""
+        names = _prepared(self._host, EVENTS).metrics
+        counted = value_counts(f"unix://{self.socket}", names)
+        return {name: Size(COUNTERS, values) for name, values in counted.items()}
+
+
+def _prepared(host: str, events: Collection[Event]) -> Prepared:
+    pmus = HostPmus(host, {})
+    choice = Choice(host, tuple(Counted(event, "device") for event in events))
+    return Prepared(pmus, choice, configuration(pmus, choice))

@@ -1,0 +1,72 @@
+"""The temporary folder of a calibration, which is removed also after it was killed, and
+settings for a stack in it.
+"""
+
+import fcntl
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from pydantic import SecretStr
+
+from core.linux.ports import free_port
+from core.settings.settings import LOOPBACK, Settings
+
+_PREFIX, _LOCK = "supertwin-cost-", "lock"
+# Servers of a calibration that was killed end by themselves, within seconds.
+_TRIES, _AGAIN = 100, 0.1
+
+
+@contextmanager
+def private_home() -> Iterator[Path]:
+    """Make a folder for a stack of its own; one is removed that was left behind."""
+    remove_left()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    with _locked(folder):
+        try:
+            yield folder
+        finally:
+            _remove(folder)
+
+
+def remove_left() -> None:
+    """Remove the folders of calibrations that were killed: nobody holds their locks."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError), path.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(path.parent)
+
+
+def _locked(folder: Path) -> IO[str]:
+    """Take the folder's lock before others see it; the kernel drops it at the end."""
+    file = (folder / f"{_LOCK}.new").open("w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    Path(file.name).rename(folder / _LOCK)
+    return file
+
+
+def _remove(folder: Path) -> None:
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(_AGAIN)
+
+
+def private(settings: Settings, home: Path) -> Settings:
+    """The same settings for a stack in another folder, with no server elsewhere."""
+    apart = {
+        "home": home,
+        "pmcd": "own",
+        "fuseki_heap": "256m",
+        "fuseki_port": free_port(LOOPBACK),
+        "store_port": free_port(LOOPBACK),
+    }
+    urls = dict.fromkeys(("fuseki_url", "store_read_url", "store_write_url"), "")
+    passwords = dict.fromkeys(("fuseki_password", "store_password"), SecretStr(""))
+    files = dict.fromkeys(("fuseki_password_file", "store_password_file"))
+    return settings.model_copy(update={**apart, **urls, **passwords, **files})

@@ -1,0 +1,16 @@
+"""The control groups that the bridge watches here, as its list has them."""
+
+import json
+
+from core.linux.cgroups.errors import CgroupError
+from core.linux.cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
+from core.settings.settings import Settings
+
+
+def read_groups(settings: Settings) -> Ledger:
+    """The bridge's list; empty where no bridge has written one."""
+    path = settings.home / "bridge" / LEDGER_FILE
+    try:
+        return read_ledger(json.loads(path.read_bytes()))
+    except (OSError, ValueError, CgroupError):
+        return Ledger("", {})

@@ -1,0 +1,118 @@
+"""Control groups in the graph store: as the bridge's list has them, and no others.
+
+They stand in a graph of their own, which no probe of the host replaces. What is written
+twice is the same; what was missed is made up for by the next call.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rdflib import URIRef
+
+from core.linux.cgroups.ledger import Ledger
+from core.stores.endpoint import Endpoint
+from ingest.describe.cgroup import Planned, describe_cgroups
+from ingest.triples import Triples, insertion
+from ontology.iris import Iris
+from ontology.terms import ST
+from sampling.plans.ended import PlanOf, over_plans
+from sampling.plans.store import remove_plan
+
+
+@dataclass(frozen=True)
+class Change:
+    """Groups to take out, groups to describe, and plans that are over."""
+
+    stale: Sequence[URIRef]
+    fresh: Mapping[URIRef, Triples]
+    over: Sequence[str]
+
+
+class CgroupTwins:
+    """Keeps the control groups of a host in the graph; raises EndpointError."""
+
+    def __init__(self, twin: Endpoint, iris: Iris, host: str, domain: str) -> None:
+        self._twin = twin
+        self._iris = iris
+        self._host = host
+        self._domain = domain
+        self._graph = iris.cgroups_graph(host)
+        self._said: Mapping[URIRef, Triples] = {}
+        self._empty = False
+
+    def pending(self, ledger: Ledger) -> Change | None:
+        """What has to be written for a list to stand; None where it stands already.
+
+        Nothing is written of a host that is not in the twin.
+        """
+        lives = [*ledger.ended, *ledger.running.values()]
+        if not lives and self._empty:
+            return None
+        host = self._iris.host(self._host)
+        if not self._twin.ask(f"ASK {{ <{host}> a <{ST.ComputeNode}> }}"):
+            return None
+        # Whoever takes the host out of the twin takes its groups along.
+        known = {iri: self._said.get(iri) for iri in self._standing()}
+        self._empty = not known
+        wanted = describe_cgroups(self._iris, self._host, lives, self._planned())
+        stale = [iri for iri, said in known.items() if wanted.get(iri) != said]
+        fresh = {iri: said for iri, said in wanted.items() if said != known.get(iri)}
+        over = over_plans(self._plans(), lives)
+        return Change(stale, fresh, over) if stale or fresh or over else None
+
+    def write(self, change: Change) -> None:
+        """Write it: the groups in one update, then the plans that are over."""
+        if change.stale or change.fresh:
+            every = Triples(triple for said in change.fresh.values() for triple in said)
+            self._twin.update(
+                f"{self._removal(change.stale)} ;\n{insertion({self._graph: every})}"
+            )
+            stale = {*change.stale}
+            kept = {iri: said for iri, said in self._said.items() if iri not in stale}
+            self._said, self._empty = {**kept, **change.fresh}, False
+        for name in change.over:
+            remove_plan(self._host, name, self._twin, self._iris)
+
+    def _standing(self) -> list[URIRef]:
+        rows = self._twin.select(
+            f"SELECT ?group {{ GRAPH <{self._graph}> {{ ?group a <{ST.Cgroup}> }} }}"
+        )
+        return [URIRef(str(row[0])) for row in rows.values()]
+
+    def _planned(self) -> list[Planned]:
+        """What a plan samples of all groups; the finest of several."""
+        domain = self._iris.instance_domain(self._domain)
+        rows = self._twin.select(
+            f"""SELECT ?name ?metric ?plan {{
+              ?metric <{ST.instanceDomain}> <{domain}> ; <{ST.samplerName}> ?name .
+              ?plan <{ST.samples}> ?metric ; <{ST.period}> ?period ;
+                    <{ST.ofHost}> <{self._iris.host(self._host)}> .
+              FILTER NOT EXISTS {{ ?plan <{ST.samplesInstance}> ?some }}
+            }} ORDER BY DESC(?period) ?plan"""
+        )
+        return [
+            Planned(str(name), URIRef(metric), domain, self._domain, URIRef(plan))
+            for name, metric, plan in rows.values()
+        ]
+
+    def _plans(self) -> list[PlanOf]:
+        """The plans that may end with a group: of named groups, or by a query."""
+        domain = self._iris.instance_domain(self._domain)
+        rows = self._twin.select(
+            f"""SELECT DISTINCT ?plan ?own ?instance ?query ?given {{
+              ?each <{ST.ofHost}> <{self._iris.host(self._host)}> ;
+                    <{ST.planName}> ?plan ; <{ST.samples}> ?metric ;
+                    <{ST.samplesInstance}> ?instance .
+              BIND (EXISTS {{ ?metric <{ST.instanceDomain}> <{domain}> }} AS ?own)
+              OPTIONAL {{ ?each <{ST.instancesFrom}> ?query }}
+              OPTIONAL {{ ?each <{ST.queryParameters}> ?given }}
+            }}"""
+        )
+        return [PlanOf(*row) for row in rows.values()]
+
+    def _removal(self, groups: Iterable[URIRef]) -> str:
+        """Of groups, with their instances and series."""
+        values = " ".join(f"<{iri}>" for iri in groups)
+        return f"""WITH <{self._graph}> DELETE {{ ?s ?p ?o }} WHERE {{
+          {{ VALUES ?s {{ {values} }} ?s ?p ?o }} UNION
+          {{ VALUES ?group {{ {values} }} ?s <{ST.ofComponent}> ?group ; ?p ?o }} }}"""

@@ -1,0 +1,62 @@
+"""What VictoriaMetrics has written: its parts, of which each tells its points."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from core.linux.files import read_json
+
+# Points of one series that stand together; there is a header for each block.
+POINTS_A_BLOCK = 8192
+_POINTS, _HEADERS = ("values.bin", "timestamps.bin"), ("index.bin", "metaindex.bin")
+# Older releases write rows and blocks into the name of a part.
+_NAMED = re.compile(r"(\d+)_(\d+)_\d+_\d+_[0-9A-F]+")
+
+
+class Part(NamedTuple):
+    """Points in how many blocks, and the bytes of both."""
+
+    points: int
+    blocks: int
+    bytes: int
+
+
+def parts_in(store: Path) -> list[Part]:
+    """The parts of a store's folder, one after another written or merged.
+
+    A store that runs may take one away meanwhile; it is left out.
+    """
+    found: list[Part] = []
+    for size in ("small", "big"):
+        for folder in (store / "data" / size).glob("*/*"):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                found.extend(_part(folder))
+    return found
+
+
+def index_bytes(store: Path) -> int:
+    """Bytes of labels and of what finds series by them."""
+    folders = (store / "data" / "indexdb", store / "indexdb")
+    return sum(
+        path.stat().st_size
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
+
+
+def _part(folder: Path) -> Iterator[Part]:
+    named = _NAMED.fullmatch(folder.name)
+    if named:
+        points, blocks = int(named[1]), int(named[2])
+    elif (folder / "metadata.json").exists():
+        told = read_json(folder / "metadata.json")
+        if not isinstance(told, dict):
+            return
+        points, blocks = int(told["RowsCount"]), int(told["BlocksCount"])
+    else:
+        return
+    sizes = ((folder / name).stat().st_size for name in (*_POINTS, *_HEADERS))
+    yield Part(points, blocks, sum(sizes))

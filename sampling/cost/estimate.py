@@ -1,0 +1,132 @@
+"""What a load will cost, by a calibration."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sampling.cost.fit import Fit, Range
+from sampling.cost.load import BRIDGE, PMCD, STORE, Load
+from sampling.cost.model import Model
+
+DAY = 86_400
+_NOTHING = Range(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """CPU in % of one core, memory in bytes, disk in bytes a day, network in bytes a
+    second; each with its interval.
+
+    ``fitted`` is the CPU of each part with the interval of the fit alone, ``error`` the
+    factor by which it may be wrong on a machine that was not measured.
+    ``unmeasured`` are agents that no calibration knows: their CPU is left out.
+    ``beyond`` says how far, by part and term, more is asked for than was measured.
+    """
+
+    load: Load
+    fitted: dict[str, Range]
+    error: float
+    memory: dict[str, Range]
+    disk: Range
+    sent: float
+    unmeasured: tuple[str, ...]
+    beyond: dict[str, float]
+
+    @property
+    def cpu(self) -> dict[str, Range]:
+        """Of each part, with the whole interval."""
+        return {part: within(of, self.error) for part, of in self.fitted.items()}
+
+    @property
+    def cpu_total(self) -> Range:
+        """Of all parts."""
+        return self.cpu_of(self.fitted)
+
+    def cpu_of(self, parts: Iterable[str]) -> Range:
+        """Of some parts; the errors of fits are independent, ``error`` is of all."""
+        return within(_total(self.fitted[part] for part in parts), self.error)
+
+
+def within(of: Range, factor: float) -> Range:
+    """An interval whose ends may be wrong by a factor."""
+    return Range(of.value, of.low / factor, of.high * factor)
+
+
+def _total(ranges: Iterable[Range]) -> Range:
+    """A sum whose errors are independent."""
+    found = list(ranges)
+    value = sum(each.value for each in found)
+    below = sum((each.value - each.low) ** 2 for each in found) ** 0.5
+    above = sum((each.high - each.value) ** 2 for each in found) ** 0.5
+    return Range(value, max(value - below, 0.0), value + above)
+
+
+def estimate_added(model: Model, before: Load, after: Load) -> Estimate:
+    """What a plan adds to those that a host has.
+
+    What another plan fetches anyway costs nothing more; a series that a finer plan
+    takes over is not counted twice.
+    """
+    return _estimate(model, before, after, base=False)
+
+
+def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
+    """What a load costs with what the parts cost when nothing is sampled.
+
+    Of several hosts with one bridge and one store, the CPU of PMCD and agents is that
+    of a host on average.
+    """
+    return _estimate(model, Load(), load, base=True, hosts=hosts)
+
+
+def _estimate(
+    model: Model, before: Load, after: Load, base: bool, hosts: int = 1
+) -> Estimate:
+    """Of what is more; whether it was measured hangs on the whole."""
+    load = after.plus(before, -1)
+    asked = {name for name, of in load.agents.items() if any(load.terms(name))}
+    there = [PMCD, *(name for name in model.agents if name in asked)]
+    times = dict.fromkeys(there, 1 / hosts) | {BRIDGE: 1.0, STORE: 1.0}
+    terms = {
+        part: _scaled(_more(before.terms(part), after.terms(part)), times[part])
+        for part in times
+    }
+    return Estimate(
+        load,
+        {part: _of(model.cpu[part], of, base) for part, of in terms.items()},
+        model.error.get("cpu", 1.0),
+        {part: _memory(model, part, load.series, base) for part in (BRIDGE, STORE)},
+        within(
+            model.disk.a_day(DAY * load.points, load.series),
+            model.error.get("disk", 1.0),
+        ),
+        model.disk.sent * load.points,
+        tuple(sorted(asked - {*there, *model.inside})),
+        _beyond(model, after, times),
+    )
+
+
+def _more(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    return [b - a for a, b in zip(before, after, strict=True)]
+
+
+def _scaled(terms: Sequence[float], times: float) -> list[float]:
+    return [times * term for term in terms]
+
+
+def _of(fit: Fit, terms: Sequence[float], base: bool) -> Range:
+    return fit.predict(terms, base) if base or any(terms) else _NOTHING
+
+
+def _memory(model: Model, part: str, series: int, base: bool) -> Range:
+    found = _of(model.rss[part], (series,), base)
+    return within(found, model.error.get("memory", 1.0))
+
+
+def _beyond(model: Model, whole: Load, times: Mapping[str, float]) -> dict[str, float]:
+    """How many times what was measured is asked for, where that is more than 1.1."""
+    factors = {
+        part: model.cpu[part].beyond(_scaled(whole.terms(part), times[part]))
+        for part in times
+    }
+    factors["series"] = model.rss[STORE].beyond((float(whole.series),))
+    return {name: factor for name, factor in factors.items() if factor > 1.1}

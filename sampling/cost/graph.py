@@ -1,0 +1,115 @@
+"""What the plans in the graph ask for, and what one more would."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from core.stores.endpoint import Endpoint
+from ontology.iris import series_name
+from queries.run import saved_rows
+from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, Load, Size, load_of
+from sampling.plan_file.plan import make_plan
+from sampling.plans.instances import Sampled
+from sampling.plans.request import PlanRequest
+
+# Values now, by metric; what is not known is left out.
+Count = Callable[[Sequence[str]], Mapping[str, int]]
+Row = dict[str, Any]
+
+
+def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
+    """A count where no PMCD can be asked."""
+    return {}
+
+
+def loads(
+    twin: Endpoint, host: str | None, counter: Callable[[str], Count]
+) -> dict[str, Load]:
+    """What the plans of each host ask for, or of one; hosts without plans have none.
+
+    ``counter`` gives who counts on a host what the graph does not know: instances that
+    come and go.
+    """
+    bound = {} if host is None else {"host": host}
+    plans = _by_host(saved_rows(twin, "telemetry/sampling", bound))
+    sizes = _by_host(saved_rows(twin, "telemetry/sizes", bound))
+    return {
+        name: load_of(make_plan(of), _sizes(sizes[name], counter(name)))
+        for name, of in plans.items()
+    }
+
+
+def loads_with(
+    twin: Endpoint,
+    request: PlanRequest,
+    metrics: Sequence[Sampled],
+    counters: Mapping[str, int],
+    count: Count,
+) -> tuple[Load, Load]:
+    """What the plans of a host ask for, without a plan and with it.
+
+    ``counters`` are those of ``metrics`` that PMU events have, with how many values
+    each will have: the graph knows none that nobody counts yet.
+    """
+    bound = {"host": request.host}
+    plans = saved_rows(twin, "telemetry/sampling", bound)
+    known = saved_rows(twin, "telemetry/sizes", bound)
+    others = [metric for metric in metrics if metric.name not in counters]
+    asked = _asked(twin, request.host, others)
+    sizes = _counters(counters) | _sizes([*known, *asked], count)
+    both = make_plan([*plans, *_wished(request, metrics)])
+    return load_of(make_plan(plans), sizes), load_of(both, sizes)
+
+
+def _counters(counters: Mapping[str, int]) -> dict[str, Size]:
+    return {name: Size(COUNTERS, values) for name, values in counters.items()}
+
+
+def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = defaultdict(list)
+    for row in found:
+        grouped[row["host"]].append(row)
+    return grouped
+
+
+def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
+    """A plan that is asked for, as the bridge would read it."""
+    period = f"{request.period_ms / 1000:.3f}"
+    asked = {metric.name: metric.instances for metric in metrics}
+    return [
+        {
+            "samplerName": name,
+            "dbName": series_name(name),
+            "period": period,
+            "some": instance is not None,
+            "instname": instance,
+        }
+        for name, instances in asked.items()
+        for instance in instances or (None,)
+    ]
+
+
+def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
+    """The sizes of metrics that no plan may have yet, as telemetry/sizes has them."""
+    found = []
+    for metric in metrics:
+        bound = {"host": host, "metric": metric.name}
+        of = saved_rows(twin, "telemetry/instances", bound)
+        named = {row["instname"] for row in of if row["instname"] is not None}
+        values = len(named) if of[0]["domain"] else 1
+        found.append({**of[0], "metric": metric.name, "values": values})
+    return found
+
+
+def _sizes(found: Iterable[Row], count: Count) -> dict[str, Size]:
+    """Sizes by metric; of instances that come and go, what is counted now."""
+    stored: dict[str, Size] = {}
+    agents: dict[str, str] = {}
+    for row in found:
+        agent = row["agent"] or UNKNOWN_AGENT
+        if row["resolvedAtFetch"]:
+            agents[row["metric"]] = agent
+        else:
+            stored[row["metric"]] = Size(agent, int(row["values"]))
+    counted = count(sorted(agents)) if agents else {}
+    return stored | {name: Size(agents[name], n) for name, n in counted.items()}

@@ -1,0 +1,172 @@
+"""What plans ask for each second: of PMCD, of its agents, of bridge and store."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+from sampling.cost.wire import Fetch
+from sampling.events.event import is_counter
+from sampling.plan_file.choice import Choice
+from sampling.plan_file.plan import Group, Plan, parted
+from sampling.sources.local_metrics import is_local
+
+PMCD, BRIDGE, STORE = "pmcd", "bridge", "store"
+# The agent of PMU events, which a PMCD of its own starts.
+COUNTERS = "perfevent"
+# Of metrics that PCP's library makes of others, and where a probe did not learn it.
+UNKNOWN_AGENT = "unknown"
+_TERMS = {
+    PMCD: ("fetches", "values"),
+    BRIDGE: ("fetches", "sends", "values", "points"),
+    STORE: ("sends", "points"),
+}
+# For so long the bridge gathers points before it sends them, at 4 ms a request.
+_GATHER_SECONDS = 0.2
+_AGENT_TERMS = ("fetches", "reads", "values")
+
+
+@dataclass(frozen=True)
+class Size:
+    """What one fetch of a metric gives: how many values, from which agent."""
+
+    agent: str
+    values: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Of an agent, each second.
+
+    ``reads`` are instances times families of metrics: what a family (the first two
+    words of a name, such as ``proc.psinfo``) tells of a process stands in one file.
+    """
+
+    fetches: float = 0.0
+    reads: float = 0.0
+    values: float = 0.0
+
+    def plus(self, other: "Asked", times: float = 1.0) -> "Asked":
+        """The sum, the other as many times."""
+        return Asked(
+            *(getattr(self, f.name) + times * getattr(other, f.name) for f in _ASKED)
+        )
+
+
+_ASKED = fields(Asked)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Each second: fetches, values fetched, points written; and the series of all.
+
+    More values than points are fetched where a plan samples some instances: PMCD gives
+    all of a metric. ``network`` and ``secured`` are bytes between PMCD and bridge, bare
+    and through ssh. ``unknown`` are metrics of which nobody knows how many values
+    they have; they are left out.
+    """
+
+    fetches: float = 0.0
+    values: float = 0.0
+    points: float = 0.0
+    series: int = 0
+    network: float = 0.0
+    secured: float = 0.0
+    agents: Mapping[str, Asked] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def sends(self) -> float:
+        """Requests to the store each second: what comes while points gather goes along.
+
+        They do not add up: hosts that tick together share them, too.
+        """
+        return self.fetches / (1 + _GATHER_SECONDS * self.fetches)
+
+    def plus(self, other: "Load", times: int = 1) -> "Load":
+        """The load of both, of the second as many times."""
+        names = [*dict.fromkeys([*self.agents, *other.agents])]
+        none = Asked()
+        return Load(
+            self.fetches + times * other.fetches,
+            self.values + times * other.values,
+            self.points + times * other.points,
+            self.series + times * other.series,
+            self.network + times * other.network,
+            self.secured + times * other.secured,
+            {
+                name: self.agents.get(name, none).plus(
+                    other.agents.get(name, none), times
+                )
+                for name in names
+            },
+            self.unknown | other.unknown,
+        )
+
+    def terms(self, part: str) -> tuple[float, ...]:
+        """What the CPU of a part depends on, in the order of `terms_of`."""
+        if part in _TERMS:
+            return tuple(getattr(self, name) for name in _TERMS[part])
+        asked = self.agents.get(part, Asked())
+        return tuple(getattr(asked, name) for name in _AGENT_TERMS)
+
+
+def terms_of(part: str) -> tuple[str, ...]:
+    """The names of what the CPU of a part depends on, each a second."""
+    return _TERMS.get(part, _AGENT_TERMS)
+
+
+def load_of(plan: Plan, sizes: Mapping[str, Size]) -> Load:
+    """What a host's plan asks for; one fetch for each period, as the bridge does.
+
+    PMU events come from a PMCD of their own, in fetches of their own.
+    """
+    load = Load()
+    for part in parted(plan, is_counter):
+        for period_ms, group in part.groups().items():
+            load = load.plus(_of_group(group, 1000 / period_ms, sizes))
+    return load
+
+
+def _of_group(group: Group, rate: float, sizes: Mapping[str, Size]) -> Load:
+    known = {name: sizes[name] for name in group.names if name in sizes}
+    fetched = {name: size for name, size in known.items() if not is_local(name)}
+    chosen = [
+        _chosen(size.values, group.choices.get(name)) for name, size in known.items()
+    ]
+    fetch = Fetch.of(size.values for size in fetched.values())
+    return Load(
+        rate if fetched else 0.0,
+        rate * sum(size.values for size in fetched.values()),
+        rate * sum(chosen),
+        sum(chosen),
+        rate * fetch.bare if fetched else 0.0,
+        rate * fetch.secured if fetched else 0.0,
+        _agents(fetched, rate),
+        frozenset(group.names.keys() - known.keys()),
+    )
+
+
+def _chosen(values: int, choice: Choice | None) -> int:
+    if choice is None:
+        return values
+    return max(values - len(choice.but), 0) if choice.only is None else len(choice.only)
+
+
+def _agents(fetched: Mapping[str, Size], rate: float) -> dict[str, Asked]:
+    by_agent: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for name, size in fetched.items():
+        by_agent[size.agent].append((name, size.values))
+    return {
+        agent: Asked(
+            rate, rate * _reads(metrics), rate * sum(values for _, values in metrics)
+        )
+        for agent, metrics in by_agent.items()
+    }
+
+
+def _reads(metrics: Iterable[tuple[str, int]]) -> int:
+    families: dict[str, int] = defaultdict(int)
+    for name, values in metrics:
+        family = ".".join(name.split(".")[:2])
+        families[family] = max(families[family], values)
+    return sum(families.values())

@@ -1,0 +1,225 @@
+"""A calibration: what was measured on a machine, and the fits that follow from it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from core.linux.files import read_json, write_whole
+from sampling.cost.disk import POINTS_A_BLOCK, Part
+from sampling.cost.errors import ModelError
+from sampling.cost.fit import Fit, Range, fit
+from sampling.cost.load import BRIDGE, PMCD, STORE, Asked, Load, terms_of
+
+FORMAT = "supertwin-cost/1"
+DEFAULT = Path(__file__).with_name("default.json")
+# CPU of others, in % of one core, beside which nothing is measured well.
+BUSY = 25.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: its load, CPU in % of one core and memory in bytes by part.
+
+    ``others`` is the CPU of what else ran, ``missing`` the share of points that the
+    bridge could not keep up with.
+    """
+
+    title: str
+    load: Load
+    cpu: Mapping[str, float]
+    rss: Mapping[str, int]
+    others: float
+    missing: float = 0.0
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Parts of stores; bytes of labels a series, and of a point that is sent."""
+
+    parts: Sequence[Part] = field(repr=False)
+    labels: float
+    sent: float
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Bytes by points and blocks."""
+        return fit(
+            ("points", "blocks"),
+            [(float(part.points), float(part.blocks)) for part in self.parts],
+            [float(part.bytes) for part in self.parts],
+        )
+
+    def a_day(self, points: float, series: float) -> Range:
+        """Bytes of a day's points, in so many series."""
+        each = points / series if series else 0.0
+        blocks = series * max(1.0, each / POINTS_A_BLOCK)
+        labels, found = series * self.labels, self.fit.predict((points, blocks), False)
+        return Range(*(number + labels for number in found))
+
+
+@dataclass(frozen=True)
+class Model:
+    """What sampling costs on a machine, as measured on a day.
+
+    ``inside`` are agents without a process of their own: they work in PMCD's.
+    ``error`` is that of the default model, which was measured on another machine: by
+    what factor its ``cpu``, ``memory`` and ``disk`` may be wrong in either direction.
+    """
+
+    host: str
+    date: str
+    versions: Mapping[str, str]
+    cpus: int
+    inside: tuple[str, ...]
+    disk: Disk
+    runs: Sequence[Measured] = field(repr=False)
+    error: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it was measured on another machine and came with SuperTwin."""
+        return bool(self.error)
+
+    @property
+    def usable(self) -> list[Measured]:
+        """The runs that the machine kept up with."""
+        return [run for run in self.runs if run.missing <= 0.1]
+
+    @property
+    def others(self) -> float:
+        """CPU of what else ran meanwhile, in % of one core."""
+        return fmean(run.others for run in self.runs)
+
+    @property
+    def busy(self) -> bool:
+        """Whether other work disturbed the measurement."""
+        return self.others > BUSY
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that were measured, each with some load."""
+        asked = {name for run in self.usable for name in run.load.agents}
+        return sorted(asked & {part for run in self.usable for part in run.cpu})
+
+    @cached_property
+    def cpu(self) -> dict[str, Fit]:
+        """CPU in % of one core, by part."""
+        return {
+            part: fit(
+                terms_of(part),
+                [run.load.terms(part) for run in self.usable],
+                [run.cpu[part] for run in self.usable],
+            )
+            for part in (PMCD, *self.agents, BRIDGE, STORE)
+        }
+
+    @cached_property
+    def rss(self) -> dict[str, Fit]:
+        """Memory in bytes by the most series so far: none is given back.
+
+        Before the first of them a process lacks what it will always need.
+        """
+        most = [*accumulate((run.load.series for run in self.runs), max)]
+        rows = [(float(series),) for series in most if series]
+        return {
+            part: fit(
+                ("series",),
+                rows,
+                [float(run.rss[part]) for run in self.runs][-len(rows) :],
+            )
+            for part in (BRIDGE, STORE)
+        }
+
+
+def save_model(path: Path, model: Model) -> None:
+    """Keep a calibration; the coefficients stand in it for people, the runs count."""
+    document = {
+        "format": FORMAT,
+        **{name: getattr(model, name) for name in ("host", "date", "cpus", "versions")},
+        "inside": list(model.inside),
+        "disk": {**asdict(model.disk), "parts": [*map(list, model.disk.parts)]},
+        "bytes": shown(model.disk.fit),
+        "cpu": {part: shown(of) for part, of in model.cpu.items()},
+        "rss": {part: shown(of) for part, of in model.rss.items()},
+        "runs": [_written(run) for run in model.runs],
+        **({"error": dict(model.error)} if model.error else {}),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(document, indent=1) + "\n")
+
+
+def default_model() -> Model:
+    """The model that comes with SuperTwin, for a machine that was not calibrated."""
+    model = load_model(DEFAULT)
+    if model is None:
+        raise ModelError(f"{DEFAULT} is missing: install SuperTwin again")
+    return model
+
+
+def load_model(path: Path) -> Model | None:
+    """The calibration that was kept; None where there is none. Raises ModelError."""
+    try:
+        document = read_json(path)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise ValueError("not of its form")
+        return _read(document)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(
+            f"{path} is no calibration that can be read: `supertwin sample calibrate` "
+            "writes it anew"
+        ) from error
+
+
+def shown(of: Fit) -> dict[str, Any]:
+    """A fit for people: coefficients with standard errors, and how good it is."""
+    pairs = zip(("base", *of.terms), of.coefficients, of.errors, strict=True)
+    return {
+        "coefficients": {
+            name: {"value": float(value), "error": float(error)}
+            for name, value, error in pairs
+        },
+        "r2": round(of.r2, 4),
+        "worst_residual": of.worst,
+        "measured_up_to": dict(zip(of.terms, map(float, of.most), strict=True)),
+    }
+
+
+def _written(run: Measured) -> dict[str, Any]:
+    found = asdict(run)
+    found["load"]["unknown"] = sorted(run.load.unknown)
+    return found
+
+
+def _read(document: Mapping[str, Any]) -> Model:
+    model = Model(
+        str(document["host"]),
+        str(document["date"]),
+        dict(document["versions"]),
+        int(document["cpus"]),
+        tuple(document["inside"]),
+        _read_disk(document["disk"]),
+        [_read_run(run) for run in document["runs"]],
+        {str(of): float(factor) for of, factor in document.get("error", {}).items()},
+    )
+    if not model.cpu or not model.rss or not model.disk.fit:
+        raise ValueError("nothing was measured")
+    return model
+
+
+def _read_disk(disk: Mapping[str, Any]) -> Disk:
+    parts = [Part(*map(int, part)) for part in disk["parts"]]
+    return Disk(parts, float(disk["labels"]), float(disk["sent"]))
+
+
+def _read_run(run: Mapping[str, Any]) -> Measured:
+    load = dict(run["load"])
+    agents = {name: Asked(**of) for name, of in load.pop("agents").items()}
+    unknown = frozenset(load.pop("unknown"))
+    return Measured(**{**run, "load": Load(**load, agents=agents, unknown=unknown)})

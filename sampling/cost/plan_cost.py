@@ -1,0 +1,193 @@
+"""What a plan or a fleet will cost: the graph's plans by this machine's calibration."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from core.errors import MendableError
+from core.settings.running import pmcd_address
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from core.stores.endpoint import Endpoint
+from dashboards.figures import figures
+from ontology.iris import Iris
+from queries.run import saved_rows
+from sampling.cgroup_list import read_groups
+from sampling.cost.estimate import Estimate, estimate_added, estimate_all
+from sampling.cost.graph import Count, loads, loads_with, nobody_counts
+from sampling.cost.live import value_counts
+from sampling.cost.load import Load
+from sampling.cost.model import Model
+from sampling.cost.saved_model import current_model
+from sampling.cost.wording import CURE
+from sampling.counters.counters import Planned, planned, sampled_of
+from sampling.errors import BridgeError
+from sampling.plans.instances import Sampled, sampled
+from sampling.plans.request import PlanRequest
+from sampling.plans.store import check_host, check_new, free_name, plan_names
+from sampling.sources.local_metrics import is_local
+
+
+@dataclass(frozen=True)
+class PlanCost:
+    """What a plan adds, and what all plans of its host cost with it."""
+
+    host: str
+    added: Load
+    whole: Load
+    model: Model
+    cost: Estimate
+    total: Estimate
+
+
+@dataclass(frozen=True)
+class FleetCost:
+    """What all plans of hosts cost, and CPU on the host that is asked most."""
+
+    hosts: Mapping[str, int]
+    load: Load
+    model: Model
+    cost: Estimate
+
+
+def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
+    """What a plan would cost; raises PlanRequestError, MendableError as adding it."""
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(request.host, twin, iris)
+        if not request.name:
+            name = free_name(plan_names(request.host, twin))
+            request = replace(request, name=name)
+        check_new(request, twin, iris)
+        metrics, counters = _asked(request, twin, iris)
+        count = _counter(settings, request.host)
+        before, after = loads_with(twin, request, metrics, counters, count)
+    model = current_model(settings)
+    return PlanCost(
+        request.host,
+        after.plus(before, -1),
+        after,
+        model,
+        estimate_added(model, before, after),
+        estimate_all(model, after),
+    )
+
+
+def _asked(
+    request: PlanRequest, twin: Endpoint, iris: Iris
+) -> tuple[list[Sampled], dict[str, int]]:
+    """What a plan samples, and how many values each metric of PMU events will have."""
+    if not (request.roles or request.events):
+        return sampled(request, iris.host(request.host), twin), {}
+    found = planned(request, twin)
+    return sampled_of(request, found, twin, iris), _counters(request, found, twin)
+
+
+def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str, int]:
+    """How many values each metric of a plan's PMU events will have.
+
+    A device that is counted on few CPUs, as RAPL is, will have less: the graph does
+    not know which.
+    """
+    rows = saved_rows(twin, "topology/threads", {"host": request.host})
+    threads, domains = ({row[name] for row in rows} for name in ("cpu", "numa"))
+    return {
+        name: len(domains if one.on_nodes else threads)
+        for one in found.together.choice.counted
+        for name in (one.event.value, one.event.dutycycle)
+        if name in found.counts
+    }
+
+
+def check_cost(settings: Settings, found: PlanCost) -> None:
+    """Raise MendableError for a plan that costs more than is added unasked."""
+    if beyond := beyond_limit(settings, found):
+        calibrate = f"{CURE}; or " if found.model.is_default else ""
+        raise MendableError(
+            f"the plan is beyond what is added unasked: {beyond}; {calibrate}sample "
+            "less often or fewer instances, raise the limit, or accept it (`--yes`, "
+            "`accept_cost`)"
+        )
+
+
+def beyond_limit(settings: Settings, found: PlanCost) -> str:
+    """The first limit that a plan exceeds by its estimate; empty for none."""
+    cpu, disk = found.cost.cpu_total, found.cost.disk
+    basis = " by the default model" if found.model.is_default else ""
+    return _beyond(settings, cpu.value, disk.value, basis)
+
+
+def may_be_beyond(settings: Settings, found: PlanCost) -> str:
+    """The first limit that a plan may exceed as far as the default model can tell.
+
+    Empty for a calibrated machine: its estimates are near enough to be taken as such.
+    """
+    if not found.model.is_default:
+        return ""
+    cpu, disk = found.cost.cpu_total, found.cost.disk
+    return _beyond(settings, cpu.high, disk.high, " at most, by the default model")
+
+
+def _beyond(settings: Settings, cpu: float, disk: float, basis: str) -> str:
+    if cpu > settings.sample_max_cpu:
+        return (
+            f"{figures(cpu)} % of one CPU core{basis}, SUPERTWIN_SAMPLE_MAX_CPU is "
+            f"{figures(settings.sample_max_cpu)}"
+        )
+    if disk > settings.sample_max_bytes:
+        return (
+            f"{figures(round(disk))} bytes a day on disk{basis}, "
+            f"SUPERTWIN_SAMPLE_MAX_BYTES is {settings.sample_max_bytes}"
+        )
+    return ""
+
+
+def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:
+    """What the plans of all hosts cost, of one, or of so many hosts like one.
+
+    That one is this host where none is named.
+    """
+    iris, wanted = Iris(settings.base), host or (settings.host if like else None)
+    with dataset(settings, "twin") as twin:
+        if wanted is not None:
+            check_host(wanted, twin, iris)
+        found = loads(twin, wanted, partial(_counter, settings))
+    if not found:
+        raise MendableError(_nothing(wanted))
+    hosts = dict.fromkeys(found, 1 if like is None else like)
+    load = Load()
+    for name, of in found.items():
+        load = load.plus(of, hosts[name])
+    model = current_model(settings)
+    cost = estimate_all(model, load, sum(hosts.values()))
+    return FleetCost(hosts, load, model, cost)
+
+
+def _counter(settings: Settings, host: str) -> Count:
+    """Who counts instances that come and go, of this machine alone."""
+    if host != settings.host:
+        return nobody_counts
+    return lambda metrics: {
+        **_of_pmcd(settings, [name for name in metrics if not is_local(name)]),
+        **_of_groups(settings, [name for name in metrics if is_local(name)]),
+    }
+
+
+def _of_pmcd(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    address = pmcd_address(settings)
+    try:
+        return value_counts(address, metrics) if address and metrics else {}
+    except BridgeError:  # what is not counted is said to be left out
+        return {}
+
+
+def _of_groups(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    """How many control groups give each metric."""
+    lives = read_groups(settings).running.values()
+    return {name: sum(name in life.metrics for life in lives) for name in metrics}
+
+
+def _nothing(host: str | None) -> str:
+    if host is None:
+        return "no host here has a plan: `supertwin up` or `supertwin add` loads one"
+    return f"{host} has no plan: `supertwin sample add` adds one"

@@ -1,0 +1,44 @@
+"""The calibration of this machine, and the default model while there is none."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.settings.state import read_json
+
+if TYPE_CHECKING:
+    from sampling.cost.model import Model
+
+_FILE = "cost.json"
+
+
+def model_path(settings: Settings) -> Path:
+    """Where the calibration of this machine is kept."""
+    return settings.home / _FILE
+
+
+def is_calibrated(settings: Settings) -> bool:
+    """Whether a calibration of this machine is kept."""
+    return model_path(settings).exists()
+
+
+def calibrated_line(settings: Settings) -> str:
+    """What estimates rest on, for `supertwin status`."""
+    if not is_calibrated(settings):
+        return "the default model; `supertwin sample calibrate` measures this machine"
+    date = str(
+        (read_json(model_path(settings)) or {}).get("date", "at an unknown time")
+    )
+    return f"calibrated {date[:16].replace('T', ' ')}"
+
+
+def current_model(settings: Settings) -> "Model":
+    """What estimates rest on; raises MendableError for a file that is damaged."""
+    from sampling.cost.errors import ModelError
+    from sampling.cost.model import default_model, load_model
+
+    try:
+        return load_model(model_path(settings)) or default_model()
+    except ModelError as error:  # it says how it is written again
+        raise MendableError(str(error)) from error

@@ -1,0 +1,206 @@
+"""An estimate in words, numbers and units for people, and as JSON."""
+
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+from ontology.figures import figures
+from sampling.cost.estimate import Estimate
+from sampling.cost.fit import Fit, Range
+from sampling.cost.load import BRIDGE, PMCD, STORE, Load
+from sampling.cost.model import Model
+
+_STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
+_OURS = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "store"}
+CURE = "`supertwin sample calibrate` measures this machine"
+
+
+def one_line(load: Load, cost: Estimate, model: Model) -> str:
+    """What a plan costs, as `sample add` says it."""
+    asked = f"{as_number(load.points)} points/s in {load.series:,} new series"
+    if load.unknown:
+        asked += f" (not counted: {', '.join(sorted(load.unknown))})"
+    cpu, disk = cost.cpu_total, as_bytes(cost.disk.value)
+    return (
+        f"it adds {asked}: about {as_number(cpu.value)} % of one CPU core "
+        f"({as_number(cpu.low)} to {as_number(cpu.high)}) and {disk} a day on disk"
+        f"{f', by the default model: {CURE}' if model.is_default else ''}"
+    )
+
+
+def load_lines(load: Load) -> Iterator[str]:
+    """What is exact: it follows from the plans alone."""
+    series = f"in {load.series:,} new series"
+    yield line("points", f"{as_number(load.points)} /s", series)
+    if load.values > 1.05 * load.points:
+        yield line(
+            "fetched",
+            f"{as_number(load.values)} /s",
+            "PMCD gives all instances of a metric",
+        )
+
+
+def cost_lines(cost: Estimate, remote: bool) -> Iterator[str]:
+    """What it costs, a line for each part."""
+    total = cost.cpu_total
+    yield line("CPU of one core", f"{as_number(total.value)} %", _ends(total, "%"))
+    for part, of in cost.cpu.items():
+        yield line(f"  {_named(part)}", f"{as_number(of.value)} %", _ends(of, "%"))
+    for part, of in cost.memory.items():
+        yield line(f"memory of {part}", as_bytes(of.value), _ends_bytes(of))
+    yield line("disk", f"{as_bytes(cost.disk.value)}/day", _ends_bytes(cost.disk))
+    if remote:
+        bare, secured = cost.load.network, cost.load.secured
+        what = f"{as_bytes(bare)}/s before ssh and TCP"
+        yield line("network, ssh", f"{as_bytes(secured)}/s", what)
+    yield line("to the store", f"{as_bytes(cost.sent)}/s", "as text over HTTP")
+
+
+def total_line(host: str, whole: Load, cost: Estimate) -> str:
+    """What all plans of a host cost with it."""
+    cpu, disk = as_number(cost.cpu_total.value), as_bytes(cost.disk.value)
+    return (
+        f"with it all plans of {host} are {as_number(whole.points)} points/s in "
+        f"{whole.series:,} series: {cpu} % of a core, {disk}/day"
+    )
+
+
+def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
+    """What the estimate leaves out, and where it goes beyond what was measured."""
+    yield from _unknown_lines(load)
+    if cost.unmeasured:
+        names = ", ".join(cost.unmeasured)
+        yield f"left out: the CPU of agents that were not measured ({names})"
+    if cost.beyond:
+        part, factor = max(cost.beyond.items(), key=lambda item: item[1])
+        worst = "a load that was not measured at all"
+        if factor != float("inf"):
+            worst = f"{as_number(factor)} × beyond what was measured"
+        yield f"{worst} ({_named(part)}): the errors may be larger"
+    if cost.cpu[BRIDGE].value > 100:
+        yield "more than one core: one bridge cannot do it"
+
+
+def _unknown_lines(load: Load) -> Iterator[str]:
+    """Metrics that nobody could count."""
+    if load.unknown:
+        names = sorted(load.unknown)
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        yield (
+            f"left out: {', '.join(names[:3])}{more}: their instances come and go, and "
+            "no PMCD that could count them answers"
+        )
+
+
+def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]:
+    """What an estimate of some parts rests on."""
+    if model.is_default:
+        yield from _default_lines(model)
+        return
+    yield (
+        f"calibrated on {model.host}, {model.date[:16].replace('T', ' ')} UTC, with "
+        f"{len(model.usable)} runs; intervals are of 95 %"
+    )
+    for part, of in ((one, of) for one, of in model.cpu.items() if one in parts):
+        yield (
+            f"  {_named(part)}: R² {of.r2:.3f}, worst residual {as_number(of.worst)} % "
+            f"of a core"
+        )
+    if host != model.host:
+        yield f"  the agents' CPU is that of {model.host}: {host} was not measured"
+    if model.busy:
+        yield (
+            f"  other work took {as_number(model.others)} % of a core meanwhile: the "
+            "intervals are wide; calibrate on an idle machine"
+        )
+    if lost := len(model.runs) - len(model.usable):
+        yield f"  left out: {lost} runs that the machine did not keep up with"
+
+
+def _default_lines(model: Model) -> Iterator[str]:
+    of = model.versions
+    yield (
+        "this machine is not calibrated: by the default model, measured on "
+        f"{of['cpu']}, {model.cpus} CPUs, Linux {of['kernel']}, PCP {of['pcp']}"
+    )
+    errors = (
+        f"{name} by a factor of {figures(by)}" for name, by in model.error.items()
+    )
+    yield f"  on other machines it may be wrong: {', '.join(errors)}; {CURE}"
+
+
+def as_document(load: Load, cost: Estimate, model: Model) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "points_per_second": load.points,
+        "fetched_per_second": load.values,
+        "fetches_per_second": load.fetches,
+        "series": load.series,
+        "network_bytes_per_second": {"pcp": load.network, "ssh": load.secured},
+        "not_counted": sorted(load.unknown),
+        "cpu_percent_of_a_core": _ranges({"total": cost.cpu_total, **cost.cpu}),
+        "memory_bytes": _ranges(cost.memory),
+        "disk_bytes_per_day": cost.disk._asdict(),
+        "store_bytes_per_second": cost.sent,
+        "agents_not_measured": list(cost.unmeasured),
+        "beyond_what_was_measured": {
+            part: None if factor == float("inf") else factor
+            for part, factor in cost.beyond.items()
+        },
+        "calibration": basis_document(model),
+    }
+
+
+def basis_document(model: Model) -> dict[str, Any]:
+    """What an estimate rests on, as JSON."""
+    return {
+        "default": model.is_default,
+        "error_factors": dict(model.error),
+        "host": model.host,
+        "date": model.date,
+        "versions": dict(model.versions),
+        "runs": len(model.usable),
+        "others_percent_of_a_core": model.others,
+        "fits": {part: _quality(of) for part, of in model.cpu.items()},
+    }
+
+
+def _quality(of: Fit) -> dict[str, float]:
+    return {"r2": of.r2, "worst_residual": of.worst}
+
+
+def _ranges(of: Mapping[str, Range]) -> dict[str, dict[str, float]]:
+    return {part: each._asdict() for part, each in of.items()}
+
+
+def _named(part: str) -> str:
+    return _OURS.get(part, part if part == "series" else f"pmda{part}")
+
+
+def line(what: str, value: str, more: str) -> str:
+    """A line of a table: what, how much, and what more there is to say."""
+    return f"  {what:<18}{value:>12}   {more}".rstrip()
+
+
+def _ends(of: Range, unit: str) -> str:
+    return f"{as_number(of.low)} to {as_number(of.high)} {unit}"
+
+
+def _ends_bytes(of: Range) -> str:
+    return f"{as_bytes(of.low)} to {as_bytes(of.high)}"
+
+
+def as_number(value: float) -> str:
+    """Three digits, and all before the point."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return figures(value, 3) if abs(value) >= 0.001 else "0"
+
+
+def as_bytes(value: float) -> str:
+    """Three digits and a unit, in steps of 1,000."""
+    for step in _STEPS:
+        # Rounding must not give 1000 B.
+        if abs(float(figures(value, 3))) < 1000 or step == _STEPS[-1]:
+            break
+        value /= 1000
+    return f"{figures(value, 3)} {step}" if abs(value) >= 0.01 else "0 B"

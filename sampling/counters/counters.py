@@ -1,0 +1,215 @@
+"""The counters of a host's plans: its agent counts what all of them ask for."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.datasets import Progress
+from core.stores.endpoint import Endpoint
+from ingest.remote_hosts import ended_in_order
+from ingest.sources.pcp import read_pcp
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from sampling.counters.perfevent import Prepared, prepare
+from sampling.events.event import Event
+from sampling.plans.counters import (
+    Counts,
+    foreseen,
+    only_counters,
+    publish_counters,
+    read_counters,
+    restore_counters,
+)
+from sampling.plans.instances import Sampled, sampled
+from sampling.plans.request import PlanRequest
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Roles and events of a plan, and whether they may share counters."""
+
+    roles: frozenset[str]
+    events: frozenset[str]
+    shares: bool
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the metrics of a new plan are sampled for, and what all plans count."""
+
+    counts: dict[str, Counts]
+    together: Prepared
+
+    @property
+    def remarks(self) -> list[str]:
+        """Counters that are shared, and what other plans ask for in vain."""
+        refused = self.together.choice.refused.values()
+        return [*self.together.remarks, *(f"not counted: {why}" for why in refused)]
+
+
+@contextmanager
+def counting(
+    settings: Settings, request: PlanRequest, twin: Endpoint, progress: Progress
+) -> Iterator[dict[str, Counts]]:
+    """Count what a new plan asks for beside all others; gives its metrics.
+
+    All or nothing: where the block fails, what was counted before is counted again.
+    Raises MendableError for what cannot be counted, with the reason, and
+    PlanRequestError for what else is wrong: other plans notice when an agent is told.
+    """
+    if not (request.roles or request.events):
+        yield {}
+        return
+    wanted = planned(request, twin)
+    sampled_of(request, wanted, twin, Iris(settings.base))
+    for line in wanted.remarks:
+        progress(line)
+    with _published(settings, request.host, wanted.together, twin, progress):
+        yield wanted.counts
+
+
+def planned(request: PlanRequest, twin: Endpoint) -> Planned:
+    """What a new plan and all others of its host make an agent count; nothing is done.
+
+    Raises MendableError for what cannot be counted, with the reason.
+    """
+    host = request.host
+    named = prepare(twin, host, (), request.events, multiplex=True).told().events
+    own = prepare(twin, host, request.roles, request.events, multiplex=True).told()
+    plans = asked(host, twin)
+    plans[request.name] = Asked(
+        frozenset(request.roles), frozenset(map(str, named)), request.multiplex
+    )
+    return Planned(_counts(own, named), _together(twin, host, plans, request.name))
+
+
+def sampled_of(
+    request: PlanRequest, found: Planned, twin: Endpoint, iris: Iris
+) -> list[Sampled]:
+    """What a plan will sample, before its events are counted; PlanRequestError."""
+    new = foreseen(found.counts, request.host, twin, iris)
+    return sampled(request, iris.host(request.host), twin, foreseen=new)
+
+
+def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
+    """Count what plans still ask for, once one that may have counted is gone."""
+    if read_counters(host, twin, Iris(settings.base)):
+        resume(settings, host, twin, progress)
+
+
+def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> int:
+    """Count what the plans of a host ask for; how many events that is."""
+    plans = asked(host, twin)
+    left = _prepared(twin, host, plans, multiplex=True) if plans else None
+    if left and not left.events:  # all of them are refused now
+        left = None
+    with _published(settings, host, left, twin, progress):
+        return len(left.events) if left else 0
+
+
+def end(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
+    """Count nothing on a host any more, whatever its plans say: it leaves the twin."""
+    if read_counters(host, twin, Iris(settings.base)):
+        with _published(settings, host, None, twin, progress):
+            pass
+
+
+def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
+    """What each plan of a host counts, by its name."""
+    rows = twin.select(saved_query("telemetry/plan-events").bind({"host": host}))
+    found: dict[str, Asked] = {}
+    for _, plan, role, event, shares in rows.values():
+        before = found.get(plan, Asked(frozenset(), frozenset(), shares=False))
+        found[plan] = Asked(
+            before.roles | {role} - {None},
+            before.events | {event} - {None},
+            before.shares or bool(shares),
+        )
+    return found
+
+
+def _together(
+    twin: Endpoint, host: str, plans: Mapping[str, Asked], new: str
+) -> Prepared:
+    """All plans' events at once; nobody's counters are shared who did not say so."""
+    exact = [name for name, plan in sorted(plans.items()) if not plan.shares]
+    try:
+        return _prepared(twin, host, plans, multiplex=not exact)
+    except MendableError as error:
+        others = [name for name in exact if name != new]
+        if new in exact or not others:
+            raise
+        raise MendableError(
+            f"{error}; {', '.join(others)} of {host} did not ask to share: remove it, "
+            "and add it again with --multiplex"
+        ) from None
+
+
+def _prepared(
+    twin: Endpoint, host: str, plans: Mapping[str, Asked], multiplex: bool
+) -> Prepared:
+    roles = sorted({role for plan in plans.values() for role in plan.roles})
+    events = sorted({event for plan in plans.values() for event in plan.events})
+    return prepare(twin, host, roles, events, multiplex)
+
+
+def _counts(prepared: Prepared, named: Collection[Event]) -> dict[str, Counts]:
+    """What each metric of a plan is sampled for."""
+    counts: dict[str, Counts] = {}
+    for event in prepared.events:
+        roles = [
+            formula.role
+            for formula in prepared.choice.roles
+            if event in {one for _, one in formula.terms}
+        ]
+        asked_by_name = str(event) if event in named else ""
+        why = Counts(event.pmu, event.name, event.kernel, tuple(roles), asked_by_name)
+        counts |= {event.value: why, event.dutycycle: why}
+    return counts
+
+
+@contextmanager
+def _published(
+    settings: Settings,
+    host: str,
+    prepared: Prepared | None,
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[None]:
+    """Let agent and graph have these counters; those before where the block fails."""
+    iris = Iris(settings.base)
+    with _counted(settings, host, prepared, twin, progress) as (socket, there):
+        names = prepared.metrics if prepared else []
+        pcp = read_pcp(address=f"unix://{socket}", names=names) if names else None
+        before = read_counters(host, twin, iris)
+        publish_counters(host, pcp and only_counters(pcp), there, twin, iris)
+        try:
+            yield
+        except BaseException:
+            restore_counters(host, before, twin, iris)
+            raise
+
+
+@contextmanager
+def _counted(
+    settings: Settings,
+    host: str,
+    prepared: Prepared | None,
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[tuple[Path, str]]:
+    """Let the agent of a host count; gives PMCD's socket as it is here, and there."""
+    # With all that starts a PMCD: plans without roles and events need none of it.
+    from sampling.counters.local import counting_here
+    from sampling.counters.remote import counting_there
+
+    with ended_in_order():
+        if host == settings.host:
+            with counting_here(settings, prepared, progress) as socket:
+                yield socket, str(socket)
+        else:
+            with counting_there(settings, host, prepared, twin, progress) as sockets:
+                yield sockets

@@ -1,0 +1,156 @@
+"""The perfevent agent of this machine, in a PMCD of its own, made to count."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from core.errors import MendableError, SuperTwinError
+from core.linux.lock import turn
+from core.linux.ssh.reasons import printable
+from core.settings.running import status
+from core.settings.settings import Settings
+from core.settings.state import COUNTING, StackState, counting_home
+from core.stores.datasets import Progress
+from sampling.counters import private_pmcd
+from sampling.counters.perfevent import Prepared
+from sampling.errors import PerfeventError
+from sampling.events.live import absent_metrics, has_agent, is_counting
+
+_WITHIN = 20.0
+_LOOK = 0.02
+# What the agent says of an event that it cannot count.
+_REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
+
+
+@contextmanager
+def counting_here(
+    settings: Settings, prepared: Prepared | None, progress: Progress
+) -> Iterator[Path]:
+    """Let the agent count this and nothing else; None: it ends. Gives PMCD's socket.
+
+    In the block PCP has every metric; where the block fails, or something cannot be
+    counted after all (MendableError, with the kernel's reason), the agent counts what
+    it did before.
+    """
+    home = counting_home(settings)
+    counting_process(status(settings))  # before anybody waits
+    socket, text = private_pmcd.socket_of(home), prepared.text if prepared else None
+    wait = "another command configures perfevent: waiting until it is done"
+    with turn(settings.home / "turns", lambda: progress(wait), "perfevent"):
+        before = private_pmcd.kept_configuration(home)
+        changes = before != text or (prepared and absent(socket, prepared))
+        try:
+            if changes:
+                count(home, prepared, counting_process(status(settings)))
+            yield socket
+        except BaseException:
+            if changes:
+                private_pmcd.keep_configuration(home, before)
+                # It may be another process by now, or none that has read anything yet.
+                with suppress(SuperTwinError):
+                    _tell(counting_process(status(settings)))
+            raise
+
+
+def count(home: Path, prepared: Prepared | None, pid: int) -> None:
+    """Let the agent of a PMCD, by its folder and pid, count this and nothing else.
+
+    PCP has every metric then; None: the agent ends. Raises MendableError for what
+    cannot be counted, with the kernel's reason.
+    """
+    socket = private_pmcd.socket_of(home)
+    private_pmcd.keep_configuration(home, prepared.text if prepared else None)
+    _tell(pid)
+    if prepared is None:
+        _wait_until_gone(socket)
+        return
+    log = private_pmcd.log_of_agent(home)
+    wait_until_counted(prepared, socket, lambda: _read(log))
+
+
+def counting_process(state: StackState | None) -> int:
+    """The process of the PMCD for PMU events; MendableError where there is none."""
+    if state is None:
+        raise MendableError("the stack is not running: `make up`")
+    child = state.children.get(COUNTING)
+    if child is None:
+        try:
+            private_pmcd.check_can_count()
+        except private_pmcd.RefusedError as error:
+            raise MendableError(f"{error}; then `make down` and `make up`") from error
+        raise MendableError("no PMCD for PMU events was started: `make down; make up`")
+    if child.pid is None or child.state != "healthy":
+        raise SuperTwinError(
+            f"the PMCD for PMU events is {child.state}: {child.reason or 'wait'}"
+        )
+    return child.pid
+
+
+def _tell(pid: int) -> None:
+    """Have PMCD read its configuration again."""
+    # One that died meanwhile is started again, and reads it then.
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGHUP)
+
+
+def _wait_until_gone(socket: Path) -> None:
+    """Let PMCD end its agent: told to start it again meanwhile, it would do neither."""
+    _wait_while(lambda: has_agent(f"unix://{socket}"))
+
+
+def _wait_while(holds: Callable[[], bool]) -> None:
+    """Wait for a while as long as something holds of a PMCD that answers."""
+    deadline = time.monotonic() + _WITHIN
+    with suppress(PerfeventError):
+        while holds() and time.monotonic() < deadline:
+            time.sleep(_LOOK)
+
+
+def wait_until_counted(
+    prepared: Prepared, socket: Path, read_log: Callable[[], str]
+) -> None:
+    """Wait until a new agent counts, for PCP to read; MendableError says why not.
+
+    There is no log before the new agent is.
+    """
+    deadline = time.monotonic() + _WITHIN
+    while True:
+        lacks, log = absent(socket, prepared), read_log()
+        if log and not lacks:
+            # Where it never counts, duty cycles of 0 say so.
+            _wait_while(lambda: not is_counting(f"unix://{socket}"))
+            return
+        _check_refusals(prepared, lacks, log)
+        if time.monotonic() > deadline:
+            what = lacks[0] if lacks else "new perfevent agent"
+            said = printable(log.strip().rpartition("\n")[2])
+            raise SuperTwinError(f"PMCD has no {what} after {_WITHIN:.0f} s: {said}")
+        time.sleep(_LOOK)
+
+
+def absent(socket: Path, prepared: Prepared) -> list[str]:
+    """What PMCD does not give, all while it does not answer."""
+    try:
+        return absent_metrics(f"unix://{socket}", prepared.metrics)
+    except PerfeventError:
+        return prepared.metrics
+
+
+def _check_refusals(prepared: Prepared, lacks: list[str], log: str) -> None:
+    """Raise MendableError for an absent event of which the agent's log says why."""
+    found = _REFUSAL.findall(log)
+    refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
+    for event in prepared.events:
+        if event.value in lacks and event.configured in refused:
+            raise MendableError(f"{event}: {printable(refused[event.configured])}")
+
+
+def _read(log: Path) -> str:
+    try:
+        return log.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,72 @@
+"""From roles and events to counters that count: what the graph of a host makes of them.
+
+Nothing is changed here: ``local`` and ``remote`` let agents count it.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from core.errors import MendableError
+from core.stores.endpoint import Endpoint
+from ingest.pmu.pfm import read_events
+from sampling.errors import PerfeventError
+from sampling.events.choice import Choice, choose
+from sampling.events.conf import configuration
+from sampling.events.counters import check_counters
+from sampling.events.event import Event
+from sampling.events.host import HostPmus, read_host, read_role
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is to be counted on a host, the agent's configuration of it, and remarks."""
+
+    host: HostPmus
+    choice: Choice
+    text: str
+    remarks: Sequence[str] = ()
+
+    @property
+    def events(self) -> list[Event]:
+        """All that is to be counted."""
+        return [one.event for one in self.choice.counted]
+
+    @property
+    def metrics(self) -> list[str]:
+        """PCP's metrics of all events: what was counted, and dutycycles."""
+        return [
+            name for event in self.events for name in (event.value, event.dutycycle)
+        ]
+
+    def told(self) -> "Prepared":
+        """Itself; raises MendableError for what cannot be counted, with each reason."""
+        if self.choice.refused:
+            raise MendableError("; ".join(self.choice.refused.values()))
+        return self
+
+
+def prepare(
+    twin: Endpoint,
+    host: str,
+    roles: Collection[str],
+    events: Collection[str],
+    multiplex: bool = False,
+) -> Prepared:
+    """Choose what measures roles and events on a host.
+
+    What cannot be counted is in ``choice.refused``, each with its reason. Raises
+    MendableError where counters do not suffice, and QueriesError.
+    """
+    try:
+        known = read_host(twin, host)
+        terms = {role: read_role(twin, host, role) for role in dict.fromkeys(roles)}
+        choice = choose(known, terms, dict.fromkeys(events), _encode)
+        remarks = check_counters(known, choice, multiplex)
+    except PerfeventError as error:
+        raise MendableError(str(error)) from error
+    return Prepared(known, choice, configuration(known, choice), remarks)
+
+
+def _encode(pmu: str, event: str) -> list[str]:
+    found = read_events({pmu: [event]}).get(pmu) or [{"encoding": []}]
+    return list(found[0]["encoding"])

@@ -1,0 +1,195 @@
+"""The perfevent agent of a host elsewhere, over ssh, as in figure 4.4 of the thesis.
+
+The program that is sent there is ``private_pmcd``. It keeps a PMCD for the user who
+logs in, with a Unix socket that is forwarded here.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import MendableError, SuperTwinError
+from core.linux.ssh.address import parse_address
+from core.linux.ssh.errors import RemoteLoginError
+from core.linux.ssh.reasons import printable
+from core.linux.ssh.sockets import plain_socket
+from core.settings.settings import Settings
+from core.stores.datasets import Progress
+from core.stores.endpoint import Endpoint
+from ingest.errors import RemoteError
+from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
+from ingest.remote.ssh import Command, Connection, connected
+from ingest.remote_hosts import address_of
+from ontology.iris import encode_id
+from sampling.counters import private_pmcd
+from sampling.counters.local import wait_until_counted
+from sampling.counters.perfevent import Prepared
+
+_SECONDS = 60.0
+# Bytes of an answer, most of them what the agent wrote.
+_MOST = 1 << 20
+
+
+@contextmanager
+def counting_there(
+    settings: Settings,
+    host: str,
+    prepared: Prepared | None,
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[tuple[Path, str]]:
+    """Let the agent of a host count this and nothing else; None: nothing is left there.
+
+    Gives PMCD's socket, as it is forwarded to here and as it is there. In the block it
+    has every metric; where the block fails, what was counted before is counted again.
+    Raises MendableError for what cannot be counted there, and RemoteError.
+    """
+    where = parse_address(address_of(twin, host))
+    with connected(where, settings.ssh_config) as connection:
+        there = _There(connection, folder_there(settings, host))
+        before = there.look().before
+        try:
+            answer = there.ask(prepared.text if prepared else None)
+            if prepared is None:
+                yield Path(), ""
+                return
+            local = connection.forward(answer.socket)
+            wait_until_counted(prepared, local, lambda: there.read_log(local))
+            yield local, answer.socket
+        except BaseException:
+            _undo(there, before, settings.ssh_config, host, progress)
+            raise
+
+
+def _undo(
+    there: "_There",
+    before: str | None,
+    config: Path | None,
+    host: str,
+    progress: Progress,
+) -> None:
+    """Let a host count what it did before, over another login where one broke."""
+    try:
+        try:
+            there.ask(before)
+        except RemoteError:
+            with connected(there.where, config) as connection:
+                _There(connection, there.folder).ask(before)
+    except (SuperTwinError, RemoteError, RemoteLoginError) as error:
+        progress(
+            f"{host} may still count what it should not ({error}): `supertwin "
+            f"perfevent resume --host {host}` as soon as it answers"
+        )
+
+
+def folder_there(settings: Settings, host: str) -> str:
+    """The folder below ~/.supertwin: several installations may look after one host."""
+    ours = hashlib.sha256(settings.base.encode()).hexdigest()[:8]
+    return f"{encode_id(host)[:60]}-{ours}"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What was counted before, PMCD's socket, whether it is there, its agent's log."""
+
+    before: str | None
+    socket: str
+    listens: bool
+    log: str
+
+
+class _There:
+    """The program over there."""
+
+    def __init__(self, connection: Connection, folder: str) -> None:
+        self.where = connection.address
+        self.folder = folder
+        self._connection = connection
+        self._leads = False
+
+    def ask(self, text: str | None, change: bool = True) -> _Answer:
+        """Let a configuration be the agent's; raises MendableError and RemoteError."""
+        program = Path(private_pmcd.__file__).read_bytes()
+        request = {"name": self.folder, "text": text, "change": change}
+        # Behind the program stands what it reads itself: nothing is part of a command.
+        run = f"import sys; exec(sys.stdin.buffer.read({len(program)}))"
+        script = f'{FIND_PYTHON}exec "$p" -ISB -c "{run}"'
+        given = program + json.dumps(request).encode()
+        with self._connection.run(f"exec sh -c '{script}'", given, _SECONDS) as command:
+            printed = self._printed(command)
+            return self._answer(printed, command.status(), command.last_lines())
+
+    def read_log(self, local: Path) -> str:
+        """What the agent said of what it cannot count.
+
+        Raises MendableError where a socket here does not lead to PMCD, which listens.
+        """
+        answer = self.look()
+        if answer.listens and not self._leads:
+            # Only counting elsewhere needs numpy, which this imports.
+            from core.linux.pmcd_socket import greets
+
+            self._leads = greets(local)
+            # It might have ended just then.
+            if not self._leads and self.look().listens:
+                raise MendableError(
+                    f"sshd of {self.where} forwards no sockets: set "
+                    "`AllowStreamLocalForwarding yes` in its sshd_config"
+                )
+        return answer.log
+
+    def look(self) -> _Answer:
+        """How it is; nothing is changed."""
+        return self.ask("", change=False)
+
+    def _printed(self, command: Command) -> str:
+        printed = b""
+        while piece := command.output.read():
+            printed += piece
+            if len(printed) > _MOST:
+                raise self._of_another_form()
+        return printed.decode(errors="replace")
+
+    def _answer(self, printed: str, status: int, said: list[str]) -> _Answer:
+        if status == NO_PYTHON:
+            raise MendableError(
+                f"{self.where} has no Python 3.8 or newer: install python3"
+            )
+        lines = [
+            line.removeprefix(private_pmcd.ANSWER)
+            for line in printed.splitlines()
+            if line.startswith(private_pmcd.ANSWER)
+        ]
+        if not lines:
+            why = f" ({printable(said[-1])})" if said else ""
+            raise RemoteError(f"{self.where} gave no answer{why}: try again")
+        return self._parsed(lines[-1])
+
+    def _parsed(self, line: str) -> _Answer:
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            raise self._of_another_form() from None
+        match answer:
+            case {"refused": str(why)}:
+                raise MendableError(f"{self.where}: {printable(why)}")
+            case {
+                "before": str() | None as before,
+                "socket": str(name),
+                "listens": bool() as listens,
+                "log": str(log),
+            }:
+                # Who answers could name any other one.
+                own = f"/.supertwin/{self.folder}/run/pmcd.socket"
+                if not name or plain_socket(name).endswith(own):
+                    return _Answer(before, name, listens, log)
+        raise self._of_another_form()
+
+    def _of_another_form(self) -> SuperTwinError:
+        return SuperTwinError(
+            f"{self.where} gave an answer of another form: see what "
+            f"`ssh {self.where} true` prints"
+        )

@@ -1,0 +1,203 @@
+"""From roles and events asked for on a host to the events that are to be counted."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from sampling.errors import PerfeventError
+from sampling.events.event import Event, split_event
+from sampling.events.host import HostPmus, RoleTerm
+
+_NOT_OFFERED = "the kernel of this host does not offer this PMU"
+# Events that the agent knows by itself: /sys does not list them (parse_events.c).
+SOFTWARE = (
+    "alignment-faults",
+    "context-switches",
+    "cpu-clock",
+    "cpu-migrations",
+    "emulation-faults",
+    "major-faults",
+    "minor-faults",
+    "page-faults",
+    "task-clock",
+)
+
+_ON_NODES = ("socket", "cache")
+
+# The encodings (hexadecimal) of an event that libpfm4 knows, none where it does not.
+Encode = Callable[[str, str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An event to be counted, what one value is for, and its code where it is known."""
+
+    event: Event
+    scope: str
+    code: int | None = None
+
+    @property
+    def on_nodes(self) -> bool:
+        """Whether the first thread of each NUMA domain counts it, else every thread."""
+        return self.scope in _ON_NODES
+
+
+@dataclass(frozen=True)
+class RoleFormula:
+    """A role as a sum of events; `unit` is QUDT's."""
+
+    role: str
+    scope: str
+    unit: str
+    terms: tuple[tuple[Decimal, Event], ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be counted on a host; `refused` says of the rest why not."""
+
+    host: str
+    counted: tuple[Counted, ...] = ()
+    roles: tuple[RoleFormula, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def choose(
+    host: HostPmus,
+    roles: Mapping[str, Sequence[RoleTerm]],
+    events: Iterable[str],
+    encode: Encode,
+) -> Choice:
+    """What can be counted of these roles and events; each refusal stands on its own."""
+    counted: dict[Event, Counted] = {}
+    formulas: list[RoleFormula] = []
+    refused: dict[str, str] = {}
+    for role, terms in roles.items():
+        try:
+            formula, needed = _role(host, role, terms)
+        except PerfeventError as error:
+            refused[role] = str(error)
+        else:
+            formulas.append(formula)
+            counted |= {one.event: one for one in needed}
+    for text in events:
+        try:
+            one = _event(host, text, encode)
+        except PerfeventError as error:
+            refused[text] = str(error)
+        else:
+            counted.setdefault(one.event, one)
+    _names_differ(counted)
+    return Choice(host.host, tuple(counted.values()), tuple(formulas), refused)
+
+
+def _role(
+    host: HostPmus, role: str, terms: Sequence[RoleTerm]
+) -> tuple[RoleFormula, list[Counted]]:
+    if not terms:
+        raise PerfeventError(
+            f"no such role: {role[:80]}; `supertwin catalogue roles` lists them"
+        )
+    there = [term for term in terms if not _is_absent_box(terms, term)]
+    for term in there:
+        if term.reason or term.event is None:
+            raise PerfeventError(
+                f"{role} on {host.host}: {term.reason or 'no event is named'}"
+            )
+    needed = [
+        Counted(Event(t.pmu, t.event or ""), t.scope, _code(t.encoding)) for t in there
+    ]
+    _places(host, role, there[0].scope)
+    weights = tuple(
+        (term.weight, one.event) for term, one in zip(there, needed, strict=True)
+    )
+    return RoleFormula(role, there[0].scope, there[0].unit, weights), needed
+
+
+def _is_absent_box(terms: Sequence[RoleTerm], term: RoleTerm) -> bool:
+    """A channel that this host lacks is left out of a sum over channels it has."""
+    boxes = [one for one in terms if one.event == term.event and not one.reason]
+    return term.event is not None and term.reason is not None and bool(boxes)
+
+
+def _event(host: HostPmus, text: str, encode: Encode) -> Counted:
+    pmu, name = split_event(text)
+    if pmu is None:
+        pmu = _the_core(host, text)
+    if pmu in host.pmus:
+        return _of_libpfm4(host, pmu, name, encode)
+    return _of_kernel(host, pmu, name)
+
+
+def _the_core(host: HostPmus, text: str) -> str:
+    if len(host.cores) != 1:
+        has = ", ".join(host.cores) or "none"
+        raise PerfeventError(
+            f"{text} names no PMU, and {host.host} has not one kind of core "
+            f"({has}): write PMU::EVENT"
+        )
+    return host.cores[0]
+
+
+def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> Counted:
+    known = host.pmus[pmu]
+    if known.usable is False:
+        raise PerfeventError(f"{pmu}::{name} on {host.host}: {_NOT_OFFERED}")
+    codes = encode(pmu, name)
+    if not codes:
+        raise PerfeventError(
+            f"{pmu} has no event {name}, or it lacks a unit mask: "
+            f"`supertwin catalogue pmu {pmu}` lists them"
+        )
+    scope = known.scope or "thread"
+    _places(host, f"{pmu}::{name}", scope)
+    return Counted(Event(pmu, name), scope, _code(codes[0]))
+
+
+def _of_kernel(host: HostPmus, pmu: str, name: str) -> Counted:
+    if not host.devices:
+        raise PerfeventError(
+            f"the graph does not know what the kernel of {host.host} counts: probe it "
+            "again"
+        )
+    if pmu not in host.devices:
+        raise PerfeventError(
+            f"{host.host} has no PMU {pmu}: `supertwin query pmu/present` has those "
+            "that libpfm4 knows, /sys/bus/event_source/devices its kernel's"
+        )
+    offered = SOFTWARE if pmu == "software" else host.devices[pmu]
+    if name not in offered:
+        has = ", ".join(sorted(offered)) or "none"
+        raise PerfeventError(
+            f"the kernel of {host.host} names no event {name} of {pmu}: it has {has}"
+        )
+    return Counted(Event(pmu, name, kernel=True), "device")
+
+
+def _places(host: HostPmus, what: str, scope: str) -> None:
+    """Refuse what the agent would count for some components only."""
+    left = [p.component for p in host.places.get(scope, ()) if not p.counted]
+    if left:
+        names = ", ".join(name.rpartition("/")[2] for name in left[:3])
+        more = ", …" if len(left) > 3 else ""
+        raise PerfeventError(
+            f"{what} on {host.host}: PCP's perfevent agent counts on the first thread "
+            f"of each NUMA domain, which would leave out {names}{more}"
+        )
+
+
+def _names_differ(counted: Mapping[Event, Counted]) -> None:
+    """Refuse two events of one metric: the agent would mix their values."""
+    metrics: dict[str, Event] = {}
+    for event in counted:
+        other = metrics.setdefault(event.value, event)
+        if other is not event:
+            raise PerfeventError(
+                f"{other} and {event} have the same metric in PCP ({event.value}): "
+                "leave one out"
+            )
+
+
+def _code(encoding: str | None) -> int | None:
+    """The first register; an off-core event has a second one."""
+    return int(encoding.partition(",")[0], 16) if encoding else None

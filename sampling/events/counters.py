@@ -1,0 +1,138 @@
+"""How many counters events need, and how many a host has for them.
+
+libpfm4 does not tell which event may use which counter, so fewer events than counters
+may still share: PCP's dutycycle, below 1 then, is what tells.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sampling.errors import PerfeventError
+from sampling.events.choice import Choice, Counted
+from sampling.events.event import Event
+from sampling.events.host import HostPmus, Pmu
+
+# Event and unit mask, edge, invert and counter mask: what the kernel compares with an
+# event that has a fixed counter (X86_RAW_EVENT_MASK in its perf_event.h).
+_SELECTS = 0xFF84FFFF
+# Event codes of fixed counters 0 to 3 (arch/x86/events/intel/core.c); the kernel
+# programs the first two on a general counter too where the fixed one is taken.
+_FIXED = {0x00C0: 0, 0x0100: 0, 0x003C: 1, 0x0300: 2, 0x0400: 3}
+_CYCLES = 0x3C
+# Counters of one thread of Intel's, whatever libpfm4 says of a core with one thread;
+# those that two threads share are half as many for each (Intel SDM 3B, 20.2.1 on).
+_MOST_INTEL, _NOT_SHARED = 8, 4
+# "Large increment per cycle": takes two counters (arch/x86/events/amd/core.c).
+_AMD_EVENT, _AMD_PAIRS = 0xF000000FF, 0x003
+# Registers of their own for every event, or no registers at all.
+_UNLIMITED = {"os"}
+_FREE = {"software", "msr", "power", "rapl", "amd64_rapl"}
+
+
+@dataclass(frozen=True)
+class Need:
+    """General counters of a PMU: needed and there; `there` is None where unknown."""
+
+    pmu: str
+    needed: int
+    there: int | None
+
+    @property
+    def dutycycle(self) -> float | None:
+        """The share of time that each event is to be counted; None where unknown."""
+        if self.there is None:
+            return None
+        return min(1.0, self.there / self.needed) if self.needed else 1.0
+
+
+def needs(host: HostPmus, counted: Iterable[Counted]) -> list[Need]:
+    """What events need of each PMU that has a bounded number of counters."""
+    groups: dict[str, list[Counted]] = {}
+    for one in counted:
+        groups.setdefault(_counting(host, one), []).append(one)
+    bounded = {
+        pmu: group
+        for name, group in groups.items()
+        for pmu in [host.pmus.get(name, Pmu(name))]
+        if name not in _FREE and pmu.type not in _UNLIMITED
+    }
+    return [_need(pmu, [*_held(host, pmu), *group]) for pmu, group in bounded.items()]
+
+
+def check_counters(host: HostPmus, choice: Choice, multiplex: bool) -> list[str]:
+    """What is shared or unknown, a line each; raises PerfeventError for an excess.
+
+    More events than counters are refused unless they are to `multiplex`.
+    """
+    watchdog = " with the kernel's NMI watchdog" if host.watchdog else ""
+    lines = []
+    for need in needs(host, choice.counted):
+        if need.there is None:
+            lines.append(
+                f"nobody says how many counters {need.pmu} has: dutycycle tells "
+                f"whether its {need.needed} events share them"
+            )
+        elif need.needed > need.there:
+            text = (
+                f"{need.pmu} of {host.host} has {need.there} general counters for "
+                f"{need.needed} that are needed{watchdog}"
+            )
+            if not multiplex:
+                raise PerfeventError(f"{text}: ask for less, or for multiplexing")
+            lines.append(f"{text}: each counts {need.dutycycle:.0%} of the time")
+    return lines
+
+
+def _held(host: HostPmus, pmu: Pmu) -> list[Counted]:
+    """What the kernel itself counts on a core: cycles, for its NMI watchdog."""
+    if not host.watchdog or pmu.type != "core":
+        return []
+    code = _CYCLES if _is_intel(pmu) else None
+    return [Counted(Event(pmu.name, "watchdog", kernel=True), "thread", code)]
+
+
+def _counting(host: HostPmus, one: Counted) -> str:
+    """The PMU whose counters an event takes: the kernel's ``cpu`` is the core's.
+
+    Arm's is ``armv8_pmuv3_0`` or the like.
+    """
+    event = one.event
+    core = event.pmu == "cpu" or event.pmu.startswith("armv")
+    if event.kernel and core and len(host.cores) == 1:
+        return host.cores[0]
+    return event.pmu
+
+
+def _need(pmu: Pmu, counted: list[Counted]) -> Need:
+    fixed: set[int] = set()
+    needed = 0
+    for one in counted:
+        slot = _FIXED.get(one.code & _SELECTS) if _is_intel(pmu) and one.code else None
+        if slot is not None and slot < pmu.fixed and slot not in fixed:
+            fixed.add(slot)
+        else:
+            needed += 2 if _takes_two(pmu, one.code) else 1
+    return Need(pmu.name, needed, _there(pmu))
+
+
+def _there(pmu: Pmu) -> int | None:
+    if not pmu.counters:
+        return None
+    if not _is_intel(pmu):
+        return pmu.counters
+    shared = pmu.threads_per_core > 1 and pmu.counters > _NOT_SHARED
+    return min(_MOST_INTEL, pmu.counters // 2 if shared else pmu.counters)
+
+
+def _is_intel(pmu: Pmu) -> bool:
+    return pmu.type == "core" and not pmu.name.startswith(("amd64_", "arm_"))
+
+
+def _takes_two(pmu: Pmu, code: int | None) -> bool:
+    zen = pmu.name.startswith(("amd64_fam17h", "amd64_fam19h", "amd64_fam1ah"))
+    return (
+        zen
+        and pmu.type == "core"
+        and code is not None
+        and code & _AMD_EVENT == _AMD_PAIRS
+    )

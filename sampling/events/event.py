@@ -1,0 +1,82 @@
+"""A PMU event as it is asked for, configured, named by PCP and stored as a series."""
+
+import re
+from dataclasses import dataclass
+
+from ontology.iris import series_name
+from sampling.errors import PerfeventError
+
+_EVENT = re.compile(
+    r"(?:(?P<pmu>[A-Za-z]\w*)::)?(?P<name>[A-Za-z][\w.-]*(?::\w+(?:=\w+)?)*)"
+)
+# What the agent leaves as it is (normalize_metric_name in its pmda.c).
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.]")
+_METRICS = "perfevent.hwcounters"
+
+
+@dataclass(frozen=True, order=True)
+class Event:
+    """An event of a PMU; `kernel` where the kernel names both, as ``msr::tsc``.
+
+    All others are named as libpfm4 does: ``skx::INST_RETIRED:ANY_P``.
+    """
+
+    pmu: str
+    name: str
+    kernel: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.pmu}::{self.name}"
+
+    @property
+    def configured(self) -> str:
+        """The event in perfevent.conf."""
+        return f"{self.pmu}.{self.name}" if self.kernel else str(self)
+
+    @property
+    def value(self) -> str:
+        """PCP's metric of what was counted, scaled up where it was multiplexed."""
+        return f"{self._metric}.value"
+
+    @property
+    def dutycycle(self) -> str:
+        """PCP's metric of the share of time that a counter was the event's, 0 to 1."""
+        return f"{self._metric}.dutycycle"
+
+    @property
+    def value_series(self) -> str:
+        """The series of `value` in the store."""
+        return series_name(self.value)
+
+    @property
+    def dutycycle_series(self) -> str:
+        """The series of `dutycycle` in the store."""
+        return series_name(self.dutycycle)
+
+    @property
+    def _metric(self) -> str:
+        return f"{_METRICS}.{_NOT_IN_NAMES.sub('_', self.configured)}"
+
+
+def is_counter(metric: str) -> bool:
+    """Whether a metric is PCP's perfevent agent's."""
+    return metric.startswith("perfevent.")
+
+
+def is_dutycycle(metric: str) -> bool:
+    """Whether a metric tells the share of time that an event had a counter."""
+    return is_counter(metric) and metric.endswith(".dutycycle")
+
+
+def split_event(text: str) -> tuple[str | None, str]:
+    """The PMU, if one is named, and the event of ``PMU::EVENT:UMASK``.
+
+    Raises PerfeventError for what is no name of an event.
+    """
+    found = _EVENT.fullmatch(text)
+    if found is None:
+        raise PerfeventError(
+            f"{text[:80]!r} is no event: write PMU::EVENT:UMASK, as in "
+            "skx::INST_RETIRED:ANY_P or software::page-faults"
+        )
+    return found["pmu"], found["name"]

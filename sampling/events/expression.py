@@ -1,0 +1,95 @@
+"""A role's formula in MetricsQL, over the series that the bridge writes.
+
+The agent scales what it counted by the time that the event had a counter, so a value
+is right, or an estimate where its dutycycle is below 1; an event that never had one
+stays at 0, which is no value.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from ontology.selectors import escaped, pattern, selector
+from sampling.events.choice import RoleFormula
+from sampling.events.event import Event
+from sampling.events.host import HostPmus
+
+RATE, INCREASE = "rate", "increase"
+
+
+def role_series(formula: RoleFormula) -> list[str]:
+    """The series that a role needs: what was counted, and how long, of each event."""
+    events = [event for _, event in formula.terms]
+    return [
+        name
+        for event in dict.fromkeys(events)
+        for name in (event.value_series, event.dutycycle_series)
+    ]
+
+
+def role_expression(
+    host: HostPmus,
+    formula: RoleFormula,
+    *,
+    function: str = RATE,
+    window: str = "",
+    least: float = 0.0,
+    labels: Mapping[str, str] | None = None,
+) -> str:
+    """A role for each of its instances: per second, or the increase in a window.
+
+    There is no value where an event of the formula has none, or where its counter had
+    not more than the share ``least`` of the time. Without a ``window`` (``30s``)
+    VictoriaMetrics takes the step. ``labels`` narrow the series further.
+    """
+    chosen = _instances(host, formula.scope)
+    text = ""
+    for weight, event in formula.terms:
+        term = _term(host.host, event, chosen, function, window, least, labels or {})
+        text += _signed(weight, term, first=not text)
+    return text
+
+
+def dutycycle_expression(host: HostPmus, formula: RoleFormula) -> str:
+    """The lowest dutycycle of a role's events for each instance: 1 is exact."""
+    names = pattern(event.dutycycle_series for _, event in formula.terms)
+    matchers = f'__name__=~"{escaped(names)}",hostname="{escaped(host.host)}"'
+    matchers += _instances(host, formula.scope)
+    return f"min({{{matchers}}}) by (hostname,instname)"
+
+
+def _term(
+    host: str,
+    event: Event,
+    chosen: str,
+    function: str,
+    window: str,
+    least: float,
+    labels: Mapping[str, str],
+) -> str:
+    value, duty = (
+        f"{selector(name, {'hostname': host, **labels}).removesuffix('}')}{chosen}}}"
+        + (f"[{window}]" if window else "")
+        for name in (event.value_series, event.dutycycle_series)
+    )
+    return f"({function}({value}) if (min_over_time({duty}) > {least:g}))"
+
+
+def _instances(host: HostPmus, scope: str) -> str:
+    """One instance for each socket or cache: several NUMA domains see the same one."""
+    places = host.places.get(scope, ())
+    if not places:
+        return ""
+    names = pattern(f"cpu{place.cpu}" for place in places)
+    return f',instname=~"{escaped(names)}"'
+
+
+def _signed(weight: Decimal, term: str, first: bool) -> str:
+    size = abs(weight)
+    factor = "" if size == 1 else f"{_plain(size)} * "
+    if first:
+        return f"-1 * {factor}{term}" if weight < 0 else f"{factor}{term}"
+    return f" {'-' if weight < 0 else '+'} {factor}{term}"
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize():f}"

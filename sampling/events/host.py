@@ -1,0 +1,156 @@
+"""What the graph says of a host's PMUs: counters, places, and formulas of roles."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from core.stores.endpoint import Endpoint
+from queries.run import saved_rows
+from sampling.errors import PerfeventError
+
+Row = Mapping[str, Any]
+
+# What is asked of a host, and of a role on it.
+HOST_QUERIES = ("pmu/counters", "pmu/places", "pmu/kernel-events")
+ROLE_QUERY = "pmu/role-events"
+
+# Beside a processor's own, libpfm4 lists what all of Intel's have in common.
+_COMMON = "ix86arch"
+
+
+@dataclass(frozen=True)
+class Pmu:
+    """A PMU of a host; `counters` are libpfm4's, of a core that has one thread.
+
+    `usable` says whether the kernel offers it, None where nobody could look.
+    """
+
+    name: str
+    type: str = "unknown"
+    scope: str | None = None
+    counters: int = 0
+    fixed: int = 0
+    threads_per_core: int = 1
+    usable: bool | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A socket or L3 cache, its lowest thread, and whether the agent counts there.
+
+    The agent opens such events on the first thread of each NUMA domain.
+    """
+
+    component: str
+    cpu: int
+    counted: bool
+
+
+@dataclass(frozen=True)
+class HostPmus:
+    """The PMUs of a host, and what its kernel names: events by device.
+
+    `places` are those of a scope, ``socket`` or ``cache``; `devices` is empty where
+    the kernel's own events are not known. `watchdog`: the kernel's NMI watchdog counts
+    the cycles of each thread.
+    """
+
+    host: str
+    pmus: Mapping[str, Pmu]
+    places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    devices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    watchdog: bool = False
+
+    @property
+    def cores(self) -> list[str]:
+        """The PMUs of the cores."""
+        found = [name for name, pmu in self.pmus.items() if pmu.type == "core"]
+        return [name for name in found if name != _COMMON] or found
+
+
+@dataclass(frozen=True)
+class RoleTerm:
+    """An event of a formula; `reason` says why it cannot be counted."""
+
+    pmu: str
+    event: str | None
+    weight: Decimal
+    encoding: str | None
+    scope: str
+    unit: str
+    reason: str | None
+
+
+def read_host(endpoint: Endpoint, host: str) -> HostPmus:
+    """The PMUs of a host as the graph has them.
+
+    Raises PerfeventError where it has none, and QueriesError.
+    """
+    asked = {"host": host}
+    found = {name: saved_rows(endpoint, name, asked) for name in HOST_QUERIES}
+    return host_of(host, found)
+
+
+def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
+    """The same from the rows of `HOST_QUERIES`; raises PerfeventError."""
+    counters, places, kernel = (answers[name] for name in HOST_QUERIES)
+    pmus = {row["pmu"]: _pmu(row) for row in counters}
+    if not pmus:
+        raise PerfeventError(
+            f"the graph knows no PMU of {host}: describe it with `supertwin ingest`, "
+            "and see `supertwin query inventory/hosts`"
+        )
+    watchdog = any(row["watchdog"] for row in kernel)
+    return HostPmus(host, pmus, _places(places), _devices(kernel), watchdog)
+
+
+def _places(rows: Sequence[Row]) -> dict[str, list[Place]]:
+    places: dict[str, list[Place]] = {}
+    for row in rows:
+        place = Place(row["component"], int(row["cpu"]), bool(row["counted"]))
+        places.setdefault(row["scope"], []).append(place)
+    return places
+
+
+def _devices(rows: Sequence[Row]) -> dict[str, list[str]]:
+    devices: dict[str, list[str]] = {}
+    for row in rows:
+        events = devices.setdefault(row["device"], [])
+        events += [row["event"]] if row["event"] else []
+    return devices
+
+
+def read_role(endpoint: Endpoint, host: str, role: str) -> list[RoleTerm]:
+    """The terms of a role on a host; none where there is no such role."""
+    return role_terms(saved_rows(endpoint, ROLE_QUERY, {"host": host, "role": role}))
+
+
+def role_terms(rows: Sequence[Row]) -> list[RoleTerm]:
+    """The same from the rows of `ROLE_QUERY`."""
+    return [_term(row) for row in rows]
+
+
+def _pmu(row: Row) -> Pmu:
+    return Pmu(
+        name=row["pmu"],
+        type=row["type"] or "unknown",
+        scope=row["scope"],
+        counters=int(row["counters"] or 0),
+        fixed=int(row["fixedCounters"] or 0),
+        threads_per_core=int(row["threadsPerCore"] or 1),
+        usable=row["usable"],
+    )
+
+
+def _term(row: Row) -> RoleTerm:
+    weight = row["weight"]
+    return RoleTerm(
+        pmu=row["pmu"] or "",
+        event=row["event"],
+        weight=Decimal(0) if weight is None else Decimal(str(weight)),
+        encoding=row["encoding"],
+        scope=row["scope"] or "",
+        unit=row["unit"] or "",
+        reason=row["reason"],
+    )

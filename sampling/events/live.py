@@ -1,0 +1,62 @@
+"""What a running PMCD has of the perfevent agent."""
+
+from collections.abc import Iterable
+
+from core.linux import pmapi
+from sampling.errors import PerfeventError, SourceDownError
+
+# Named by the agent itself, while there is one.
+_COUNTERS = "perfevent.hwcounters."
+# How many counters it has read.
+_ACTIVE = "perfevent.active"
+
+
+def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
+    """Those of the metrics of which PMCD gives no instance; raises PerfeventError.
+
+    The agent also names what the kernel could count and nobody asked for, without any.
+    """
+    try:
+        with pmapi.Context(address) as context:
+            return [name for name in metrics if not _has_instances(context, name)]
+    except pmapi.PmapiError as error:
+        raise PerfeventError(
+            f"PMCD at {address} does not answer ({error}): is it running?"
+        ) from error
+
+
+def has_agent(address: str) -> bool:
+    """Whether the agent runs; raises PerfeventError."""
+    try:
+        with pmapi.Context(address) as context:
+            return any(name.startswith(_COUNTERS) for name in context.names())
+    except pmapi.PmapiError as error:
+        raise PerfeventError(f"PMCD at {address} does not answer ({error})") from error
+
+
+def is_counting(address: str) -> bool:
+    """Whether the agent's counters count; raises PerfeventError.
+
+    It gives zeros before, for the first tenth of a second.
+    """
+    # Commands that only change plans must not wait for numpy.
+    from sampling.sources.pcp_source import PcpSource
+
+    source = PcpSource(address)
+    source.select([_ACTIVE])
+    try:
+        source.connect()
+        return any(column.values.any() for column in source.fetch().columns)
+    except SourceDownError as error:
+        raise PerfeventError(str(error)) from error
+    finally:
+        source.close()
+
+
+def _has_instances(context: pmapi.Context, name: str) -> bool:
+    """Whether there is something to fetch; an agent that is away has nothing."""
+    try:
+        return bool(context.instances(context.describe(name).indom))
+    except pmapi.PmError:
+        context.check()
+        return False

@@ -1,0 +1,45 @@
+"""The end of a host: of its twin, and of what counts on it."""
+
+from core.errors import SuperTwinError
+from core.linux.ssh.errors import RemoteLoginError
+from core.settings.settings import Settings
+from core.stores.datasets import Progress, writing
+from ingest.errors import IngestError
+from ingest.history.history import forget, keep_whole
+from ingest.host_history import past
+from ingest.hwloc.topology_file import topology_path
+from ingest.load.publish import Store
+from ingest.load.register import forgotten
+from ingest.loading import open_store
+from ontology.iris import Iris
+from sampling.counters.counters import end
+from sampling.plan_file.notify import nudge
+
+
+def remove(settings: Settings, name: str, history: bool, progress: Progress) -> None:
+    """End the twin of a host; its past stays, unless `history` goes too.
+
+    Raises UnknownHostError.
+    """
+    iris = Iris(settings.base)
+    with open_store(settings) as store:
+        host, _ = past(store, iris, name)
+        with writing(settings, host, progress):
+            _end_counting(settings, host, store, progress)
+            if not history:
+                keep_whole(store.twin, store.history, iris, host)
+            store.twin.update(forgotten(iris, host))
+            if history:
+                forget(store.history, iris, host)
+            topology_path(settings.home, host).unlink(missing_ok=True)
+    nudge(settings.home / "bridge")
+
+
+def _end_counting(
+    settings: Settings, host: str, store: Store, progress: Progress
+) -> None:
+    """Leave no PMCD there; one that is out of reach keeps no host in the twin."""
+    try:
+        end(settings, host, store.twin, progress)
+    except (SuperTwinError, IngestError, RemoteLoginError) as error:
+        progress(f"what counts PMU events on {host} could not be ended: {error}")

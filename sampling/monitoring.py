@@ -1,0 +1,46 @@
+"""The monitor plan of a host, as loading is handed it."""
+
+from functools import partial
+from typing import Any
+
+from core.settings.settings import Settings
+from core.stores.datasets import Progress
+from ingest.monitoring import Monitoring
+from sampling.plan_file.monitor import load_monitor, plan_names
+from sampling.plan_file.notify import nudge
+from sampling.sources.local_metrics import PREFIXES, with_local
+
+
+def monitoring(settings: Settings) -> Monitoring:
+    """What hosts are sampled for as soon as they are loaded."""
+    tell = partial(nudge, settings.home / "bridge")
+    return Monitoring(monitored, with_bridge, tell)
+
+
+def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
+    """The part of the monitor set that the host exposes; the rest is named.
+
+    What a bridge counts of itself, and control groups, are sampled wherever one is.
+    """
+    metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
+    exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
+    absent = [name for name in monitor if not plan_names([name], exposed)]
+    if exposed and absent:
+        progress(f"of the monitor set, not on this host: {', '.join(absent)}")
+    return plan_names([*monitor, *(f"{name}*" for name in PREFIXES)], exposed)
+
+
+def with_bridge(document: dict[str, Any], near: bool = True) -> dict[str, Any]:
+    """The facts of a host that the bridge samples: beside PCP's metrics its own.
+
+    On the bridge's own machine, ``near``, these are of control groups, too.
+
+    Raises DocumentError for facts of another form than a probe's.
+    """
+    from ingest.schema.check import check_document
+
+    check_document(document)
+    facts = document["facts"]
+    if not facts.get("pcp"):
+        return document
+    return {**document, "facts": {**facts, "pcp": with_local(facts["pcp"], near)}}

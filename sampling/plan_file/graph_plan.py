@@ -1,0 +1,123 @@
+"""The plans and addresses of hosts as the graph has them."""
+
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from core.stores.endpoint import JSON_RESULTS, Endpoint
+from core.stores.errors import QueriesError
+from core.stores.results import read_rows
+from queries.catalogue import saved_query
+from queries.run import saved_rows
+from sampling.errors import PlanError
+from sampling.events.event import is_counter
+from sampling.plan_file.notify import Named
+from sampling.plan_file.plan import Plan, make_plan
+
+_PLANS, _HOSTS = "telemetry/sampling", "telemetry/sampled-hosts"
+_ONE_PLAN = "telemetry/one-plan"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the graph wants of one host: its plan, and the address that it has there.
+
+    ``counters`` is the socket, on the host, of the PMCD that counts PMU events.
+    """
+
+    plan: Plan = field(default_factory=Plan)
+    address: str = ""
+    counters: str = ""
+
+
+def read_plan(endpoint: Endpoint, host: str) -> Plan:
+    """What the graph plans for a host; raises PlanError."""
+    try:
+        answer = endpoint.select(saved_query(_PLANS).bind({"host": host}))
+    except QueriesError as error:
+        raise PlanError(f"the plan of {host} cannot be read: {error}") from error
+    return make_plan(answer.records())
+
+
+class Plans:
+    """The plans of all hosts behind an endpoint; what did not change is read once."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._answers: dict[str, tuple[bytes, list[Row]]] = {}
+        self._made: dict[str, tuple[list[Row], Plan]] = {}
+        self._wanted: dict[str, Wanted] = {}
+
+    def reread(self, changed: Set[Named]) -> dict[str, Wanted]:
+        """The same, where only these plans have changed; raises PlanError.
+
+        Nothing else is read where that is enough: what else a host has is as before.
+        """
+        for named in changed:
+            if not self._reread(named):
+                return self.read()
+        return self._wanted
+
+    def read(self) -> dict[str, Wanted]:
+        """What is wanted of each host that has a plan; raises PlanError."""
+        try:
+            hosts = {row["host"]: row for row in self._rows(_HOSTS)}
+            rows = self._rows(_PLANS)
+        except QueriesError as error:
+            raise PlanError(f"the plans cannot be read: {error}") from error
+        by_host = groupby(rows, itemgetter("host"))
+        plans = {host: self._plan(host, list(of)) for host, of in by_host}
+        self._made = {host: self._made[host] for host in plans}
+        self._wanted = {
+            host: _wanted(plan, hosts.get(host)) for host, plan in plans.items()
+        }
+        return self._wanted
+
+    def _reread(self, named: Named) -> bool:
+        """Take in one plan of a host, if that is all that can have changed there.
+
+        The first plan of a host brings an address, and the last takes it along; the
+        first counter brings a PMCD.
+        """
+        if named.host not in self._made:
+            return False
+        try:
+            new = saved_rows(self._endpoint, _ONE_PLAN, named._asdict())
+        except QueriesError as error:
+            raise PlanError(f"the plans cannot be read: {error}") from error
+        before = self._made[named.host][0]
+        old = [row for row in before if row["plan"] == named.plan]
+        rows = [row for row in before if row["plan"] != named.plan]
+        rows += [{name: row[name] for name in before[0]} for row in new]
+        if not rows or any(is_counter(row["samplerName"]) for row in (*old, *new)):
+            return False
+        rows.sort(key=itemgetter("plan"))
+        plan = self._plan(named.host, rows)
+        known = replace(self._wanted[named.host], plan=plan)
+        self._wanted = {**self._wanted, named.host: known}
+        return True
+
+    def _rows(self, name: str) -> list[Row]:
+        """The rows of a saved query, parsed again only if its answer is another one."""
+        body = self._endpoint.answer(saved_query(name).bind({}), JSON_RESULTS)
+        known = self._answers.get(name)
+        if known is None or known[0] != body:
+            found = read_rows(body)
+            rows = [dict(zip(found.columns, r, strict=True)) for r in found.values()]
+            known = self._answers[name] = (body, rows)
+        return known[1]
+
+    def _plan(self, host: str, rows: list[Row]) -> Plan:
+        made = self._made.get(host)
+        if made is None or made[0] != rows:
+            made = self._made[host] = (rows, make_plan(rows))
+        return made[1]
+
+
+def _wanted(plan: Plan, row: Row | None) -> Wanted:
+    known = row or {"address": None, "counters": None}
+    return Wanted(plan, known["address"] or "", known["counters"] or "")

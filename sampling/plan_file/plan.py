@@ -1,0 +1,236 @@
+"""What to sample: read from the graph, kept in the state folder."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.linux.files import read_json, write_whole
+from ontology.selectors import SERIES_NAME
+from sampling.errors import PlanError
+from sampling.plan_file.choice import ALL, Choice, Wish, finest
+
+_LOG = logging.getLogger(__name__)
+
+CACHE_FORMAT = "supertwin-plan/1"
+SHORTEST_MS = 1
+LONGEST_MS = 3_600_000
+_NO_NAME = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A metric at a period: PCP's name, the series' name, and which instances."""
+
+    metric: str
+    series: str
+    period_ms: int
+    choice: Choice = ALL
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is fetched together: series names and instances by metric."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one host is sampled for; ``refused`` says which metrics cannot be, and why.
+
+    Of several plans for one series the finest period holds, so that a metric may stand
+    at several periods, each instance of it at one.
+    """
+
+    metrics: tuple[Planned, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """The metrics that are sampled."""
+        return {planned.metric for planned in self.metrics}
+
+    def groups(self) -> dict[int, Group]:
+        """What is fetched together, for each period in ms."""
+        names: dict[int, dict[str, str]] = {}
+        choices: dict[int, dict[str, Choice]] = {}
+        for one in self.metrics:
+            names.setdefault(one.period_ms, {})[one.metric] = one.series
+            if not one.choice.is_all:
+                choices.setdefault(one.period_ms, {})[one.metric] = one.choice
+        return {ms: Group(of, choices.get(ms, {})) for ms, of in names.items()}
+
+
+class Kept(NamedTuple):
+    """What is kept of a host: its plan, and there the socket of its counters' PMCD."""
+
+    plan: Plan = Plan()
+    counters: str = ""
+
+
+def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
+    """A plan from rows with ``samplerName``, ``dbName`` and ``period`` (seconds).
+
+    A plan of some instances has ``some`` and a row for each ``instname``. A row that
+    cannot be sampled is refused on its own; the others stand.
+    """
+    refused: dict[str, str] = {}
+    series: dict[str, str] = {}
+    wishes: dict[str, list[Wish]] = {}
+    for row in rows:
+        metric = str(row.get("samplerName") or "")
+        try:
+            planned = _planned(metric, row)
+        except PlanError as error:
+            refused[metric] = str(error)
+            continue
+        series[metric] = planned.series
+        some = frozenset([str(row["instname"])]) if row.get("some") else None
+        wishes.setdefault(metric, []).append(Wish(planned.period_ms, some))
+    metrics = [
+        Planned(metric, series[metric], period_ms, choice)
+        for metric in _without_collisions(series, refused)
+        for period_ms, choice in finest(wishes[metric])
+    ]
+    return Plan(tuple(metrics), refused)
+
+
+def _planned(metric: str, row: Mapping[str, Any]) -> Planned:
+    series = str(row.get("dbName") or "")
+    if not SERIES_NAME.fullmatch(series):
+        raise PlanError(f"{series!r} is no series name: mend the metric's st:dbName")
+    if not metric or _NO_NAME.search(metric):
+        raise PlanError(f"{metric!r} is no metric name: mend its st:samplerName")
+    return Planned(metric, series, _period_ms(row.get("period")))
+
+
+def _period_ms(seconds: Any) -> int:
+    try:
+        period = Decimal(str(seconds)) * 1000
+        if SHORTEST_MS <= period <= LONGEST_MS and period == int(period):
+            return int(period)
+    except ArithmeticError:  # no number, or one without end
+        pass
+    raise PlanError(
+        f"a period of {str(seconds)[:40]} s is not possible: give whole ms, "
+        "0.001 to 3600 s"
+    )
+
+
+def _without_collisions(
+    series: Mapping[str, str], refused: dict[str, str]
+) -> list[str]:
+    """The metrics, sorted, of which each has a series name of its own."""
+    by_series: dict[str, str] = {}
+    for metric in sorted(series):
+        other = by_series.setdefault(series[metric], metric)
+        if other != metric:
+            refused[metric] = (
+                f"its series name {series[metric]} is already that of {other}"
+            )
+    return list(by_series.values())
+
+
+def parted(plan: Plan, is_first: Callable[[str], bool]) -> tuple[Plan, Plan]:
+    """A plan as two: the metrics that ``is_first`` is true of, and all others."""
+    first = tuple(one for one in plan.metrics if is_first(one.metric))
+    others = tuple(one for one in plan.metrics if not is_first(one.metric))
+    return Plan(first), Plan(others, plan.refused)
+
+
+def save_plan(path: Path, plan: Plan, counters: str = "") -> None:
+    """Keep a plan for the next start, and the counters' socket; raises OSError."""
+    rows = [_row(planned) for planned in plan.metrics]
+    document = {
+        "format": CACHE_FORMAT,
+        "metrics": rows,
+        "refused": dict(plan.refused),
+        "counters": counters,
+    }
+    write_whole(path, json.dumps(document, indent=1))
+
+
+def _row(planned: Planned) -> dict[str, Any]:
+    """What is sampled of a metric; without ``only`` all of it."""
+    row = {name: getattr(planned, name) for name in ("metric", "series", "period_ms")}
+    only, but = planned.choice
+    named = {} if only is None else {"only": sorted(only)}
+    return {**row, **named, **({"but": sorted(but)} if but else {})}
+
+
+def load_plan(path: Path) -> Kept | None:
+    """What was kept, None where there is none that can be read."""
+    try:
+        return _read(read_json(path))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s is no plan (%s): waiting for the graph's", path, error)
+    return None
+
+
+def _read(document: object) -> Kept:
+    """Raises ValueError for what save_plan did not write."""
+    match document:
+        case {
+            "format": str(form),
+            "metrics": [*rows],
+            "refused": dict(refused),
+            **rest,
+        }:
+            plan = Plan(tuple(map(_read_planned, rows)), refused)
+            # Earlier versions did not keep it.
+            counters = _read_socket(rest.get("counters", ""))
+            if form == CACHE_FORMAT and _is_sound(plan):
+                return Kept(plan, counters)
+    raise ValueError("not of its form")
+
+
+def _read_socket(counters: object) -> str:
+    if isinstance(counters, str) and not _NO_NAME.search(counters):
+        return counters
+    raise ValueError("the socket of the counters is not of its form")
+
+
+def _read_planned(row: object) -> Planned:
+    match row:
+        case {
+            "metric": str(metric),
+            "series": str(series),
+            "period_ms": int(period),
+            **rest,
+        }:
+            values = {"dbName": series, "period": Decimal(period) / 1000}
+            try:
+                planned = _planned(metric, values)
+            except PlanError as error:
+                raise ValueError(str(error)) from None
+            return replace(planned, choice=_read_choice(rest))
+    raise ValueError("a metric is not of its form")
+
+
+def _read_choice(row: Mapping[Any, Any]) -> Choice:
+    only = _read_names(row["only"]) if "only" in row else None
+    return Choice(only, _read_names(row.get("but", [])))
+
+
+def _read_names(names: object) -> frozenset[str]:
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return frozenset(names)
+    raise ValueError("the instances of a metric are not of their form")
+
+
+def _is_sound(plan: Plan) -> bool:
+    """Whether each series name is of one metric, and each metric at a period once."""
+    pairs = {(one.metric, one.series) for one in plan.metrics}
+    series = {one.series for one in plan.metrics}
+    groups = {(one.metric, one.period_ms) for one in plan.metrics}
+    texts = all(isinstance(reason, str) for reason in plan.refused.values())
+    distinct = len(plan.names) == len(series) == len(pairs)
+    return texts and distinct and len(groups) == len(plan.metrics)

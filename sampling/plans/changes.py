@@ -1,0 +1,148 @@
+"""Plans of a host, added and taken out while the bridge samples: CLI and API."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from core.errors import SuperTwinError
+from core.linux.ssh.errors import RemoteLoginError
+from core.settings.settings import Settings
+from core.stores.datasets import Progress, dataset, writing
+from core.stores.endpoint import Endpoint
+from core.stores.results import Rows
+from ingest.errors import IngestError
+from ontology.iris import Iris
+from queries.catalogue import saved_query
+from sampling.counters import counters
+from sampling.plan_file.notify import Named, nudge
+from sampling.plans.instances import Sampled
+from sampling.plans.request import PlanRequest
+from sampling.plans.store import (
+    add_plan,
+    check_host,
+    check_new,
+    free_name,
+    plan_names,
+    remove_plan,
+)
+from sampling.slower_sources import notes, slower_sources
+
+
+@dataclass(frozen=True)
+class Added:
+    """A plan that was written; ``noticed`` tells whether a bridge was told.
+
+    ``slower_sources``: seconds between two updates of metrics that are sampled faster
+    than their sources update them.
+    """
+
+    name: str
+    metrics: list[Sampled]
+    noticed: bool
+    slower_sources: Mapping[str, float]
+
+
+def add(
+    settings: Settings,
+    request: PlanRequest,
+    progress: Progress,
+    *,
+    host_is_known: bool = False,
+) -> Added:
+    """Write a plan, under the first free name where it has none, and tell the bridge.
+
+    Roles and events are counted from then on. Raises PlanRequestError, or MendableError
+    for counters, where it cannot be; nothing is changed then. With ``host_is_known``
+    nobody is asked whether it has a twin.
+    """
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        if not host_is_known:
+            check_host(request.host, twin, iris)
+        with writing(settings, request.host, progress):
+            if not request.name:
+                name = free_name(plan_names(request.host, twin))
+                request = replace(request, name=name)
+            if request.roles or request.events:  # before anything is counted for it
+                check_new(request, twin, iris)
+            with counters.counting(settings, request, twin, progress) as counts:
+                metrics = add_plan(request, twin, iris, counts)
+        noticed = _nudge(settings, request.host, request.name)
+        slower = slower_sources(settings, twin, request.host, request.name)
+    for note in notes(slower, request.period_ms):
+        progress(note)
+    return Added(request.name, metrics, noticed, slower)
+
+
+def remove(
+    settings: Settings,
+    host: str,
+    name: str,
+    progress: Progress,
+    *,
+    host_is_known: bool = False,
+) -> None:
+    """Take a plan out, with the counters that it alone needed, and tell the bridge.
+
+    Raises PlanRequestError. With ``host_is_known`` nobody is asked whether it
+    has a twin.
+    """
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        if not host_is_known:
+            check_host(host, twin, iris)
+        with (
+            writing(settings, host, progress),
+            freeing(settings, host, (name,), twin, progress),
+        ):
+            remove_plan(host, name, twin, iris)
+            _nudge(settings, host, name)
+
+
+@contextmanager
+def freeing(
+    settings: Settings,
+    host: str,
+    plans: Iterable[str],
+    twin: Endpoint,
+    progress: Progress,
+) -> Iterator[None]:
+    """Free the counters of plans that end in the block; those without have none.
+
+    They end without that, too: ``progress`` is told why it could not be.
+    """
+    counted = counters.asked(host, twin)
+    yield
+    if counted.keys().isdisjoint(plans):
+        return
+    try:
+        counters.settle(settings, host, twin, progress)
+    except (SuperTwinError, IngestError, RemoteLoginError) as error:
+        progress(
+            f"the perfevent agent of {host} still counts what it did, until the next "
+            f"change of a plan with counters: {error}"
+        )
+
+
+def resume(settings: Settings, host: str, progress: Progress) -> int:
+    """Let the agent of a host count what its plans ask for; how many events that is.
+
+    Raises PlanRequestError, MendableError and RemoteError.
+    """
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, iris)
+        with writing(settings, host, progress):
+            return counters.resume(settings, host, twin, progress)
+
+
+def listed(settings: Settings, host: str) -> Rows:
+    """The plans of a host; raises PlanRequestError."""
+    iris = Iris(settings.base)
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, iris)
+        return twin.select(saved_query("telemetry/plans").bind({"host": host}))
+
+
+def _nudge(settings: Settings, host: str, name: str) -> bool:
+    return nudge(settings.home / "bridge", Named(host, name))

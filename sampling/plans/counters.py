@@ -1,0 +1,124 @@
+"""What the perfevent agent of a host counts for its plans, in a graph of its own.
+
+It is no part of the probe: the agent counts what plans ask for, and changes with them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdflib import Literal, URIRef
+
+from core.stores.endpoint import N_TRIPLES, Endpoint
+from ingest.describe.metrics import describe_instances, describe_metrics
+from ingest.load.catalogues import read_catalogues
+from ingest.triples import Triples, insertion
+from ontology.iris import Iris
+from ontology.terms import ST
+from queries.catalogue import saved_query
+from sampling.plans.instances import Metric
+
+# PCP's agent of PMU events, and its metrics.
+_AGENT = "perfevent"
+COUNTERS = f"{_AGENT}."
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the metric of an event is sampled for: roles, the event if it was named.
+
+    ``pmu`` and ``name`` are the event's own; ``is_kernel`` where the kernel names both.
+    """
+
+    pmu: str
+    name: str
+    is_kernel: bool = False
+    roles: tuple[str, ...] = ()
+    event: str = ""
+
+
+def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
+    """PCP's facts of its perfevent agent alone."""
+    metrics = [m for m in pcp["metrics"] if m["name"].startswith(COUNTERS)]
+    held = {metric["indom"] for metric in metrics}
+    indoms = {name: entry for name, entry in pcp["indoms"].items() if name in held}
+    return {**pcp, "metrics": metrics, "indoms": indoms}
+
+
+def read_counters(host: str, twin: Endpoint, iris: Iris) -> str:
+    """The graph of a host's counters as N-Triples, to put it back with."""
+    graph = iris.counters_graph(host)
+    every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
+    return twin.answer(every, N_TRIPLES).decode()
+
+
+def restore_counters(host: str, before: str, twin: Endpoint, iris: Iris) -> None:
+    """Let the graph of a host's counters be what `read_counters` gave."""
+    graph = iris.counters_graph(host)
+    insert = f" ;\nINSERT DATA {{ GRAPH <{graph}> {{ {before} }} }}" if before else ""
+    twin.update(f"DROP SILENT GRAPH <{graph}>{insert}")
+
+
+def counted_among(
+    host: str, names: Iterable[str], twin: Endpoint, iris: Iris
+) -> list[str]:
+    """Metrics that a host has for the events of plans alone."""
+    node, values = iris.host(host), " ".join(Literal(name).n3() for name in names)
+    rows = twin.select(
+        f"""SELECT ?name {{
+          VALUES ?name {{ {values} }} ?metric <{ST.samplerName}> ?name .
+          GRAPH <{iris.counters_graph(host)}> {{ <{node}> <{ST.exposes}> ?metric }}
+          FILTER NOT EXISTS {{
+            GRAPH <{iris.twin_graph(host)}> {{ <{node}> <{ST.exposes}> ?metric }} }}
+        }} ORDER BY ?name"""
+    )
+    return [str(name) for (name,) in rows.values()]
+
+
+def foreseen(
+    names: Iterable[str], host: str, twin: Endpoint, iris: Iris
+) -> list[Metric]:
+    """Metrics of events before anybody counts them, with an instance for each thread.
+
+    An event that is counted once for a socket will have fewer.
+    """
+    threads = _threads(host, twin)
+    return [
+        Metric(
+            name,
+            iris.metric(name),
+            has_instances=True,
+            at_fetch=False,
+            instances=threads,
+        )
+        for name in names
+    ]
+
+
+def publish_counters(
+    host: str, pcp: dict[str, Any] | None, socket: str, twin: Endpoint, iris: Iris
+) -> None:
+    """Replace what the graph says of a host's counters, in one transaction.
+
+    `pcp` are the facts of the PMCD that gives them, None where nothing is counted;
+    `socket` is its Unix socket on that host.
+    """
+    graph = iris.counters_graph(host)
+    if pcp is None:
+        twin.update(f"DROP SILENT GRAPH <{graph}>")
+        return
+    metrics, own, node = Triples(), Triples(), iris.host(host)
+    catalogue = read_catalogues(twin, iris).metrics
+    known = describe_metrics(metrics, iris, pcp, catalogue)
+    describe_instances(own, iris, host, pcp, _threads(host, twin))
+    own.link(node, {ST.exposes: known.values(), ST.perfeventSocket: socket})
+    inserted = insertion({iris.metrics_graph: metrics, graph: own})
+    twin.update(f"DROP SILENT GRAPH <{graph}> ;\n{inserted}")
+
+
+def _threads(host: str, twin: Endpoint) -> Mapping[str, URIRef]:
+    """Every thread of a host by what PCP calls it."""
+    text = saved_query("topology/threads").bind({"host": host, "all": "true"})
+    rows = twin.select(text)
+    cpu, thread = rows.columns.index("cpu"), rows.columns.index("thread")
+    return {f"cpu{row[cpu]}": URIRef(str(row[thread])) for row in rows.values()}

@@ -1,0 +1,218 @@
+"""Which instances of a metric a plan samples, found out from the graph."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+from rdflib import URIRef
+
+from core.stores.endpoint import Endpoint
+from core.stores.results import Rows
+from ingest.errors import PlanRequestError
+from queries.catalogue import SavedQuery, saved_query
+from queries.errors import ParameterError, UnknownQueryError
+from queries.run import saved_rows
+from sampling.plans.request import PlanRequest, check_instance
+
+_AT_ONCE = 4
+_ALIKE = 0.7
+_NOT_NUMBERS = {
+    "aggregate": "aggregates",
+    "aggregate_static": "aggregates",
+    "event": "events",
+    "highres_event": "events",
+}
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A metric of a plan; ``some`` says whether it is restricted to ``instances``.
+
+    ``known`` are the instances to be sampled that the graph knows, by component.
+    """
+
+    name: str
+    iri: URIRef
+    known: Mapping[Any, URIRef]
+    instances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What the graph has of a metric on a host, or will have."""
+
+    name: str
+    iri: URIRef
+    has_instances: bool
+    at_fetch: bool
+    instances: Mapping[str, URIRef]
+
+
+def sampled(
+    request: PlanRequest,
+    host: URIRef,
+    twin: Endpoint,
+    counters: Iterable[str] = (),
+    foreseen: Sequence[Metric] = (),
+) -> list[Sampled]:
+    """The metrics of a plan, `counters` too, with instances; raises PlanRequestError.
+
+    `counters` are those of its roles and events; `foreseen` are those that nobody
+    counts yet.
+    """
+    names = _distinct([*request.metrics, *counters])
+    metrics = [*_metrics(request.host, names, twin), *foreseen]
+    if not request.query:
+        return [_named(metric, request.instances, host) for metric in metrics]
+    answer = _answer(request, twin)
+    return [_of_components(metric, request.query, answer) for metric in metrics]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[Metric]:
+    """Asked for side by side; of several that are wrong the first is told of."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(partial(_metric, host, twin), names))
+
+
+def _metric(host: str, twin: Endpoint, name: str) -> Metric:
+    bound = {"host": host, "metric": name}
+    rows = saved_rows(twin, "telemetry/instances", bound)
+    if not rows:
+        raise PlanRequestError(_unknown(host, name, twin))
+    first = rows[0]
+    if first["valueType"] in _NOT_NUMBERS:
+        what = _NOT_NUMBERS[first["valueType"]]
+        raise PlanRequestError(
+            f"metric {name} gives {what}, which are not stored: leave it out"
+        )
+    return Metric(
+        name,
+        URIRef(first["metric"]),
+        first["domain"] is not None,
+        bool(first["resolvedAtFetch"]),
+        {row["instname"]: URIRef(row["component"]) for row in rows if row["instname"]},
+    )
+
+
+def _unknown(host: str, name: str, twin: Endpoint) -> str:
+    rows = saved_rows(twin, "telemetry/names", {"host": host, "pattern": "*"})
+    exposed = [row["metric"] for row in rows if row["exposed"]]
+    if not exposed:
+        return f"the twin knows no metric of {host}: probe it where PCP runs"
+    near = get_close_matches(name[:100], exposed, n=3, cutoff=_ALIKE)
+    hint = f"near: {', '.join(near)}" if near else "`supertwin query telemetry/metrics`"
+    return f"{host} has no metric {name[:100]!r}; {hint}"
+
+
+def _named(metric: Metric, names: Sequence[str], host: URIRef) -> Sampled:
+    """All instances, or those of some names that the host has or may come to have."""
+    if not names:
+        all_of = metric.instances if metric.has_instances else {None: host}
+        return Sampled(metric.name, metric.iri, all_of)
+    if not metric.has_instances:
+        raise PlanRequestError(
+            f"metric {metric.name} has no instances: leave {names[0]!r} out"
+        )
+    for name in names:
+        if name not in metric.instances and not metric.at_fetch:
+            raise PlanRequestError(
+                f"metric {metric.name} has no instance {name!r}; it has "
+                f"{_some(metric.instances)}"
+            )
+    known = {name: iri for name, iri in metric.instances.items() if name in names}
+    return Sampled(metric.name, metric.iri, known, tuple(_distinct(names)))
+
+
+def _answer(request: PlanRequest, twin: Endpoint) -> Rows:
+    try:
+        query = saved_query(request.query)
+    except UnknownQueryError:
+        raise PlanRequestError(
+            f"no saved query {request.query[:80]!r}: `supertwin query --help` lists "
+            "them"
+        ) from None
+    _check_form(query)
+    given = dict(request.parameters)
+    if "host" in query.params:
+        given.setdefault("host", request.host)
+    try:
+        text = query.bind(given)
+    except ParameterError as error:
+        raise PlanRequestError(str(error)) from None
+    return twin.select(text)
+
+
+def _check_form(query: SavedQuery) -> None:
+    if query.form != "select" or query.dataset != "twin":
+        raise PlanRequestError(
+            f"query {query.name} gives no components of the twin: name one that has a "
+            "column of them, such as topology/socket-threads"
+        )
+
+
+def _of_components(metric: Metric, query: str, answer: Rows) -> Sampled:
+    """The instances of the components in the one column that holds any."""
+    if not metric.has_instances or (metric.at_fetch and not metric.instances):
+        when = "resolved at each fetch" if metric.at_fetch else "none"
+        raise PlanRequestError(
+            f"metric {metric.name} has no components in the twin (its instances are "
+            f"{when}): leave the query out"
+        )
+    components = components_in(answer, query, metric.name, metric.instances)
+    known = {
+        name: component
+        for name, component in metric.instances.items()
+        if component in components
+    }
+    for name in known:
+        check_instance(name)
+    return Sampled(metric.name, metric.iri, known, tuple(known))
+
+
+def components_in(
+    answer: Rows, query: str, metric: str, instances: Mapping[str, URIRef]
+) -> Collection[URIRef]:
+    """What stands in the one column with components that a metric has instances of.
+
+    Raises PlanRequestError where no column has any, or several have.
+    """
+    columns = {
+        name: {row[place] for row in answer.rows if isinstance(row[place], URIRef)}
+        for place, name in enumerate(answer.columns)
+    }
+    if not answer.rows:
+        raise PlanRequestError(
+            f"query {query} gives nothing, so no instance of {metric} would be "
+            "sampled: mend its parameters"
+        )
+    shown = ", ".join(answer.columns)
+    if not any(columns.values()):
+        raise PlanRequestError(
+            f"query {query} has no column of components ({shown}): name one that "
+            "gives IRIs, such as topology/socket-threads"
+        )
+    held = {*instances.values()}
+    fit = [name for name, found in columns.items() if found & held]
+    if not fit:
+        raise PlanRequestError(
+            f"query {query} gives no component that {metric} has an instance of "
+            f"(its columns: {shown}; the instances: {_some(instances)})"
+        )
+    if len(fit) > 1:
+        raise PlanRequestError(
+            f"query {query} gives components that {metric} has instances of in "
+            f"several columns ({', '.join(fit)}): name a query with one"
+        )
+    return {iri for iri in columns[fit[0]] if isinstance(iri, URIRef)}
+
+
+def _some(names: Collection[str]) -> str:
+    first = ", ".join(sorted(names)[:5])
+    return f"{first} …" if len(names) > 5 else first or "none"

@@ -1,0 +1,117 @@
+"""What a control group can be sampled for, alike for versions 1 and 2.
+
+PCP has `cgroup.*` too, under other names for each version, without pids, and, where
+both versions are mounted, with nothing of version 2.
+"""
+
+from typing import NamedTuple
+
+from core.linux.cgroups.groups import UNIFIED
+from sampling.sources.own_metrics import OwnMetric
+
+PREFIX = "supertwin.cgroup."
+# Of no agent of PCP, whose numbers end at 511.
+DOMAIN = "513.0"
+
+
+class Place(NamedTuple):
+    """Where a value stands: controller, file, its key there, and what a unit is."""
+
+    controller: str
+    file: str
+    key: str = ""
+    factor: int = 1
+
+
+_MICRO = 1000  # in ns
+_CPU, _ACCT, _MEMORY, _PIDS, _BLKIO = "cpu", "cpuacct", "memory", "pids", "blkio"
+_BYTES = "blkio.throttle.io_service_bytes_recursive"
+_COUNT = "blkio.throttle.io_serviced_recursive"
+
+
+def _metric(name: str, semantics: str, units: str, help_: str) -> OwnMetric:
+    return OwnMetric(PREFIX + name, "u64", semantics, units, DOMAIN, help_)
+
+
+# The first place that a group has is read; what it lacks has no value.
+PLACES = {
+    _metric("cpu.usage", "counter", "nanosec", "CPU time of its processes"): (
+        Place(_ACCT, "cpuacct.usage"),
+        Place(UNIFIED, "cpu.stat", "usage_usec", _MICRO),
+    ),
+    _metric("cpu.user", "counter", "nanosec", "CPU time in their own code"): (
+        Place(_ACCT, "cpuacct.usage_user"),
+        Place(UNIFIED, "cpu.stat", "user_usec", _MICRO),
+    ),
+    _metric("cpu.system", "counter", "nanosec", "CPU time in the kernel"): (
+        Place(_ACCT, "cpuacct.usage_sys"),
+        Place(UNIFIED, "cpu.stat", "system_usec", _MICRO),
+    ),
+    _metric("cpu.periods", "counter", "count", "periods in which it wanted to run"): (
+        Place(_CPU, "cpu.stat", "nr_periods"),
+        Place(UNIFIED, "cpu.stat", "nr_periods"),
+    ),
+    _metric("cpu.throttled", "counter", "count", "periods in which it had to wait"): (
+        Place(_CPU, "cpu.stat", "nr_throttled"),
+        Place(UNIFIED, "cpu.stat", "nr_throttled"),
+    ),
+    _metric("cpu.throttled_time", "counter", "nanosec", "time that it had to wait"): (
+        Place(_CPU, "cpu.stat", "throttled_time"),
+        Place(UNIFIED, "cpu.stat", "throttled_usec", _MICRO),
+    ),
+    _metric("memory.usage", "instant", "byte", "memory that is charged to it"): (
+        Place(_MEMORY, "memory.usage_in_bytes"),
+        Place(UNIFIED, "memory.current"),
+    ),
+    _metric("memory.peak", "instant", "byte", "the most memory that it had"): (
+        Place(_MEMORY, "memory.max_usage_in_bytes"),
+        Place(UNIFIED, "memory.peak"),
+    ),
+    _metric("memory.anon", "instant", "byte", "memory of no file"): (
+        Place(_MEMORY, "memory.stat", "total_rss"),
+        Place(UNIFIED, "memory.stat", "anon"),
+    ),
+    _metric("memory.file", "instant", "byte", "memory that caches files"): (
+        Place(_MEMORY, "memory.stat", "total_cache"),
+        Place(UNIFIED, "memory.stat", "file"),
+    ),
+    _metric("memory.faults", "counter", "count", "major page faults"): (
+        Place(_MEMORY, "memory.stat", "total_pgmajfault"),
+        Place(UNIFIED, "memory.stat", "pgmajfault"),
+    ),
+    _metric("memory.oom_kills", "counter", "count", "processes killed for memory"): (
+        Place(_MEMORY, "memory.oom_control", "oom_kill"),
+        Place(UNIFIED, "memory.events", "oom_kill"),
+    ),
+    _metric("pids.current", "instant", "count", "tasks, threads included"): (
+        Place(_PIDS, "pids.current"),
+        Place(UNIFIED, "pids.current"),
+    ),
+    _metric("io.read.bytes", "counter", "byte", "read from block devices"): (
+        Place(_BLKIO, _BYTES, "Read"),
+        Place(UNIFIED, "io.stat", "rbytes"),
+    ),
+    _metric("io.write.bytes", "counter", "byte", "written to block devices"): (
+        Place(_BLKIO, _BYTES, "Write"),
+        Place(UNIFIED, "io.stat", "wbytes"),
+    ),
+    _metric("io.read.ops", "counter", "count", "reads from block devices"): (
+        Place(_BLKIO, _COUNT, "Read"),
+        Place(UNIFIED, "io.stat", "rios"),
+    ),
+    _metric("io.write.ops", "counter", "count", "writes to block devices"): (
+        Place(_BLKIO, _COUNT, "Write"),
+        Place(UNIFIED, "io.stat", "wios"),
+    ),
+    _metric("cpu.stalled", "counter", "microsec", "time some task lacked a CPU"): (
+        Place(UNIFIED, "cpu.pressure", "some"),
+    ),
+    _metric("memory.stalled", "counter", "microsec", "time some task lacked memory"): (
+        Place(UNIFIED, "memory.pressure", "some"),
+    ),
+    _metric("io.stalled", "counter", "microsec", "time some task waited for devices"): (
+        Place(UNIFIED, "io.pressure", "some"),
+    ),
+}
+CGROUP_METRICS = tuple(PLACES)
+BY_NAME = {metric.name: places for metric, places in PLACES.items()}

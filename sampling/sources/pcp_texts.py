@@ -1,0 +1,137 @@
+"""Texts of a fetch: a series for each text that an instance has, of the value 1."""
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from sampling.sources.pcp_decode import MOST_BYTES, RawTexts
+from sampling.sources.pcp_layout import Chosen, InstanceNames, gap_of
+from sampling.sources.source import Column, Gap, Series
+
+MOST_TEXTS = 20
+TOO_MANY = f"more than {MOST_TEXTS} texts of one instance in an hour"
+_HOUR = 3600
+_CUT = "…"
+
+
+class SeenTexts:
+    """What each instance said in this clock hour; a new text too many is refused.
+
+    Every text is a series of its own, and the store keeps each for good.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._seen: dict[Series, set[str]] = {}
+        self._hour = 0
+
+    @property
+    def hour(self) -> int:
+        """The hour since 1970 that it counts."""
+        hour = int(self._now()) // _HOUR
+        if hour != self._hour:
+            self._hour = hour
+            self._seen.clear()
+        return hour
+
+    def admits(self, instance: Series, text: str) -> bool:
+        """Whether a text was seen before, or may be one more."""
+        seen = self._seen.setdefault(instance, set())
+        if text not in seen:
+            if len(seen) >= MOST_TEXTS:
+                return False
+            seen.add(text)
+        return True
+
+
+class Texts:
+    """Turns the texts of one choice of metrics into a column of ones.
+
+    ``sizes`` is what the layouts of numbers share, and ``seen`` outlives this object.
+    """
+
+    def __init__(
+        self,
+        chosen: Sequence[Chosen],
+        names: InstanceNames,
+        sizes: dict[str, int],
+        seen: SeenTexts,
+    ) -> None:
+        self.gaps: dict[str, Gap] = {}
+        self._chosen = chosen
+        self._names = names
+        self._sizes = sizes
+        self._seen = seen
+        self._raw: RawTexts | None = None
+        self._hour = 0
+        self._columns: tuple[Column, ...] = ()
+
+    def forget(self) -> None:
+        """Name every instance again at the next fetch."""
+        self._raw = None
+
+    def columns(self, raw: RawTexts) -> tuple[Column, ...]:
+        """The same column for as long as no text changed; none without any text."""
+        hour = self._seen.hour
+        if self._raw is None or hour != self._hour or not raw.equals(self._raw):
+            self._raw, self._hour = raw, hour
+            self._rebuild(raw)
+        return self._columns
+
+    def _rebuild(self, raw: RawTexts) -> None:
+        self.gaps = {}
+        series: list[Series] = []
+        texts, instances = raw.texts(), raw.instances.tolist()
+        ends = accumulate(np.maximum(raw.counts, 0).tolist(), initial=0)
+        for metric, count, (start, end) in zip(
+            self._chosen, raw.counts.tolist(), pairwise(ends), strict=True
+        ):
+            found = self._of(metric, instances[start:end], texts[start:end])
+            series += found
+            self._note(metric.name, count, len(found))
+        ones = np.ones(len(series), np.int8)
+        self._columns = (Column(tuple(series), ones),) if series else ()
+
+    def _of(
+        self, metric: Chosen, instances: list[int], texts: list[bytes]
+    ) -> list[Series]:
+        """The series of a metric; no name, or a text too many, leaves one out."""
+        named = self._names.series(metric, instances)
+        found = []
+        for series, raw in zip(named, texts, strict=True):
+            text = shown(raw)
+            if series is None:
+                self._miss(metric.name, "an instance without a name")
+                self.forget()
+            elif self._seen.admits(series, text):
+                found.append(series._replace(text=text))
+            else:
+                self._miss(metric.name, TOO_MANY)
+        return found
+
+    def _miss(self, metric: str, reason: str) -> None:
+        known = self.gaps.get(metric)
+        self.gaps[metric] = Gap(reason, 1 + (known.points if known else 0))
+
+    def _note(self, metric: str, count: int, given: int) -> None:
+        if count > 0:
+            self._sizes[metric] = count
+        else:
+            self.gaps[metric] = gap_of(count, self._sizes.get(metric, 1))
+
+
+def shown(raw: bytes) -> str:
+    """A text as a label: up to its NUL, cut with an ellipsis where it is too long.
+
+    Bytes that are no UTF-8 stay visible and distinct.
+    """
+    text = raw.split(b"\0", 1)[0]
+    if len(text) <= MOST_BYTES:
+        return text.decode(errors="backslashreplace")
+    whole = text[: MOST_BYTES - len(_CUT.encode())]
+    # A character that the cut goes through is left out.
+    while whole and text[len(whole)] & 0xC0 == 0x80:
+        whole = whole[:-1]
+    return whole.decode(errors="backslashreplace") + _CUT

@@ -1,0 +1,1 @@
+"""Why a series has data or not."""

@@ -1,0 +1,43 @@
+"""How true the counters behind an answer of ``/why`` are, where that was measured."""
+
+from collections.abc import Collection
+from itertools import groupby
+from typing import Any
+
+from core.stores.clients import Clients
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.results import read_rows
+from queries.catalogue import saved_query
+from sampling.events.event import Event
+
+_QUERY = "pmu/accuracy"
+
+Row = dict[str, Any]
+
+
+async def accuracy_of(
+    clients: Clients, host: str, metrics: Collection[str]
+) -> str | None:
+    """A sentence on each event by PCP's metric of its value; None without any.
+
+    It is of this host where it was measured here, else of another with the same PMU.
+    """
+    text = saved_query(_QUERY).bind({})
+    answer = read_rows(await clients.graph.query(text, JSON_RESULTS))
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
+    asked = [row for row in rows if Event(row["pmu"], row["event"]).value in metrics]
+    found = groupby(asked, lambda row: (row["pmu"], row["event"]))
+    told = [_sentence(host, list(group)) for _, group in found]
+    return "; ".join(told) or None
+
+
+def _sentence(host: str, rows: list[Row]) -> str:
+    own = [row for row in rows if row["host"] == host] or rows
+    errors = [float(row["error"]) for row in own]
+    worst = max(own, key=lambda row: float(row["error"]))
+    where = "here" if worst["host"] == host else f"on {worst['host'] or 'another host'}"
+    return (
+        f"{worst['pmu']}::{worst['event']} was {sum(errors) / len(errors):.2%} off in "
+        f"{len(own)} kernels of likwid-bench, {max(errors):.2%} at most "
+        f"({worst['kernel']}), measured {where}"
+    )

@@ -1,0 +1,102 @@
+"""What is looked up for a verdict only where the first look leaves it open."""
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from anyio import to_thread
+
+from core.stores.clients import Clients
+from core.stores.endpoint import JSON_RESULTS
+from core.stores.results import read_rows
+from core.stores.series_store import StoreError
+from ingest.describe.process import time_literal
+from ontology.iris import series_name
+from ontology.selectors import selector, series_labels
+from queries.catalogue import saved_query
+from queries.errors import ParameterError
+from sampling.sources.cgroup_metrics import PREFIX as CGROUP_METRICS
+from sampling.why.verdict import CgroupSeen, Counter, Evidence
+
+# What merely shares letters helps nobody (`disk.all.write`, `denki.rapl.rate`: 0.62).
+_MOST_NAMES, _ALIKE = 3, 0.7
+_CGROUPS = (CGROUP_METRICS, "cgroup.")
+_COUNTERS, _VALUE, _DUTY = "perfevent.hwcounters.", ".value", ".dutycycle"
+_PMU_SIGN = "__"  # between PMU and event, in names of metrics
+
+
+async def in_depth(clients: Clients, found: Evidence) -> Evidence:
+    """The same evidence, and what a counter or an unknown name needs beside it."""
+    if found.metric.startswith(_COUNTERS) and found.metric.endswith(_VALUE):
+        found = replace(found, duty=await _duty(clients, found))
+    if found.instance and found.metric.startswith(_CGROUPS):
+        found = replace(found, group=await _group(clients, found))
+    if not found.known.host or found.known.exposed:
+        return found
+    counters = await _counters(clients, found)
+    near = () if counters else await _near(clients, found)
+    return replace(found, counters=counters, near=near)
+
+
+async def _duty(clients: Clients, found: Evidence) -> float | None:
+    """The newest share of time in which the counter counted, where that is sampled.
+
+    What it was before explains nothing.
+    """
+    name = series_name(found.metric.removesuffix(_VALUE) + _DUTY)
+    series = selector(name, series_labels(found.host, found.instance))
+    try:
+        sample = await clients.store.last(series)
+    except StoreError:
+        return None
+    return float(sample.value) if sample and found.is_fresh(sample) else None
+
+
+async def _group(clients: Clients, found: Evidence) -> CgroupSeen | None:
+    """The last control group that had the path, which is its name in PCP too."""
+    asked = {"path": found.instance or "", "metric": found.metric}
+    rows = await _rows(clients, "why/cgroup", host=found.host, **asked)
+    if not rows:
+        return None
+    _host, _path, _noticed, ended, gives, _iri = rows[0]
+    own = found.metric.startswith(CGROUP_METRICS)
+    return CgroupSeen(str(time_literal(ended)) if ended else "", bool(gives) or not own)
+
+
+async def _counters(clients: Clients, found: Evidence) -> tuple[Counter, ...]:
+    event = found.metric.removeprefix(_COUNTERS)
+    event = event.removesuffix(_VALUE).removesuffix(_DUTY)
+    if "." in event:  # no event's name; other metrics of PCP have one at least
+        return ()
+    rows = await _rows(clients, "why/counter", host=found.host, event=event)
+    pmu, parted, name = event.partition(_PMU_SIGN)
+    if parted and not rows:
+        of_any = await _rows(clients, "why/counter", host=found.host, event=name)
+        rows = [row for row in of_any if row[0] == pmu]
+    return tuple(
+        Counter(str(pmu), str(name), bool(present), usable)
+        for pmu, name, present, usable in rows
+    )
+
+
+async def _near(clients: Clients, found: Evidence) -> tuple[str, ...]:
+    """Names that the host has below the one asked for, or like it."""
+    rows = await _rows(clients, "why/metric-names", host=found.host)
+    names = [str(name) for (name,) in rows]
+    below = [name for name in names if name.startswith(f"{found.metric}.")]
+    if below:
+        return tuple(below[:_MOST_NAMES])
+    # Thousands of names take a while, in which the API answers others.
+    like = await to_thread.run_sync(
+        get_close_matches, found.metric, names, _MOST_NAMES, _ALIKE
+    )
+    return tuple(like)
+
+
+async def _rows(clients: Clients, query: str, **params: str) -> list[list[Any]]:
+    """Rows of a saved query; none for values that no term can hold."""
+    try:
+        text = saved_query(query).bind(params)
+    except ParameterError:
+        return []
+    return read_rows(await clients.graph.query(text, JSON_RESULTS)).values()

@@ -1,0 +1,187 @@
+"""Why a series has data or not: one verdict out of all that is known."""
+
+from dataclasses import dataclass
+
+from core.stores.series_store import Sample
+from dashboards.figures import figures
+from queries.diagnosis import Finding, Known, failed, finding
+from sampling.account import reasons
+from sampling.account.bridge_status import Bridge
+
+# A value is fresh for some periods, so that one late tick is no alarm.
+_FRESH_PERIODS = 3.0
+_FRESH_S = 5.0
+_OF_REASON = {
+    reasons.AGENT: "agent down",
+    reasons.DOWN: "PMCD down",
+    reasons.DENIED: "no permission",
+    reasons.LATE: "bridge behind",
+    reasons.SLOW: "bridge behind",
+    reasons.TEXTS: "too many texts",
+}
+
+
+@dataclass(frozen=True)
+class Counter:
+    """An event of a PMU model: whether the host has such a PMU, and may use it.
+
+    ``usable`` is None where nobody knows.
+    """
+
+    pmu: str
+    event: str
+    present: bool
+    usable: bool | None
+
+
+@dataclass(frozen=True)
+class CgroupSeen:
+    """The last control group of a path: when it was gone, and if the metric is its."""
+
+    ended: str
+    gives: bool
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything a verdict rests on.
+
+    ``near`` are names like one that is not known; ``counters`` are the events that a
+    metric may be named for; ``duty`` is the share of time in which a counter counted;
+    ``group`` is the control group that an instance is.
+    """
+
+    host: str
+    metric: str
+    instance: str | None
+    known: Known
+    bridge: Bridge
+    sample: Sample | None = None
+    store_reason: str = ""
+    near: tuple[str, ...] = ()
+    counters: tuple[Counter, ...] = ()
+    duty: float | None = None
+    group: CgroupSeen | None = None
+
+    @property
+    def of_many(self) -> bool:
+        """Whether several instances are asked for at once, so no value is the value."""
+        return self.known.has_instances and self.instance is None
+
+    def is_fresh(self, sample: Sample) -> bool:
+        """Whether a sample is of the last few periods of its plan."""
+        return sample.age <= max(_FRESH_S, _FRESH_PERIODS * (self.known.period or 0))
+
+
+def judge(evidence: Evidence) -> Finding:
+    """The first thing, from the graph to the store, that explains the series."""
+    return (
+        _of_duty(evidence)
+        or _of_data(evidence)
+        or _of_counters(evidence)
+        or _of_group(evidence)
+        or _of_graph(evidence)
+        or _of_bridge(evidence)
+        or _of_store(evidence)
+    )
+
+
+def _of_duty(evidence: Evidence) -> Finding | None:
+    """A counter that shares its place on the PMU with others, and got none of it."""
+    if evidence.duty != 0:
+        return None
+    reason = f"{evidence.metric!r} never had a counter: its duty cycle is 0"
+    return Finding("multiplexed", f"{reason}; take events out of the plan")
+
+
+def _of_data(evidence: Evidence) -> Finding | None:
+    sample = evidence.sample
+    if sample is None or not evidence.is_fresh(sample):
+        return None
+    if evidence.of_many:
+        reason = f"the newest of its instances is {figures(sample.age)} s old; name one"
+        return Finding("data", reason)
+    shared = evidence.duty is not None and evidence.duty < 1
+    often = f"; it counted {evidence.duty:.0%} of the time" if shared else ""
+    return Finding("data", f"the last value is {figures(sample.age)} s old{often}")
+
+
+def _of_counters(evidence: Evidence) -> Finding | None:
+    """An event that this host's processor, or its kernel, does not count."""
+    found = evidence.counters
+    if evidence.known.exposed or not found:
+        return None
+    here = [counter for counter in found if counter.present]
+    event = found[0].event
+    if not here:
+        models = ", ".join(sorted({counter.pmu for counter in found}))
+        reason = f"{event!r} is an event of {models}: {evidence.host!r} has no such PMU"
+        return Finding("counter not on this PMU", reason)
+    if all(counter.usable is False for counter in here):
+        reason = f"the kernel of {evidence.host!r} offers no counter of {here[0].pmu}"
+        return Finding("counter not on this PMU", f"{reason} for {event!r}")
+    return None
+
+
+def _of_group(evidence: Evidence) -> Finding | None:
+    """A control group that is gone, or that has nothing to tell of the metric."""
+    group, name = evidence.group, evidence.instance
+    if group is None or not evidence.known.exposed:
+        return None
+    if group.ended:
+        return Finding("cgroup ended", f"control group {name!r} ended at {group.ended}")
+    if not group.gives:
+        reason = f"control group {name!r} gives no {evidence.metric!r}: it lacks the "
+        return Finding("no value", f"{reason}controller, or did none of it yet")
+    return None
+
+
+def _of_graph(evidence: Evidence) -> Finding | None:
+    known, host, metric = evidence.known, evidence.host, evidence.metric
+    found = finding(known, host, [metric], evidence.instance)
+    seen = evidence.sample
+    if found and seen and found.verdict == "not planned":
+        reason = f"{found.reason} any more; its last value is {figures(seen.age)} s old"
+        return Finding("plan removed", reason)
+    if found and evidence.near:
+        names = " or ".join(map(repr, evidence.near))
+        return Finding(found.verdict, f"{found.reason}; is it {names}?")
+    return found
+
+
+def _of_bridge(evidence: Evidence) -> Finding | None:
+    bridge = evidence.bridge
+    if bridge.not_sampled:
+        return Finding("host not sampled", bridge.not_sampled)
+    if not bridge.up:
+        return Finding("bridge down", f"the bridge does not run: {bridge.reason}")
+    if bridge.pcp_reason:
+        return Finding("PMCD down", f"PMCD gives nothing: {bridge.pcp_reason}")
+    said = bridge.metric_reason(evidence.metric)
+    if not said:
+        return _of_log(bridge)
+    reason = f"PCP is asked for {evidence.metric!r}, and answers: {said}"
+    verdict = _OF_REASON.get(reasons.word(said))
+    return Finding(verdict, reason) if verdict else failed(reason)
+
+
+def _of_log(bridge: Bridge) -> Finding | None:
+    """The bridge's log on disk, through which all points of the host go."""
+    return Finding("log down", bridge.log_reason) if bridge.log_reason else None
+
+
+def _of_store(evidence: Evidence) -> Finding:
+    away = evidence.store_reason or evidence.bridge.store_reason
+    if away:
+        return Finding("store down", f"the series store is away: {away}")
+    bridge = evidence.bridge
+    if bridge.waiting and bridge.behind_s > _FRESH_S:
+        reason = f"{bridge.waiting} points wait in the bridge's log for the store"
+        return Finding("bridge behind", f"{reason}, up to {bridge.behind_s:.0f} s long")
+    if evidence.sample is None:
+        plans = ", ".join(evidence.known.plans)
+        reason = f"plan {plans} samples it, but the store has no value yet"
+        return Finding("not yet sampled", reason)
+    age = evidence.sample.age
+    reason = f"the last value is {figures(age)} s old, though a plan samples it"
+    return Finding("stale", reason)

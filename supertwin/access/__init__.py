@@ -1,1 +1,0 @@
-"""Who may do what: accounts of servers, tokens of people, commands that may run."""

@@ -1,0 +1,85 @@
+"""Addresses that are hosts, and what only looks like one."""
+
+import pytest
+
+from core.linux.ssh.address import Address, parse_address
+from core.linux.ssh.errors import AddressError
+from core.linux.ssh.reasons import explain, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("ssh://n1", Address("n1")),
+        ("ssh://n1/", Address("n1")),
+        ("ssh://me@n1.example.org:2222", Address("n1.example.org", "me", 2222)),
+        ("ssh://me@10.0.0.1", Address("10.0.0.1", "me")),
+        ("ssh://[2001:db8::1]:22", Address("2001:db8::1", None, 22)),
+        ("ssh://root@[fe80::1%eth0]", Address("fe80::1%eth0", "root")),
+        ("ssh://me@realm@n1", Address("n1", "me@realm")),
+        ("ssh://my_node", Address("my_node")),
+    ],
+)
+def test_addresses(text: str, address: Address) -> None:
+    assert parse_address(text) == address
+    assert str(address) == text.removesuffix("/")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("n1", "does not begin with ssh://"),
+        ("http://n1", "does not begin with ssh://"),
+        ("ssh://", "'' is no host"),
+        ("ssh://me@", "'' is no host"),
+        ("ssh://-oProxyCommand=touch /tmp/x", "is no host"),
+        ("ssh://-oProxyCommand=id", "is no host"),
+        ("ssh://-lroot@n1", "'-lroot' is no user"),
+        ("ssh://@n1", "'' is no user"),
+        ("ssh://me you@n1", "is no user"),
+        ("ssh://n1;reboot", "is no host"),
+        ("ssh://n1 -v", "is no host"),
+        ("ssh://n1\nx", "is no host"),
+        ("ssh://n1/path", "is no host"),
+        ("ssh://n1:", "'' is no port"),
+        ("ssh://n1:0", "'0' is no port"),
+        ("ssh://n1:65536", "'65536' is no port"),
+        ("ssh://n1:２２", "is no port"),
+        ("ssh://[::1", "is no host"),
+        ("ssh://[n1]", "'n1' is no host"),
+        ("ssh://[::1]x", "is no host"),
+        ("ssh://[fe80::1%-x]", "is no host"),
+        ("ssh://::1", "is no host"),
+        ("ssh://me:secret@n1", "a password in an ssh:// address is not used"),
+    ],
+)
+def test_what_is_no_address(text: str, why: str) -> None:
+    with pytest.raises(AddressError) as caught:
+        parse_address(text)
+    assert why in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "cure"),
+    [
+        (
+            ["@@@@@", "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @"],
+            "ssh-keygen -R",
+        ),
+        (["ssh: connect to host n1 port 22: No route to host"], "cannot be reached"),
+        (["Bad owner or permissions on /root/.ssh/config"], "mend that file"),
+        (["Unable to negotiate with 10.0.0.1 port 22: no matching host"], "in common"),
+        (["kex_exchange_identification: read: \x1b[31mreset"], "(kex_exchange"),
+        ([], "it gives no reason"),
+    ],
+)
+def test_every_refusal_is_one_line_with_a_cure(said: list[str], cure: str) -> None:
+    line = explain(Address("n1"), said)
+    assert cure in line
+    assert line.isprintable()
+
+
+def test_what_a_host_says_is_shown_plain_and_short() -> None:
+    assert printable("a\x1b]0;x\x07\n\tb" + "c" * 500) == "a ]0;x b" + "c" * 192

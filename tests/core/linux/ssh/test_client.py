@@ -1,0 +1,38 @@
+"""What a process of ssh is told, and one that this machine has no room for."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.linux.ssh.address import Address
+from core.linux.ssh.client import Ssh
+from core.linux.ssh.errors import SshNotStartedError
+
+
+def test_a_process_whose_thread_cannot_start_is_ended(tmp_path: Path) -> None:
+    mark = tmp_path / "went on"
+    words = ("sh", "-c", f"sleep 0.5; touch '{mark}'")
+    size = threading.stack_size(1 << 47)  # more than there are addresses
+    try:
+        with pytest.raises(SshNotStartedError, match="start new thread.*free memory"):
+            Ssh(words, Address("n1"), b"")
+    finally:
+        threading.stack_size(size)
+    time.sleep(0.8)
+    assert not mark.exists()
+
+
+def test_our_settings_and_passwords_are_not_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SUPERTWIN_STORE_PASSWORD", "secret")
+    monkeypatch.setenv("SAMPLER_BRIDGE_STORE_ACCOUNT", "me:secret")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
+    ssh = Ssh(("env",), Address("n1"), b"")
+    assert ssh.process.stdout
+    told = ssh.process.stdout.read().decode()
+    ssh.end()
+    assert "SSH_AUTH_SOCK=/agent" in told
+    assert "secret" not in told

@@ -1,0 +1,30 @@
+"""Which user may be named to run commands of others."""
+
+import getpass
+import os
+
+import pytest
+
+from core.errors import MendableError
+from core.settings.run_as import other_user
+from core.settings.settings import Settings
+
+
+def test_own_user_is_no_other() -> None:
+    assert other_user(Settings()) == ""
+    assert other_user(Settings(run_as=getpass.getuser())) == ""
+
+
+def test_user_must_exist() -> None:
+    with pytest.raises(MendableError, match="this machine has no user 'no-such-user'"):
+        other_user(Settings(run_as="no-such-user"))
+
+
+def test_only_root_runs_commands_as_another_user() -> None:
+    assert other_user(Settings(run_as="nobody")) == "nobody"
+    os.seteuid(65533)
+    try:
+        with pytest.raises(MendableError, match="only root may run commands"):
+            other_user(Settings(run_as="nobody"))
+    finally:
+        os.seteuid(0)

@@ -1,0 +1,110 @@
+"""Requests that are given up, at whatever moment, cost no connection."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from core.stores.connections import Connections
+
+MOMENTS = 80
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[tuple[str, set[asyncio.StreamWriter]]]:
+    """Answers in two pieces; with its address, the connections that are open."""
+    opened: set[asyncio.StreamWriter] = set()
+
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        opened.add(writer)
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(ANSWER + b"so")
+                await writer.drain()
+                await asyncio.sleep(0)
+                writer.write(b"me")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            opened.discard(writer)
+            writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        host, port = listening.sockets[0].getsockname()
+        yield f"http://{host}:{port}", opened
+    # The last of them see their clients go.
+    await asyncio.sleep(0.1)
+
+
+async def given_up(client: httpx.AsyncClient, url: str, moment: int, times: int) -> int:
+    """Cancel a request after so many steps; 1 when it was done by then."""
+    task = asyncio.create_task(client.get(url))
+    for _ in range(moment):
+        await asyncio.sleep(0)
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)
+    found = await asyncio.gather(task, return_exceptions=True)
+    return int(isinstance(found[0], httpx.Response))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_connection_is_free_again(times: int) -> None:
+    async def attack() -> int:
+        connections = Connections(1, keep_s=5)
+        timeout = httpx.Timeout(120)
+        async with (
+            server() as (url, _),
+            httpx.AsyncClient(transport=connections, timeout=timeout) as client,
+        ):
+            done = 0
+            for moment in range(MOMENTS):
+                done += await given_up(client, url, moment, times)
+                assert (await client.get(url)).text == "some"
+            return done
+
+    assert 0 < asyncio.run(attack()) < MOMENTS
+
+
+def test_what_was_given_up_is_closed() -> None:
+    async def attack() -> None:
+        async with (
+            server() as (url, opened),
+            httpx.AsyncClient(
+                transport=Connections(8, keep_s=5), timeout=120
+            ) as client,
+        ):
+            await asyncio.gather(*(given_up(client, url, n, 1) for n in range(MOMENTS)))
+            await few(opened)
+            await asyncio.gather(*(client.get(url) for _ in range(30)))
+            await few(opened)
+
+    async def few(opened: set[asyncio.StreamWriter]) -> None:
+        """Wait until no more connections are open than there may be."""
+        async with asyncio.timeout(120):
+            while len(opened) > 8:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(attack())
+
+
+def test_one_more_has_to_wait() -> None:
+    async def ask() -> None:
+        timeout = httpx.Timeout(120, pool=0.2)
+        async with (
+            server() as (url, _),
+            httpx.AsyncClient(
+                transport=Connections(1, keep_s=5), timeout=timeout
+            ) as client,
+        ):
+            async with client.stream("GET", url):
+                with pytest.raises(httpx.PoolTimeout):
+                    await client.get(url)
+            assert (await client.get(url)).text == "some"
+
+    asyncio.run(ask())

@@ -1,0 +1,124 @@
+"""Hosts that nobody knows yet, and what is written of any: on a real store."""
+
+import threading
+from typing import Any
+
+import pytest
+from rdflib import Graph, Literal, URIRef
+
+from ingest.description import Description, describe
+from ingest.errors import NotConformingError
+from ingest.load.catalogues import read_catalogues
+from ingest.load.fast_load import mingled, pack, send, untouched
+from ingest.load.publish import Store, publish
+from ingest.triples import Triples, insertion, quads
+from ontology.terms import PROV, ST
+from tests.ingest.documents import IRIS, PCP, document
+
+GRAPHS = [URIRef("urn:g:1"), URIRef("http://localhost:8000/graph/twin/n1")]
+TEXTS = ["", "plain", 'quo"te', "back\\slash", "two\nlines", "tab\tand\rmore", "é😀'"]
+ENDS = ["a", "a.b", "a.", ".a", "-a", "a-", "~2F", "~", "", "0", "a_b", "a~~b", "é"]
+
+
+def odd() -> Triples:
+    """Terms that a short form may get wrong."""
+    found = Triples()
+    for number, end in enumerate(ENDS):
+        node = URIRef(f"http://localhost:8000/twin/n1/{end}")
+        found.append((node, URIRef(f"urn:x#{end}"), node))
+        for text in TEXTS:
+            found.append((node, ST.model, Literal(f"{text}{number}")))
+        found.append((node, ST.osIndex, Literal(number)))
+        found.append((node, ST.allowed, Literal(number % 2 == 0)))
+    return found
+
+
+def test_both_ways_of_writing_say_the_same(store: Store) -> None:
+    graphs = {
+        GRAPHS[0]: odd(),
+        GRAPHS[1]: Triples(odd()[:7]),
+        URIRef("urn:e"): Triples(),
+    }
+    store.twin.update(insertion(graphs))
+    store.history.add_quads(quads(graphs))
+    for dataset in (store.twin, store.history):
+        for graph, triples in graphs.items():
+            assert set(dataset.get_graph(graph)) == set(triples)
+
+
+def described(day: int, host: str = "n1", **facts: Any) -> Description:
+    stamps = {"started": f"2026-11-{day:02}T00:00:00Z"}
+    stamps["ended"] = stamps["started"]
+    return describe(
+        document({"os": {"kernel": f"6.{day}"}, **facts}, host) | stamps, IRIS
+    )
+
+
+def test_what_stands_of_a_host_in_any_dataset(store: Store) -> None:
+    hosts = ["n1", "n2", "n3", "n4"]
+    assert untouched(store.twin, store.history, IRIS, hosts) == {*hosts}
+    send(store.twin, store.history, [pack(described(1), IRIS, {})])
+    fact = Triples([(IRIS.host("n2"), ST.alias, Literal("x"))])
+    store.twin.add_quads(quads({IRIS.register_graph("n2"): fact}))
+    store.history.add_quads(quads({IRIS.history_graph("n3"): fact}))
+    assert untouched(store.twin, store.history, IRIS, hosts) == {"n4"}
+
+
+def test_two_who_write_one_new_host_at_once(store: Store) -> None:
+    """Whoever sees both probes writes the host anew, so one of them is left."""
+    for number in range(8):
+        host, gate = f"n{number}", threading.Barrier(2)
+
+        def write(day: int, host: str = host, gate: Any = gate) -> None:
+            made = described(day, host)
+            known = read_catalogues(store.twin, IRIS)
+            gate.wait()
+            publish(made, store, IRIS, catalogues=known)
+
+        threads = [threading.Thread(target=write, args=(day,)) for day in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        graph = store.twin.get_graph(IRIS.twin_graph(host))
+        node = IRIS.host(host)
+        assert len(list(graph.objects(node, PROV.wasGeneratedBy))) == 1
+        assert len(list(graph.objects(node, ST.digest))) == 1
+        assert len(list(graph.objects(node, ST.kernelRelease))) == 1
+
+
+def test_mingled_hosts_are_found(store: Store) -> None:
+    for day in (1, 2):
+        send(store.twin, store.history, [pack(described(day), IRIS, {})])
+    send(store.twin, store.history, [pack(described(1, "n2"), IRIS, {})])
+    assert mingled(store.twin, IRIS, ["n1", "n2", "n3"]) == {"n1"}
+
+
+def test_metrics_that_the_store_holds_are_not_judged_again(store: Store) -> None:
+    first = described(1, pcp=PCP)
+    publish(first, store, IRIS)
+    known = read_catalogues(store.twin, IRIS)
+    assert read_catalogues(store.twin, IRIS, known) is known
+    faulty = {"pcp": PCP, "disks": [{"name": "sda", "size": -1}]}
+    facts = document(faulty, "n2")
+    second = describe(facts, IRIS, [], known.metrics, known.models)
+    assert not [s for s, _, o in second.metrics if o == ST.Metric]
+    assert second.held == {s for s, _, o in first.metrics if o == ST.Metric}
+    with pytest.raises(NotConformingError) as caught:
+        publish(second, store, IRIS, catalogues=known)
+    assert len(caught.value.lines) == 1
+    assert "disk/sda" in caught.value.lines[0]
+    assert untouched(store.twin, store.history, IRIS, ["n2"])
+
+
+def test_an_unknown_metric_is_a_fault_still(store: Store) -> None:
+    publish(described(1, pcp=PCP), store, IRIS)
+    known = read_catalogues(store.twin, IRIS)
+    facts = document({"pcp": PCP}, "n2")
+    made = describe(facts, IRIS, [], known.metrics, known.models)
+    store.twin.update(f"DROP GRAPH <{IRIS.metrics_graph}>")
+    nothing = Graph()
+    assert store.twin.get_graph(IRIS.metrics_graph).isomorphic(nothing)
+    made.twin.append((IRIS.host("n2"), ST.exposes, IRIS.metric("made.up")))
+    with pytest.raises(NotConformingError, match="fault"):
+        publish(made, store, IRIS, catalogues=known)

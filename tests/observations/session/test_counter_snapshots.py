@@ -1,0 +1,152 @@
+"""Counters are read where the bridge has them from, also when it is only on its way."""
+
+import json
+import mmap
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from core.settings import tools
+from observations.session import counter_snapshots
+from observations.session.counter_snapshots import Mark, Marks, marking, read_mark
+from sampling.counters import local, private_pmcd
+from sampling.counters.perfevent import Prepared
+from sampling.errors import PerfeventError
+from sampling.events.choice import Choice, Counted
+from sampling.events.conf import configuration
+from sampling.events.event import Event
+from sampling.events.host import HostPmus
+from sampling.events.live import absent_metrics
+from tests.ports import free_port
+from tests.servers import Pmcd, Server
+
+EVENT = Event("software", "page-faults", kernel=True)
+CHOICE = Choice("node9", (Counted(EVENT, "device"),))
+PMUS = HostPmus("node9", {})
+FAULTS, DUTY = EVENT.value, EVENT.dutycycle
+PAGES = 2000
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root counts whole CPUs")
+
+
+class Counting(Server):
+    """A PMCD that counts page faults."""
+
+    def start(self) -> None:
+        text = configuration(PMUS, CHOICE)
+        private_pmcd.keep_configuration(self.folder, text)
+        command = private_pmcd.command(self.folder, tools.pmcd(), free_port())
+        place = self.folder / "log"
+        self.launch([*command], place, **private_pmcd.environment(self.folder))
+        self.address = f"unix://{private_pmcd.socket_of(self.folder)}"
+        self.ready(self.counts)
+
+    def counts(self) -> bool:
+        with suppress(PerfeventError):
+            return not absent_metrics(self.address, [FAULTS])
+        return False
+
+
+def says(bridge: Path, counters: str) -> None:
+    hosts = {"node9": {"pcp": "", "counters": counters}}
+    part = bridge / "status.part"
+    part.write_text(json.dumps({"hosts": hosts}))
+    part.replace(bridge / "status.json")
+
+
+def test_what_the_bridge_said_of_events_before_is_not_taken(
+    tmp_path: Path,
+) -> None:
+    """Right after the end of a plan it still has a way, to a PMCD without events."""
+    with Pmcd(tmp_path / "other") as other, Counting(tmp_path / "own") as counting:
+        says(tmp_path, other.address)
+        Timer(0.5, says, (tmp_path, counting.address)).start()
+        with marking(tmp_path, "node9", [FAULTS]) as marker:
+            found = marker.mark().values
+    assert found and {name for name, _ in found} == {FAULTS}
+
+
+def test_events_that_cannot_be_reached_hold_no_run_up_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counter_snapshots, "_PATIENCE_SECONDS", 0.3)
+    with Pmcd(tmp_path / "other") as other:
+        for address in (other.address, "", f"unix://{tmp_path}/nobody"):
+            says(tmp_path, address)
+            with marking(tmp_path, "node9", [FAULTS]) as marker:
+                assert not marker.mark().values
+
+
+def touch_pages() -> None:
+    memory = mmap.mmap(-1, PAGES * mmap.PAGESIZE)
+    memory[:: mmap.PAGESIZE] = bytes(PAGES)
+
+
+def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
+    """PCP's agent gives zeros for a tenth of a second, also of its duty cycles."""
+    with Counting(tmp_path / "own") as counting:
+        for number in range(3):
+            text = f"{configuration(PMUS, CHOICE)}# {number}\n"
+            local.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+            with marking(tmp_path, "node9", [FAULTS, DUTY], counting.address) as marker:
+                before = marker.mark().values
+                touch_pages()
+                after = marker.mark().values
+            assert {x for (name, _), x in after.items() if name == DUTY} == {1.0}
+            grown = [after[key] - before[key] for key in after if key[0] == FAULTS]
+            assert sum(grown) >= PAGES
+
+
+def test_a_mark_tells_what_was_counted_anew_since_the_one_before(
+    tmp_path: Path,
+) -> None:
+    with Counting(tmp_path / "own") as counting:
+        address = counting.address
+        with marking(tmp_path, "node9", [FAULTS, DUTY], address) as marker:
+            assert not marker.mark().anew
+            assert not marker.mark().anew
+            text = f"{configuration(PMUS, CHOICE)}# other\n"
+            local.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+            assert marker.mark().anew == {FAULTS, DUTY}
+            assert not marker.mark().anew
+
+
+def marked(folder: Path, counting: Counting) -> Mark:
+    """What an API that starts now says, from a file as its runs keep it."""
+    with marking(folder, "node9", [FAULTS, DUTY], counting.address) as marker:
+        (folder / "mark.json").write_text(marker.mark().text)
+    mark = read_mark(folder / "mark.json")
+    assert mark
+    assert {name for name, _ in mark.values} == {FAULTS, DUTY}, "and nothing of PMCD's"
+    return mark
+
+
+def test_marks_of_two_apis_tell_whether_all_was_counted_on(tmp_path: Path) -> None:
+    with Counting(tmp_path / "own") as counting:
+        before, after = marked(tmp_path, counting), marked(tmp_path, counting)
+        assert before.marker != after.marker
+        assert Marks(before, after).doubt(FAULTS) == ""
+        text = f"{configuration(PMUS, CHOICE)}# other\n"
+        local.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+        anew = marked(tmp_path, counting)
+        assert not anew.anew, "it has seen nothing of it"
+        assert "were counted anew" in Marks(after, anew).doubt(FAULTS)
+        assert Marks(after, anew).doubt("kernel.all.pswitch") == ""
+    with Counting(tmp_path / "other") as counting:
+        other = marked(tmp_path, counting)
+    assert "were counted anew" in Marks(before, other).doubt(DUTY), "another PMCD"
+
+
+def test_marks_that_know_no_agent_are_in_doubt_where_two_apis_made_them() -> None:
+    before = Mark(1.0, {(FAULTS, "cpu0"): 1.0}, marker="one")
+    after = replace(before, at_ms=2.0)
+    assert Marks(before, after).doubt(FAULTS) == ""
+    for known in "", "7 3":  # or only one of them does
+        other = replace(after, marker="two", agents=known)
+        assert "API was started anew" in Marks(before, other).doubt(FAULTS)
+        assert Marks(before, other).doubt("kernel.all.pswitch") == ""
+    assert Marks(before, Mark(marker="two")).doubt(FAULTS) == "", "it has no values"

@@ -1,0 +1,46 @@
+"""Work for several hosts: each in its order, none held up by another."""
+
+import threading
+from functools import partial
+from threading import Event
+
+import pytest
+
+from observations.session.host_queues import Lanes
+from tests.servers import wait_until
+
+
+def test_a_host_that_hangs_holds_up_its_own_work_alone() -> None:
+    lanes, go, done = Lanes(), Event(), list[str]()
+    lanes.submit("away", lambda: assert_set(go))
+    for number in range(50):
+        for host in "away", "near", "other":
+            lanes.submit(host, partial(done.append, f"{host}{number}"))
+    assert lanes.wait(0.5) == ["away"]
+    expected = [f"near{number}" for number in range(50)]
+    assert [one for one in done if one.startswith("near")] == expected
+    assert not [one for one in done if one.startswith("away")]
+    go.set()
+    assert lanes.wait(120) == []
+    expected = [f"away{number}" for number in range(50)]
+    assert [one for one in done if one.startswith("away")] == expected
+    wait_until(lambda: not [t for t in threading.enumerate() if "recorder-" in t.name])
+
+
+def assert_set(go: Event) -> None:
+    assert go.wait(120)
+
+
+def test_what_fails_is_logged_and_what_follows_is_done(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lanes, done = Lanes(), list[str]()
+
+    def fail() -> None:
+        raise OSError("no room")
+
+    lanes.submit("near", fail)
+    lanes.submit("near", lambda: done.append("after"))
+    assert lanes.wait(120) == []
+    assert done == ["after"]
+    assert "no room" in caplog.text

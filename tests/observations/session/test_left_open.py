@@ -1,0 +1,181 @@
+"""What a process leaves of observations for the next one, as files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from observations.record import Asked
+from observations.session import repetition
+from observations.session.counter_snapshots import Mark, read_mark
+from observations.session.event_log import Said
+from observations.session.repetition import begun, discard_unrun, left_of
+from observations.session.run_request import Wish
+from observations.session.session_journal import (
+    forget_open,
+    keep_open,
+    left_open,
+    note_failure,
+)
+
+WISH = Wish(
+    Asked(
+        "n1",
+        ("echo", 'a "b"'),
+        (0, 3),
+        tags=("ü", "x y"),
+        period_ms=10,
+        metrics=("k.a", "k.b"),
+        environment={"A": "b\nc"},
+        repeat=2,
+        timeout=1.5,
+    ),
+    attended=True,
+)
+
+
+def test_a_wish_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:
+    other = Wish(Asked("n2", ("true",)))
+    keep_open(tmp_path, "one", WISH)
+    keep_open(tmp_path, "two", other)
+    (tmp_path / "observing" / "torn.json").write_text('{"asked": {')
+    (tmp_path / "observing" / "strange.json").write_text('{"asked": {"colour": 1}}')
+    assert dict(left_open(tmp_path)) == {"one": WISH, "two": other}
+    forget_open(tmp_path, "one")
+    forget_open(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {"two": other}
+
+
+def test_what_fails_at_each_start_is_set_aside_and_not_lost(tmp_path: Path) -> None:
+    keep_open(tmp_path, "one", WISH)
+    note_failure(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {"one": WISH}
+    note_failure(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {}
+    (aside,) = (tmp_path / "observing").iterdir()
+    aside.rename(aside.with_suffix(".json"))
+    note_failure(tmp_path, "one")
+    assert dict(left_open(tmp_path)) == {"one": WISH}
+    forget_open(tmp_path, "one")
+    assert not [*(tmp_path / "observing").iterdir()]
+
+
+def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
+    assert list(left_open(tmp_path)) == []
+    assert left_of(tmp_path, WISH, "one") == []
+
+
+def test_a_mark_is_read_as_it_was(tmp_path: Path) -> None:
+    values = {("k.a", None): 1.5, ("k.b", "cpu0"): 2.0**60, ("k.b", "ü, b"): 0.0}
+    path = tmp_path / "mark.json"
+    mark = Mark(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
+    path.write_text(mark.text)
+    assert read_mark(path) == mark
+    # As runs that are still open had it before.
+    path.write_text('{"at_ms": 1.5, "values": [["k.a", null, 2.0]]}')
+    assert read_mark(path) == Mark(1.5, {("k.a", None): 2.0})
+    path.write_text("{")
+    assert read_mark(path) is None
+
+
+def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
+    before = Mark(5.0, {("k.a", None): 1.0})
+    first = begun(tmp_path, WISH, "one", 1, before)
+    started, alive = {"event": "started"}, {"event": "alive"}
+    first.take(started)
+    first.take(alive)
+    first.look_after(Mark(6.0, {("k.a", None): 2.0}))
+    with (first.folder / "events.jsonl").open("a") as events:
+        events.write('{"event": "ov')
+    # A folder that was made, and nothing more.
+    (tmp_path / "observations" / "one-2").mkdir()
+    (found,) = left_of(tmp_path, WISH, "one")
+    assert (found.id, found.wish, found.before) == ("one-1", first.wish, before)
+    assert (found.wish.asked.group, found.wish.asked.repetition) == ("one", 1)
+    assert found.said.events == [started, alive]
+    assert found.after == Mark(6.0, {("k.a", None): 2.0})
+    assert not found.is_over
+    # What comes next is a line of its own.
+    found.take({"event": "ended"})
+    begun(tmp_path, WISH, "one", 2, before)
+    again, second = left_of(tmp_path, WISH, "one")
+    assert [event["event"] for event in again.said.events] == [
+        "started",
+        "alive",
+        "ended",
+    ]
+    assert again.is_over
+    assert (second.id, second.said.events, second.is_recorded) == ("one-2", [], True)
+
+
+def beat(number: int, *pids: int) -> dict[str, object]:
+    return {"event": "alive", "ns": number, "pids": [*pids]}
+
+
+def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
+    said = Said([{"event": "started"}, beat(1, 7, 8)])
+    assert said.since(1) == [(2, beat(1, 7, 8))]
+    said.add({"event": "output"})
+    said.add(beat(2, 7, 9))
+    said.add(beat(3, 7))
+    assert said.count == 5
+    assert list(said.pids) == [7, 8, 9]
+    assert said.since(0) == [
+        (1, {"event": "started"}),
+        (3, {"event": "output"}),
+        (5, beat(3, 7)),
+    ]
+    assert said.since(3) == said.since(4) == [(5, beat(3, 7))]
+    assert said.since(5) == []
+
+
+def test_a_process_is_written_down_once(tmp_path: Path) -> None:
+    """Beats of a thousand processes that go on for a day are 600 MB else."""
+    run = begun(tmp_path, WISH, "one", 1, Mark())
+    run.take({"event": "started", "pid": 7})
+    many = range(7, 1007)
+    for number in range(100):
+        run.take(beat(number, *many))
+    run.take(beat(100, 7, 2000))
+    assert len(run.said.events) == 2
+    assert (run.folder / "events.jsonl").stat().st_size < 20_000
+    (found,) = left_of(tmp_path, WISH, "one")
+    assert found.said.count == run.said.count == 102
+    assert found.said.pids == run.said.pids == dict.fromkeys((*many, 2000))
+    # Until the next one it tells of all that there were, the command before others.
+    assert found.said.last == {**beat(100), "pids": [*many, 2000]}
+
+
+def test_what_is_not_on_disk_was_not_heard(tmp_path: Path) -> None:
+    run = begun(tmp_path, WISH, "one", 1, Mark())
+    (run.folder / "events.jsonl").mkdir()
+    with pytest.raises(OSError, match="events"):
+        run.take({"event": "started"})
+    assert run.said.count == 0
+
+
+def test_only_runs_that_started_are_kept(tmp_path: Path) -> None:
+    wish = replace(WISH, asked=replace(WISH.asked, repeat=4))
+    for events in (["started", "ended"], ["refused"], []):
+        number = len([*tmp_path.glob("observations/*")]) + 1
+        run = begun(tmp_path, wish, "one", number, Mark())
+        for event in events:
+            run.take({"event": event, "reason": "no such command"})
+    torn = tmp_path / "observations" / "one-4"
+    torn.mkdir()
+    (torn / "wish.json").write_text("{}")
+    discard_unrun(tmp_path, wish, "one", left_of(tmp_path, wish, "one"))
+    (kept,) = (tmp_path / "observations").iterdir()
+    assert kept.name == "one-1"
+
+
+def test_run_that_cannot_be_prepared_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(repetition, "program", full)
+    with pytest.raises(OSError, match="No space"):
+        begun(tmp_path, WISH, "one", 1, Mark())
+    assert not [*(tmp_path / "observations").iterdir()]

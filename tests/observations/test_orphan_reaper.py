@@ -1,0 +1,106 @@
+"""A runner on this machine is killed the hard way, and its command has children."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from observations.errors import LaunchError
+from observations.launch import ahead, events
+from observations.orphan_reaper import end_orphans
+from observations.program import program
+from tests.servers import ENDS_WITH_US
+
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+
+
+def killed_runner(script: str, until: str) -> tuple[set[int], str]:
+    """Who was below a runner when it was killed, after an event; what is said then."""
+    with ahead(ENVIRONMENT) as begin:
+        said = events(begin(program({"argv": ["sh", "-c", script]})))
+        leader = next(said)["pid"]
+        while next(said)["event"] != until:
+            pass
+        boss = parent(leader)
+        pids = {pid for pid in numbers() if boss in ancestors(pid)}
+        os.kill(boss, signal.SIGKILL)
+        with pytest.raises(LaunchError) as broke:
+            list(said)
+    return pids, str(broke.value)
+
+
+def numbers() -> list[int]:
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+
+
+def fields(pid: int) -> list[str]:
+    """What the kernel says of a process, from its state on."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+
+
+def lives(pid: int) -> bool:
+    with suppress(OSError):
+        return fields(pid)[0] != "Z"
+    return False
+
+
+def parent(pid: int) -> int:
+    with suppress(OSError):
+        return int(fields(pid)[1])
+    return 0
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    while pid := parent(pid):
+        yield pid
+
+
+@pytest.mark.parametrize(
+    ("script", "until"),
+    [
+        # Known by its session, or told by a beat and in a session of its own.
+        ("sleep 987 & echo ready; wait", "output"),
+        ("setsid sh -c 'sleep 987 & setsid sleep 987' & wait", "alive"),
+    ],
+)
+def test_a_runner_that_is_killed_leaves_nothing_behind(script: str, until: str) -> None:
+    pids, why = killed_runner(script, until)
+    assert len(pids) >= 2
+    assert "broke off" in why
+    assert not [pid for pid in pids if lives(pid)]
+
+
+def test_what_has_the_number_of_one_that_was_told_is_left_alone() -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    words = [*ENDS_WITH_US, "sleep", "987"]
+    other = subprocess.Popen(words, start_new_session=True)
+    try:
+        ticks = int(fields(other.pid)[19])
+        started = {"pid": other.pid, "start_ns": 0, "exec_ns": 0}
+        for start, where in (ticks, "another"), (ticks - 9000, boot):
+            last = {"pids": [other.pid], "starts": [start], "ns": 0}
+            end_orphans({**started, "start_ticks": start, "boot": where}, last)
+            assert lives(other.pid)
+        end_orphans({**started, "start_ticks": ticks, "boot": boot}, {})
+        assert not lives(other.pid)
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_nothing_of_another_user_is_ended() -> None:
+    """A command can make its runner name any process as its own."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
+        fields = Path(f"/proc/{other.pid}/stat").read_bytes().rpartition(b") ")[2]
+        start = int(fields.split()[19])
+        began = {"pid": other.pid, "start_ticks": start, "boot": boot}
+        started = {**began, "start_ns": 0, "exec_ns": 0}
+        end_orphans(started, {}, os.geteuid() + 1)
+        assert other.poll() is None
+        end_orphans(started, {}, os.geteuid())
+        assert other.wait(120) == -signal.SIGKILL

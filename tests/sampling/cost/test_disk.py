@@ -1,0 +1,44 @@
+"""The parts of VictoriaMetrics, as releases old and new write them."""
+
+import json
+from pathlib import Path
+
+from sampling.cost.disk import Part, index_bytes, parts_in
+
+FILES = {"values.bin": 100, "timestamps.bin": 20, "index.bin": 7, "metaindex.bin": 3}
+
+
+def part(store: Path, name: str, size: str = "small", told: str | None = None) -> Path:
+    folder = store / "data" / size / "2026_11" / name
+    folder.mkdir(parents=True)
+    for file, length in FILES.items():
+        (folder / file).write_bytes(b"x" * length)
+    if told is not None:
+        (folder / "metadata.json").write_text(told)
+    return folder
+
+
+def test_parts_tell_points_blocks_and_bytes(tmp_path: Path) -> None:
+    told = json.dumps({"RowsCount": 500, "BlocksCount": 9, "MinTimestamp": 1})
+    part(tmp_path, "18EA273C320F35D7", told=told)
+    part(tmp_path, "600_10_20261121190000000_20261121200000000_18EA27", "big")
+    assert sorted(parts_in(tmp_path)) == [Part(500, 9, 130), Part(600, 10, 130)]
+
+
+def test_what_is_no_whole_part_is_left_out(tmp_path: Path) -> None:
+    part(tmp_path, "a", told="{")
+    part(tmp_path, "b", told="[]")
+    part(tmp_path, "c", told='{"RowsCount": 5}')
+    part(tmp_path, "d")
+    told = json.dumps({"RowsCount": 5, "BlocksCount": 1})
+    (part(tmp_path, "e", told=told) / "values.bin").unlink()
+    assert parts_in(tmp_path) == []
+    assert parts_in(tmp_path / "none") == []
+
+
+def test_labels_are_weighed_where_releases_keep_them(tmp_path: Path) -> None:
+    for folder in ("indexdb/18EA", "data/indexdb/2026_11/18EB"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "items.bin").write_bytes(b"x" * 10)
+    assert index_bytes(tmp_path) == 20
+    assert index_bytes(tmp_path / "none") == 0

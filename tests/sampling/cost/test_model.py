@@ -1,0 +1,127 @@
+"""A calibration is kept, read again, and predicts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sampling.cost.errors import ModelError
+from sampling.cost.estimate import DAY, estimate_added, estimate_all
+from sampling.cost.load import Asked, Load
+from sampling.cost.model import load_model, save_model
+from tests.sampling.cost.calibrations import (
+    BYTES_A_BLOCK,
+    BYTES_A_POINT,
+    LABELS,
+    calibration,
+    load,
+    measured,
+)
+
+BEFORE, AFTER = load(1, 100, 100), load(11, 2100, 2100, 200)
+
+
+def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+    model, path = calibration(), tmp_path / "home" / "cost.json"
+    save_model(path, model)
+    found = load_model(path)
+    assert found is not None
+    assert estimate_all(found, AFTER) == estimate_all(model, AFTER)
+    assert (found.host, found.date, found.agents) == (
+        "n1",
+        model.date,
+        ["linux", "proc"],
+    )
+    shown = json.loads(path.read_text())["cpu"]["bridge"]
+    assert shown["coefficients"]["fetches"]["value"] == pytest.approx(0.1, rel=1e-3)
+    assert {"value", "error"} == shown["coefficients"]["base"].keys()
+    assert shown["r2"] == pytest.approx(1)
+
+
+def test_there_may_be_none(tmp_path: Path) -> None:
+    assert load_model(tmp_path / "cost.json") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"format": "supertwin-cost/1"}', '{"format": "x"}', "[" * 9999],
+)
+def test_what_is_none_is_refused_with_the_cure(tmp_path: Path, text: str) -> None:
+    (tmp_path / "cost.json").write_text(text)
+    with pytest.raises(ModelError, match=r"cost.json is no calibration .* calibrate"):
+        load_model(tmp_path / "cost.json")
+
+
+def test_without_runs_or_parts_it_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cost.json"
+    save_model(path, calibration())
+    whole = json.loads(path.read_text())
+    for broken in ({"runs": []}, {"disk": {**whole["disk"], "parts": []}}):
+        path.write_text(json.dumps(whole | broken))
+        with pytest.raises(ModelError):
+            load_model(path)
+
+
+def test_it_predicts_what_was_measured() -> None:
+    found = estimate_all(calibration(), AFTER)
+    for part, cpu in measured("", AFTER).cpu.items():
+        assert found.cpu[part].value == pytest.approx(cpu, rel=1e-3)
+    assert found.cpu_total.value == pytest.approx(sum(measured("", AFTER).cpu.values()))
+    assert found.memory["bridge"].value == pytest.approx(52_100_000, rel=1e-3)
+    assert (found.unmeasured, found.beyond) == ((), {})
+
+
+def test_a_plan_costs_what_it_adds() -> None:
+    model = calibration()
+    found = estimate_added(model, BEFORE, AFTER)
+    before, after = (measured("", of).cpu for of in (BEFORE, AFTER))
+    for part, of in found.cpu.items():
+        assert of.value == pytest.approx(after[part] - before[part], rel=1e-3)
+    nothing = estimate_added(model, AFTER, AFTER)
+    assert nothing.cpu_total.value == 0
+    assert nothing.disk.value == 0
+
+
+def test_a_day_on_disk_is_points_blocks_and_labels() -> None:
+    found = estimate_all(calibration(), Load(10, 1000, 1000, 100))
+    blocks = 1000 * DAY / 8192
+    known = BYTES_A_POINT * 1000 * DAY + BYTES_A_BLOCK * blocks + LABELS * 100
+    assert found.disk.value == pytest.approx(known, rel=1e-3)
+    slow = estimate_all(calibration(), Load(1, 1, 0.01, 100))
+    # Each series has a block of its own, few as its points are.
+    known = BYTES_A_POINT * 0.01 * DAY + (BYTES_A_BLOCK + LABELS) * 100
+    assert slow.disk.value == pytest.approx(known, rel=1e-3)
+
+
+def test_twice_the_values_take_more_cpu() -> None:
+    once, twice = (
+        estimate_all(calibration(), load(10, values, values)) for values in (2000, 4000)
+    )
+    assert all(twice.cpu[part].value > of.value for part, of in once.cpu.items())
+
+
+def test_what_is_beyond_is_said_by_how_much() -> None:
+    found = estimate_all(calibration(), load(10, 18_000, 18_000))
+    assert found.beyond["pmcd"] == pytest.approx(3)
+    assert "linux" in found.beyond
+    assert found.beyond["series"] == pytest.approx(3)
+
+
+def test_agents_that_nobody_measured_are_named() -> None:
+    asked = Load(1, 3, 3, 3, agents={name: Asked(1, 1, 1) for name in ("jbd2", "gpu")})
+    found = estimate_all(calibration(), asked)
+    assert found.unmeasured == ("gpu",)  # jbd2 works inside PMCD
+    assert found.cpu.keys() == {"pmcd", "bridge", "store"}
+
+
+def test_a_run_that_fell_behind_does_not_count() -> None:
+    model = calibration()
+    behind = measured("behind", load(1000, 1, 1), missing=0.5)
+    spoiled = type(model)(**{**vars(model), "runs": [*model.runs, behind]})
+    assert len(spoiled.usable) == len(model.runs)
+    assert spoiled.cpu["pmcd"].most[0] == 100
+
+
+def test_it_knows_that_the_machine_was_busy() -> None:
+    assert calibration(others=60.0).busy
+    assert not calibration().busy

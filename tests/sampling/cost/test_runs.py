@@ -1,0 +1,55 @@
+"""The design, on the metrics of a real PMCD."""
+
+import numpy as np
+import pytest
+
+from sampling.cost.errors import CalibrationError
+from sampling.cost.live import sizes_now, value_counts
+from sampling.cost.load import load_of
+from sampling.cost.runs import Run, designed_runs
+from sampling.plan_file.plan import make_plan
+from tests.servers import Pmcd
+
+
+def rows(run: Run) -> list[dict[str, object]]:
+    return [
+        {
+            "samplerName": name,
+            "dbName": name.replace(".", "_"),
+            "period": asking.period_ms / 1000,
+            "some": asking.instance is not None,
+            "instname": asking.instance,
+        }
+        for asking in run.asked
+        for name in asking.metrics
+    ]
+
+
+def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
+    """Else no fit could say which of them costs."""
+    sizes, process = sizes_now(pmcd.address)
+    runs = designed_runs(sizes, process)
+    assert not runs[0].asked and not runs[-1].asked
+    loads = [load_of(make_plan(rows(run)), sizes) for run in runs]
+    assert not any(load.unknown for load in loads)
+    for part in ("pmcd", "linux", "proc", "bridge", "store"):
+        x = np.array([(1.0, *load.terms(part)) for load in loads])
+        assert np.linalg.matrix_rank(x / x.max(axis=0)) == x.shape[1], part
+    assert any(load.points < load.values / 2 for load in loads)
+    # All periods fit a window of three seconds.
+    assert all(3000 % asking.period_ms == 0 for run in runs for asking in run.asked)
+
+
+def test_every_process_has_the_values_that_a_fetch_gives(pmcd: Pmcd) -> None:
+    sizes, process = sizes_now(pmcd.address)
+    assert sizes["kernel.percpu.cpu.user"].agent == "linux"
+    assert sizes["proc.psinfo.rss"].agent == "proc"
+    assert process
+    names = ["kernel.all.load", "kernel.percpu.cpu.user", "no.such.metric"]
+    counted = value_counts(pmcd.address, names)
+    assert counted == {name: sizes[name].values for name in names[:2]}
+
+
+def test_without_a_pmcd_nothing_can_be_measured() -> None:
+    with pytest.raises(CalibrationError, match="gives nothing"):
+        sizes_now("unix:///nowhere")

@@ -1,0 +1,132 @@
+"""The folder of the PMCD for PMU events, its files, and its life elsewhere."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sampling.counters import private_pmcd
+from sampling.counters.private_pmcd import (
+    ANSWER,
+    RefusedError,
+    check_can_count,
+    check_permission,
+    keep_configuration,
+    kept_configuration,
+    log_of_agent,
+    socket_of,
+)
+
+
+def line_of(home: Path) -> str:
+    """The agent's line in PMCD's configuration; empty where there is none."""
+    lines = (home / "pmcd.conf").read_text().splitlines()
+    return next((line for line in lines if line.startswith("perfevent ")), "")
+
+
+def test_without_configuration_there_is_no_agent(tmp_path: Path) -> None:
+    assert kept_configuration(tmp_path) is None
+    keep_configuration(tmp_path, None)
+    assert kept_configuration(tmp_path) is None
+    assert not line_of(tmp_path)
+    assert "perfevent" not in (tmp_path / "pmns").read_text()
+
+
+def test_another_configuration_is_another_line(tmp_path: Path) -> None:
+    keep_configuration(tmp_path, "[perf]\n")
+    first = line_of(tmp_path)
+    log_of_agent(tmp_path).write_text("what it said")
+    keep_configuration(tmp_path, "[perf]\n")
+    assert line_of(tmp_path) == first
+    assert not log_of_agent(tmp_path).exists()
+    keep_configuration(tmp_path, "[perf]\nperf::X\n")
+    assert kept_configuration(tmp_path) == "[perf]\nperf::X\n"
+    assert line_of(tmp_path) != first
+    assert f"/pmdaperfevent -d 127 -l {log_of_agent(tmp_path)} -U " in first
+    # What was before is gone, and the folder of the line holds what is now.
+    (folder,) = (tmp_path / "agent").glob("*/")
+    assert f"PCP_PMDAS_DIR={folder} " in line_of(tmp_path)
+    assert (folder / "perfevent/perfevent.conf").read_text() == "[perf]\nperf::X\n"
+
+
+def test_only_the_socket_lets_in(tmp_path: Path) -> None:
+    keep_configuration(tmp_path, "[perf]\n")
+    text = (tmp_path / "pmcd.conf").read_text()
+    assert text.index("perfevent 127") < text.index("[access]")
+    assert 'disallow ".*" : all;' in text and 'allow "unix:" : fetch;' in text
+
+
+def test_the_names_stand_under_the_root(tmp_path: Path) -> None:
+    keep_configuration(tmp_path, "[perf]\n")
+    text = (tmp_path / "pmns").read_text()
+    assert text.startswith("root {\n\tperfevent\n")
+    assert "hwcounters 127:*:*" in text
+
+
+@pytest.mark.parametrize("name", ["a b", "x" * 100])
+def test_a_folder_that_pmcd_cannot_use(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RefusedError, match="needs a shorter name, without blanks"):
+        socket_of(tmp_path / name)
+
+
+def test_only_root_counts_whole_cpus_unless_all_may() -> None:
+    for level, user in ((2, 0), (0, 1000), (-1, 1000)):
+        check_permission(level, user)
+    with pytest.raises(RefusedError, match="sysctl kernel.perf_event_paranoid=0"):
+        check_permission(1, 1000)
+
+
+def test_a_machine_without_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_pmcd, "AGENTS", tmp_path)
+    with pytest.raises(RefusedError, match="apt-get install pcp"):
+        check_can_count()
+
+
+def asked(**request: Any) -> dict[str, Any]:
+    """What the program answers, run as over ssh: nothing but Python's own modules."""
+    program = Path(private_pmcd.__file__).read_bytes()
+    run = f"import sys; exec(sys.stdin.buffer.read({len(program)}))"
+    done = subprocess.run(
+        [sys.executable, "-ISB", "-c", run],
+        input=program + json.dumps(request).encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    answer: dict[str, Any] = json.loads(done.stdout.decode().removeprefix(ANSWER))
+    return answer
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's own folder is asked for")
+def test_a_request_that_is_refused_leaves_nothing() -> None:
+    name = "supertwin-test-of-a-folder"
+    nothing = {"before": None, "socket": "", "listens": False, "log": ""}
+    assert asked(name=name, text=None, change=True) == nothing
+    assert asked(name=name, text="", change=False) == nothing
+    assert not (Path.home() / ".supertwin" / name).exists()
+    answer = asked(name="../x", text="[perf]\n", change=True)
+    assert "is no name of a folder" in answer["refused"]
+    answer = asked(name="x" * 80, text="[perf]\n", change=True)
+    assert answer["refused"] if "refused" in answer else answer["socket"]
+    asked(name="x" * 80, text=None, change=True)
+    assert not list((Path.home() / ".supertwin").glob("x*"))
+
+
+def test_whose_turn_never_comes_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_pmcd, "_WAITS", 0.1)
+    with (tmp_path / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with (
+            pytest.raises(RefusedError, match="another command holds .*: try again"),
+            private_pmcd._locked(tmp_path),
+        ):
+            raise AssertionError

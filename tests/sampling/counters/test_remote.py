@@ -1,0 +1,255 @@
+"""A host elsewhere that is to count: answers that are not our program's, and what is
+left there when nobody waits for one.
+"""
+
+import fcntl
+import json
+import os
+import shlex
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from core.errors import MendableError, SuperTwinError
+from core.linux.ssh.errors import SocketNameError
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from ingest.errors import RemoteError
+from ingest.remote_hosts import ended_in_order
+from sampling.counters.counters import resume
+from sampling.counters.perfevent import Prepared
+from sampling.counters.private_pmcd import ANSWER
+from sampling.counters.remote import counting_there, folder_there
+from sampling.events.choice import Choice
+from sampling.events.host import HostPmus
+from tests.servers import Fuseki, wait_until
+from tests.sshd import Sshd
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network namespace and accounts of its own need root"
+)
+
+HOST = "node9"
+NOTHING = Prepared(HostPmus(HOST, {}), Choice(HOST), "[perf]\n")
+PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>"
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Sshd]:
+    with Sshd("SetEnv PATH=/usr/bin:/bin") as server:
+        yield server
+
+
+def known(twin: Endpoint, address: str) -> None:
+    """Let the graph know where the host is."""
+    triples = f'a st:ComputeNode ; st:hostname "{HOST}" ; st:address "{address}"'
+    twin.update(f"{PREFIX} INSERT DATA {{ GRAPH <g:n> {{ <t:n> {triples} }} }}")
+
+
+@pytest.fixture
+def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
+    """A graph in which the host is one of a user without rights."""
+    fuseki.empty()
+    with Endpoint(f"{fuseki.url}/twin") as twin:
+        known(twin, "ssh://twin-node")
+        yield twin
+
+
+@pytest.fixture
+def roots(fuseki: Fuseki, there: Sshd) -> Iterator[Endpoint]:
+    """A graph in which the host is root's, who may count."""
+    fuseki.empty()
+    with Endpoint(f"{fuseki.url}/twin") as twin:
+        known(twin, there.url())
+        yield twin
+
+
+def settings_of(there: Sshd, home: Path) -> Settings:
+    return Settings(home=home, host="here", ssh_config=there.config)
+
+
+def refusal(settings: Settings, twin: Endpoint) -> Exception:
+    """Why nothing is counted there: one line that may be shown."""
+    with (
+        pytest.raises((SuperTwinError, SocketNameError, RemoteError)) as caught,
+        counting_there(settings, HOST, NOTHING, twin, print),
+    ):
+        pass
+    assert str(caught.value).isprintable()
+    return caught.value
+
+
+def says(there: Sshd, text: str) -> None:
+    """Let whoever logs in hear this, whatever they ask for."""
+    there.set_shell(f"cat >/dev/null; printf '%s\\n' {shlex.quote(text)}")
+
+
+def test_names_of_other_sockets_are_not_taken(
+    there: Sshd, twin: Endpoint, tmp_path: Path
+) -> None:
+    """In some, ssh would put what our environment holds, and send it there."""
+    settings = settings_of(there, tmp_path)
+    own = f".supertwin/{folder_there(settings, HOST)}/run/pmcd.socket"
+    answer = {"before": None, "listens": False, "log": ""}
+    names = {
+        f"/x/${{HOME}}/{own}": "is no socket that ssh can lead to",
+        f"{own}": "is no socket that ssh can lead to",
+        "/run/docker.sock": "gave an answer of another form",
+        f"/x/{own}.other": "gave an answer of another form",
+    }
+    for name, why in names.items():
+        says(there, ANSWER + json.dumps({**answer, "socket": name}))
+        assert why in str(refusal(settings, twin))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "7", '{"socket": "/x"}', "[" * 100_000, '{"refused": null}']
+    + ['{"before": 1, "socket": "", "listens": false, "log": ""}'],
+)
+def test_answers_of_another_form(
+    there: Sshd, twin: Endpoint, tmp_path: Path, text: str
+) -> None:
+    says(there, ANSWER + text)
+    line = str(refusal(settings_of(there, tmp_path), twin))
+    assert "ssh://twin-node gave an answer of another form: see what" in line
+
+
+def test_an_answer_without_end(there: Sshd, twin: Endpoint, tmp_path: Path) -> None:
+    there.set_shell("cat >/dev/null; exec yes")
+    assert "of another form" in str(refusal(settings_of(there, tmp_path), twin))
+
+
+def test_what_it_says_is_shown_without_controls(
+    there: Sshd, twin: Endpoint, tmp_path: Path
+) -> None:
+    settings = settings_of(there, tmp_path)
+    says(there, ANSWER + json.dumps({"refused": "\x1b]0;x\x07no\nmore"}))
+    refused = refusal(settings, twin)
+    assert isinstance(refused, MendableError)
+    assert str(refused) == "ssh://twin-node: ]0;x no more"
+    there.set_shell("cat >/dev/null; printf 'no \\033[31mway\\n' >&2")
+    assert "gave no answer (no [31mway): try again" in str(refusal(settings, twin))
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Something that happens while the block waits."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def begin(
+    settings: Settings,
+    roots: Endpoint,
+    interrupt: Callable[[], None],
+    ended: type[BaseException],
+) -> None:
+    """Begin to count over there, which is interrupted, and ends so."""
+    with (
+        meanwhile(interrupt),
+        pytest.raises(ended),
+        ended_in_order(),
+        counting_there(settings, HOST, NOTHING, roots, print),
+    ):
+        raise AssertionError
+
+
+# It has counted by then, but what it says of that never comes.
+SILENT = """answer=$(/bin/sh "$@")
+case $answer in *'"before": null, "socket": "/'*) sleep 50 ;; esac
+printf '%s\\n' "$answer"
+"""
+
+
+@pytest.mark.parametrize("end", ["a signal", "a login that is lost"])
+def test_what_was_begun_is_undone(
+    there: Sshd, roots: Endpoint, tmp_path: Path, end: str
+) -> None:
+    settings, above = settings_of(there, tmp_path), there.folder / "root/.supertwin"
+    there.set_shell(SILENT, home="root")
+    found = []
+
+    def interrupt() -> None:
+        wait_until(lambda: list(above.glob("*/keeper")), what="what keeps PMCD")
+        found.extend(above.glob("*/keeper"))
+        time.sleep(0.5)
+        if end == "a signal":
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        for pid in there.sessions():
+            os.kill(pid, signal.SIGKILL)
+
+    ended = KeyboardInterrupt if end == "a signal" else RemoteError
+    begin(settings, roots, interrupt, ended)
+    assert found and not above.exists()
+
+
+@pytest.mark.serial
+def test_who_has_left_is_not_served_later(
+    there: Sshd, roots: Endpoint, tmp_path: Path
+) -> None:
+    """What waits there for its turn, while its end is undone here."""
+    settings, above = settings_of(there, tmp_path), there.folder / "root/.supertwin"
+    there.set_shell('exec /bin/sh "$@"', home="root")
+    above.mkdir(exist_ok=True)
+
+    def interrupt() -> None:
+        wait_until(lambda: holds(there, above / "lock"), what="who waits for the lock")
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    with (above / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        begin(settings, roots, interrupt, KeyboardInterrupt)
+        wait_until(lambda: not holds(there, above / "lock"), what="its end")
+    assert [path.name for path in above.iterdir()] == ["lock"]
+    shutil.rmtree(above)
+
+
+def holds(there: Sshd, path: Path) -> bool:
+    """Whether something over there has a file open."""
+    for pid in there.processes():
+        with suppress(OSError):
+            # Its paths may differ from ours: compare the files.
+            if any(fd.samefile(path) for fd in Path(f"/proc/{pid}/fd").iterdir()):
+                return True
+    return False
+
+
+def test_events_that_are_all_refused_leave_nothing(
+    there: Sshd, roots: Endpoint, tmp_path: Path
+) -> None:
+    """As after a kernel that counts less than the one before."""
+    there.set_shell('exec /bin/sh "$@"', home="root")
+    plan = "a st:SamplingPlan ; st:ofHost <t:n> ; st:planName 'p'"
+    pmu = "a st:Pmu ; st:isPartOf <t:n> ; st:pmuName 'skx' ; st:pmuModel <m:skx>"
+    triples = f"<t:p> {plan} ; st:samplesEvent 'skx::NOTHING' . <t:u> {pmu}"
+    roots.update(f"{PREFIX} INSERT DATA {{ GRAPH <g:p> {{ {triples} }} }}")
+    assert resume(settings_of(there, tmp_path), HOST, roots, print) == 0
+    assert not (there.folder / "root/.supertwin").exists()
+
+
+def test_an_sshd_that_forwards_no_sockets(fuseki: Fuseki, tmp_path: Path) -> None:
+    """It says the same of sockets that are not there."""
+    fuseki.empty()
+    with (
+        Sshd("AllowStreamLocalForwarding no", "SetEnv PATH=/usr/bin:/bin") as there,
+        Endpoint(f"{fuseki.url}/twin") as twin,
+    ):
+        known(twin, there.url())
+        refused = refusal(settings_of(there, tmp_path), twin)
+        assert not (there.folder / "root/.supertwin").exists()
+    assert isinstance(refused, MendableError)
+    assert "forwards no sockets: set `AllowStreamLocalForwarding yes` in" in str(
+        refused
+    )

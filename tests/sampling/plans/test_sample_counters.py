@@ -1,0 +1,263 @@
+"""Plans of roles and events on a real graph store, for processors that are not here.
+
+What cannot be counted is refused, and what an agent has to count is what all plans of a
+host ask for together.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import MendableError
+from core.settings.settings import Settings
+from core.stores.endpoint import Endpoint
+from ingest.errors import PlanRequestError
+from ingest.pmu.pfm import read_events
+from ingest.pmu.roles import known_codes, roles
+from ingest.pmu.store import publish_roles
+from ontology.terms import ST
+from queries.catalogue import saved_query
+from sampling.cost.plan_cost import plan_cost
+from sampling.counters import counters
+from sampling.counters.perfevent import prepare
+from sampling.events.event import split_event
+from sampling.plan_file.choice import Choice
+from sampling.plan_file.graph_plan import read_plan
+from sampling.plans.counters import publish_counters
+from sampling.plans.request import PlanRequest
+from sampling.plans.store import add_plan, plan_names, remove_plan
+from tests.counting_hosts import IRIS, MODELS, add, publish_host, request
+from tests.servers import Fuseki
+
+EVENTS = {"msr": ["tsc"], "software": [], "cpu": [], "power": ["energy-pkg"]}
+
+
+@pytest.fixture(scope="module")
+def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
+    """A store with the roles and five hosts of one socket with four threads."""
+    with Endpoint(f"{emptied_fuseki.url}/twin") as endpoint:
+        publish_roles(endpoint, IRIS)
+        for host in MODELS:
+            publish_host(endpoint, host, EVENTS)
+        yield endpoint
+
+
+@pytest.fixture(autouse=True)
+def no_plans(twin: Endpoint) -> Iterator[None]:
+    yield
+    for host in MODELS:
+        for plan in plan_names(host, twin):
+            remove_plan(host, plan, twin, IRIS)
+        publish_counters(host, None, "", twin, IRIS)
+
+
+def configured(text: str) -> list[str]:
+    return [line.split()[0] for line in text.splitlines()[2:] if "::" in line]
+
+
+def refusal(twin: Endpoint, asked: PlanRequest) -> str:
+    with pytest.raises((MendableError, PlanRequestError)) as caught:
+        add(twin, asked)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("host", MODELS)
+def test_libpfm4_knows_what_a_plan_of_roles_configures(
+    twin: Endpoint, host: str
+) -> None:
+    """All roles that it has; RAPL's events depend on where libpfm4 runs."""
+    refused = prepare(twin, host, roles(), (), multiplex=True).choice.refused
+    measured = [role for role in roles() if role not in refused]
+    wanted = counters.planned(request(host, "a", *measured, multiplex=True), twin)
+    assert wanted.remarks, "there are more events than counters"
+    lines = [split_event(line) for line in configured(wanted.together.text)]
+    assert len(lines) == len(set(lines)) >= 5
+    for pmu, name in lines:
+        known = [one["encoding"] for one in read_events({pmu: [name]}).get(pmu, [])]
+        assert known and all(known) or (pmu, name) in known_codes(), (pmu, name)
+    assert {role for one in wanted.counts.values() for role in one.roles} == {*measured}
+    assert len(wanted.counts) == 2 * len(lines)
+
+
+def test_a_plan_says_what_it_counts(twin: Endpoint) -> None:
+    event = "INST_RETIRED:ANY_P"
+    add(twin, request("sky", "a", "FLOPsDouble", events=(event, "msr::tsc")))
+    rows = twin.select(saved_query("telemetry/plan-events").bind({"host": "sky"}))
+    assert [row[1:] for row in rows.values()] == [
+        ["a", None, "msr::tsc", False],
+        ["a", None, f"skx::{event}", False],
+        ["a", "FLOPsDouble", None, False],
+    ]
+    (plan,) = twin.select(saved_query("telemetry/plans").bind({"host": "sky"})).values()
+    assert plan[-2:] == ["FLOPsDouble", f"msr::tsc, skx::{event}"]
+    names = read_plan(twin, "sky").groups()[1000].names
+    assert "perfevent.hwcounters.msr.tsc.dutycycle" in names
+    assert "perfevent.hwcounters.skx__INST_RETIRED_ANY_P.value" in names
+    assert len(names) == 2 * (4 + 2)
+
+
+def test_series_of_pmu_events_are_hardware_telemetry(twin: Endpoint) -> None:
+    named = ("INST_RETIRED:ANY_P", "skx::INST_RETIRED:ANY_P:u", "msr::tsc")
+    more = {"events": named, "metrics": ("k.load",), "multiplex": True}
+    asked = request("sky", "a", "FLOPsDouble", **more)
+    load = IRIS.metric("k.load")
+    twin.update(
+        f"""INSERT DATA {{ GRAPH <{IRIS.twin_graph("sky")}> {{
+        <{load}> a <{ST.Metric}> ; <{ST.samplerName}> "k.load" ;
+          <{ST.valueType}> "u64" . <{IRIS.host("sky")}> <{ST.exposes}> <{load}> }} }}"""
+    )
+    add(twin, asked)
+    rows = twin.select(
+        f"""SELECT DISTINCT ?kind ?metric ?name ?event {{
+          ?series <{ST.sampledBy}> ?plan ; a ?kind ; <{ST.samplerName}> ?metric .
+          OPTIONAL {{ ?series <{ST.pmuName}> ?name }}
+          OPTIONAL {{ ?series <{ST.ofEvent}> ?event }} }}"""
+    ).values()
+    found = {metric: (kind, name, event) for kind, metric, name, event in rows}
+    hardware, event = str(ST.HWTelemetry), "INST_RETIRED:ANY_P"
+    counters = "perfevent.hwcounters"
+    plain = (hardware, event, str(IRIS.pmu_event("skx", event)))
+    assert found[f"{counters}.skx__INST_RETIRED_ANY_P.value"] == plain
+    assert found[f"{counters}.skx__INST_RETIRED_ANY_P.dutycycle"] == plain
+    modified = found[f"{counters}.skx__INST_RETIRED_ANY_P_u.value"]
+    assert modified == (hardware, f"{event}:u", None)
+    assert found[f"{counters}.msr.tsc.value"] == (hardware, "msr::tsc", None)
+    assert found["k.load"] == (str(ST.SWTelemetry), None, None)
+    of_role = [one for one in found.values() if (one[1] or "").startswith("FP_ARITH")]
+    assert len(of_role) == 2 * 4 and all(event for _, _, event in of_role)
+    assert all(kind == hardware for name, (kind, *_) in found.items() if "perf" in name)
+
+
+def test_what_a_plan_counts_has_a_cost(
+    twin: Endpoint, emptied_fuseki: Fuseki, tmp_path: Path
+) -> None:
+    """Each event has a value and a dutycycle for each of four threads."""
+    settings = Settings(home=tmp_path, base=IRIS.base, fuseki_url=emptied_fuseki.url)
+    asked = request("sky", "a", "FLOPsDouble", events=("msr::tsc",))
+    found = plan_cost(settings, asked)
+    assert found.added.series == 2 * (4 + 1) * 4
+    assert found.added.fetches == 1
+    assert found.added.agents["perfevent"].values == found.added.series
+    assert not found.added.unknown
+    add(twin, asked)
+    again = plan_cost(settings, request("sky", "b", "FLOPsDouble"))
+    assert (again.added.points, again.added.fetches) == (0, 0)
+    assert again.whole.series == found.added.series
+    one = request("sky", "c", events=("software::page-faults",), instances=("cpu1",))
+    assert plan_cost(settings, one).added.series == 2
+    # One thread of each NUMA domain counts what a socket uses.
+    power = request("sky", "c", "EnergyPackage")
+    assert plan_cost(settings, power).added.series == 2
+
+
+def test_plans_are_counted_together(twin: Endpoint) -> None:
+    add(twin, request("ice", "a", "FLOPsDouble"))
+    both = counters.planned(request("ice", "b", "Cycles", events=("msr::tsc",)), twin)
+    alone = counters.planned(request("ice", "b", "FLOPsDouble"), twin).together.text
+    lines = configured(both.together.text)
+    assert {*configured(alone), "msr.tsc"} < {*lines, "msr.tsc"}
+    assert len(lines) == len(configured(alone)) + 1
+    assert "msr.tsc" in both.together.text
+    # Of the new plan, its own alone.
+    assert {name.split(".")[2] for name in both.counts} >= {"msr"}
+    assert len(both.counts) == 4
+    # Another plan of what is counted already changes nothing for the agent.
+    assert (
+        alone
+        == counters.planned(request("ice", "c", "FLOPsDouble"), twin).together.text
+    )
+
+
+def test_counters_are_shared_only_by_who_said_so(twin: Endpoint) -> None:
+    many = ("FLOPs", "L1Misses", "L2Misses", "Loads", "Stores")
+    assert "has 4 general counters for" in refusal(twin, request("sky", "a", *many))
+    assert not plan_names("sky", twin)
+    asked = request("sky", "a", *many, multiplex=True)
+    (line,) = counters.planned(asked, twin).remarks
+    assert line.endswith("% of the time")
+    add(twin, request("sky", "exact", "FLOPsDouble"))
+    line = refusal(twin, asked)
+    assert "exact of sky did not ask to share" in line
+    remove_plan("sky", "exact", twin, IRIS)
+    add(twin, asked)
+    assert "asks" not in refusal(twin, request("sky", "b", "FLOPsDouble"))
+    add(twin, request("sky", "b", "FLOPsDouble", multiplex=True))
+
+
+def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
+    tsc = {"events": ("msr::tsc",)}
+    some = {"query": "topology/socket-threads", "parameters": {"socket": "0"}}
+    add(twin, request("zen4", "all", **tsc, **some))
+    add(twin, request("zen4", "one", **tsc, instances=("cpu1",), period_ms=10))
+    groups = read_plan(twin, "zen4").groups()
+    name = "perfevent.hwcounters.msr.tsc.value"
+    assert groups[10].choices[name] == Choice(frozenset({"cpu1"}))
+    assert groups[1000].choices[name] == Choice(frozenset({"cpu0", "cpu2", "cpu3"}))
+
+
+def test_a_metric_of_another_plan_s_events_is_no_plan_s_of_its_own(
+    twin: Endpoint,
+) -> None:
+    """It would end with that plan, and nobody would say so."""
+    name = "perfevent.hwcounters.msr.tsc.value"
+    add(twin, request("zen4", "a", events=("msr::tsc",)))
+    alone = request("zen4", "b", metrics=("kernel.all.load", name))
+    with pytest.raises(PlanRequestError, match=f"{name} is counted for the events of"):
+        add_plan(alone, twin, IRIS)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"metrics": ("no.such",)}, "the twin knows no metric of zen4"),
+        ({"instances": ("cpu9",)}, "has no instance 'cpu9'"),
+        ({"query": "inventory/system"}, "gives no component that perfevent.hwc"),
+    ],
+)
+def test_what_is_wrong_is_told_before_an_agent_is(
+    twin: Endpoint, tmp_path: Path, more: dict[str, object], reason: str
+) -> None:
+    """There is none to be told here: another error would say so."""
+    settings = Settings(home=tmp_path, base=IRIS.base, host="zen4")
+    asked = request("zen4", "bad", **{"events": ("msr::tsc",), **more})
+    with (
+        pytest.raises(PlanRequestError, match=reason),
+        counters.counting(settings, asked, twin, print),
+    ):
+        pass
+    with (
+        pytest.raises(MendableError, match="the stack is not running"),
+        counters.counting(settings, request("zen4", "x", "Cycles"), twin, print),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"roles": ("Nope",)}, "no such role: Nope"),
+        ({"roles": ("L1Stalls",)}, "L1Stalls on zen4: "),
+        ({"events": ("NOPE",)}, "amd64_fam19h_zen4 has no event NOPE"),
+        ({"events": ("skx::INST_RETIRED:ANY_P",)}, "zen4 has no PMU skx"),
+        ({"events": ("msr::aperf",)}, "names no event aperf of msr: it has tsc"),
+        ({"events": ("msr::tsc\nmsr::aperf",)}, "is no event: write PMU::EVENT"),
+        ({"events": ("",)}, "is no event"),
+        ({"metrics": ("no.such",)}, "no metric 'no.such'"),
+        ({"period_ms": 0}, "a period of 0 ms is not possible"),
+        ({"instances": ("cpu9",)}, "has no instance 'cpu9'"),
+        ({"instances": ("cpu0\ncpu1",)}, "line break"),
+        (
+            {"query": "topology/socket-threads", "parameters": {"socket": "7"}},
+            "gives nothing",
+        ),
+        ({"query": "inventory/system"}, "gives no component that perfevent.hwc"),
+    ],
+)
+def test_bad_input_is_refused(
+    twin: Endpoint, more: dict[str, object], reason: str
+) -> None:
+    asked = request("zen4", "bad", **{"events": ("msr::tsc",), **more})
+    assert reason in refusal(twin, asked)
+    assert not plan_names("zen4", twin)

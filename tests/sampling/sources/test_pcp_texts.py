@@ -1,0 +1,153 @@
+"""Texts as series of the value 1, a label for each; what becomes of too many."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from core.linux import pmapi
+from sampling.sources.pcp_decode import MOST_BYTES, RawTexts, decode_texts
+from sampling.sources.pcp_layout import Chosen, InstanceNames
+from sampling.sources.pcp_source import PcpSource
+from sampling.sources.pcp_texts import MOST_TEXTS, TOO_MANY, SeenTexts, Texts, shown
+from sampling.sources.source import Gap, Sample, Series
+from tests.sampler_bridge.servers import BridgeProcess, closes
+from tests.servers import Pmcd, VictoriaMetrics
+
+WRITTEN = "sample.string.write_me"
+
+
+def texts(sample: Sample) -> dict[str | None, str | None]:
+    """Texts by instance."""
+    columns = [column for column in sample.columns if column.values.dtype == np.int8]
+    for column in columns:
+        assert set(column.values.tolist()) == {1}
+    return {series.instance: series.text for one in columns for series in one.series}
+
+
+def test_each_instance_has_its_text_beside_numbers(source: PcpSource) -> None:
+    source.select(["sample.string.bin", "sample.bin", "sample.float.one"])
+    sample = source.fetch()
+    assert texts(sample) == {f"bin-{n}": str(n) for n in range(100, 1000, 100)}
+    assert sample.points == sample.expected == 9 + 9 + 1
+    again = source.fetch()
+    assert again.columns[-1] is sample.columns[-1]
+
+
+@pytest.mark.parametrize("text", ["", "a", "abcd", "abcde", "ü €", "a" * MOST_BYTES])
+def test_what_pcp_says_is_what_there_is(
+    pmcd: Pmcd, source: PcpSource, text: str
+) -> None:
+    source.select([WRITTEN])
+    pmcd.store(WRITTEN, text)
+    assert texts(source.fetch()) == {None: text}
+
+
+def test_a_long_text_is_cut_and_says_so(pmcd: Pmcd, source: PcpSource) -> None:
+    source.select([WRITTEN])
+    pmcd.store(WRITTEN, "ü" * MOST_BYTES)
+    text = texts(source.fetch())[None]
+    assert text == "ü" * ((MOST_BYTES - 3) // 2) + "…"
+    assert len(text.encode()) <= MOST_BYTES
+
+
+def test_bytes_that_are_no_text_stay_visible() -> None:
+    assert shown(b"a\xffb\0rest") == r"a\xffb"
+    assert shown(b"\x80" * 300).endswith("…")
+
+
+def test_texts_that_never_end_changing_are_a_gap_until_the_next_hour() -> None:
+    now = [7200.0]
+    of = Texts([metric()], InstanceNames(lambda _: {}), {}, SeenTexts(lambda: now[0]))
+
+    def said(text: str) -> tuple[dict[str | None, str | None], dict[str, Gap]]:
+        columns = of.columns(raw(text))
+        return texts(Sample(columns, {})), dict(of.gaps)
+
+    for number in range(MOST_TEXTS):
+        assert said(f"{number}") == ({None: str(number)}, {})
+    assert said("new") == ({}, {"a.b": Gap(TOO_MANY, 1)})
+    assert said("0") == ({None: "0"}, {})
+    assert said("new") == ({}, {"a.b": Gap(TOO_MANY, 1)})
+    now[0] += 3600
+    assert said("new") == ({None: "new"}, {})
+
+
+def metric() -> Chosen:
+    desc = pmapi.Descriptor(1, pmapi.TYPE_STRING, pmapi.NO_INDOM)
+    return Chosen("a.b", desc)
+
+
+def raw(text: str) -> RawTexts:
+    """A fetch of one text."""
+    kept = text.encode() + b"\0"
+    padded = np.frombuffer(kept + bytes(-len(kept) % 4), np.uint32)
+    one = np.array([1], np.int32)
+    return RawTexts(one, -one, np.array([len(kept)]), padded)
+
+
+def test_a_number_where_a_text_was_promised_is_an_error_of_pcp(pmcd: Pmcd) -> None:
+    with pmapi.Context(pmcd.address) as context:
+        ids = [
+            context.describe(f"sample.{name}.one").pmid for name in ("long", "float")
+        ]
+        result = context.fetch(pmapi.pmid_array(ids))
+        found = decode_texts(result.address, 0, 1)
+    assert len(found.words) == len(found.instances) == 0
+    assert "conversion" in pmapi.error_text(int(found.counts[0]))
+
+
+def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
+    """A process's number is given to another one, sooner or later."""
+    named = {1: "1 sh", 2: "2 make"}
+    names = InstanceNames(lambda _: dict(named))
+    both = [Chosen(name, pmapi.Descriptor(1, pmapi.TYPE_U32, 9)) for name in ("a", "b")]
+
+    def seen(*numbers: int) -> list[Series | None]:
+        names.fetched_at = time.monotonic()
+        return [s for one in both for s in names.series(one, list(numbers))]
+
+    assert seen(1, 2)[0] == Series("a", "1 sh")
+    seen(1)
+    named[2] = "2 gcc"
+    assert seen(1, 2)[1::2] == [Series("a", "2 gcc"), Series("b", "2 gcc")]
+    del named[2]
+    seen(1)
+    assert seen(1, 2)[1::2] == [None, None]
+
+
+def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
+    """Samples that wait to be looked at do not each ask again."""
+    asked: list[int] = []
+    names = InstanceNames(lambda indom: asked.append(indom) or {1: "1 sh", 2: "2 cc"})
+    metric = Chosen("a", pmapi.Descriptor(1, pmapi.TYPE_U32, 9))
+    waiting = [(time.monotonic(), instances) for instances in ([1], [1, 2], [1, 3])]
+    for names.fetched_at, instances in waiting:
+        names.series(metric, instances)
+    assert asked == [9]
+    names.fetched_at = time.monotonic()
+    assert names.series(metric, [1, 2, 3])[2] is None
+    assert asked == [9, 9]
+
+
+def test_a_changed_text_ends_a_series_and_starts_another(
+    own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: Callable[..., BridgeProcess]
+) -> None:
+    own_pmcd.store(WRITTEN, "first")
+    bridge = new_bridge(own_pmcd.address, store.url)
+    bridge.sample([WRITTEN, "kernel.uname.release"], 0.1)
+    bridge.wait_for(lambda status: status["written"] > 10)
+    own_pmcd.store(WRITTEN, 'the "second"\n')
+    written = bridge.status()["written"]
+    bridge.wait_for(lambda status: status["written"] > written + 20)
+    assert bridge.end() == 0
+    assert closes(bridge.status())
+    name = WRITTEN.replace(".", "_")
+    # No tick is in both, or this would fail.
+    (ticks,) = store.values(name).values()
+    first = store.values(f'{name}{{value="first"}}')[name]
+    second = store.values(f'{name}{{value="the \\"second\\"\\n"}}')[name]
+    assert first.keys() | second.keys() == ticks.keys()
+    assert max(first) < min(second)
+    assert set(ticks.values()) == {1}

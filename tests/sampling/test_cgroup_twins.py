@@ -1,0 +1,169 @@
+"""Control groups in a real graph store: they come, change, end, and go."""
+
+from typing import Any
+
+import pytest
+from rdflib import URIRef
+
+from core.linux.cgroups.groups import Allowed
+from core.linux.cgroups.ledger import Ledger, Life
+from ingest.describe.cgroup import cgroup_iri
+from ingest.description import describe
+from ingest.hwloc.read import parse_hwloc
+from ingest.load.publish import Store, publish
+from ontology.terms import ST
+from queries.catalogue import saved_query
+from sampling.cgroup_twins import CgroupTwins
+from sampling.plans.request import PlanRequest
+from sampling.plans.store import add_plan, plan_names
+from sampling.sources.cgroup_metrics import DOMAIN, PREFIX
+from sampling.sources.local_metrics import with_local
+from shapes.validate import validate
+from tests.ingest.documents import IRIS, PCP, document, synthetic
+
+HOST, USAGE, PIDS = "n1", PREFIX + "cpu.usage", PREFIX + "pids.current"
+JOB, STEP = "/slurm/uid_1000/job_7", "/slurm/uid_1000/job_7/step_0"
+ALLOWED = Allowed(("cpuset", "pids"), (0, 1), 1 << 28, 1.5, 64)
+
+
+def life(path: str, began: int = 1_795_000_000_000, **known: Any) -> Life:
+    given = {"allowed": ALLOWED, "metrics": (USAGE, PIDS), **known}
+    return Life(path, began, (1,), {"/cg": began % 1000}, **given)
+
+
+def listed(running: list[Life], ended: list[Life] | None = None) -> Ledger:
+    return Ledger("boot", {one.path: one for one in running}, ended or [])
+
+
+@pytest.fixture
+def twins(store: Store) -> CgroupTwins:
+    facts = {"pcp": with_local(PCP, cgroups=True), "hwloc": hwloc()}
+    described = describe(document(facts, HOST), IRIS, [USAGE, PIDS])
+    publish(described, store, IRIS)
+    return CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
+
+
+def hwloc() -> dict[str, Any]:
+    return parse_hwloc(synthetic("pack:1 core:2 pu:1"))
+
+
+def write(twins: CgroupTwins, ledger: Ledger) -> bool:
+    change = twins.pending(ledger)
+    if change is not None:
+        twins.write(change)
+    return change is not None
+
+
+def rows(store: Store, query: str, **params: str) -> list[list[Any]]:
+    return store.twin.select(saved_query(query).bind(params)).values()
+
+
+def test_a_job_is_described_with_what_it_may_use_and_its_series(
+    twins: CgroupTwins, store: Store
+) -> None:
+    assert write(twins, listed([life(JOB), life(STEP, metrics=(USAGE,))]))
+    (job, step) = rows(store, "cgroups/running", host=HOST)
+    assert job[1:9] == ["7", None, "1000", JOB, 2, 1 << 28, 1.5, 64]
+    assert step[1:5] == ["7", "0", "1000", STEP]
+    sampled = rows(store, "telemetry/sampled", host=HOST)
+    assert [(r[1], r[2], r[3]) for r in sampled if r[1].startswith(PREFIX)] == [
+        (USAGE, JOB, job[-1]),
+        (USAGE, STEP, step[-1]),
+        (PIDS, JOB, job[-1]),
+    ]
+    threads = rows(store, "cgroups/job-threads", host=HOST, job="7")
+    assert [row[2] for row in threads] == [0, 1]
+    graph = store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")
+    said = [line for line in validate(graph).lines if "cgroup" in line or "513" in line]
+    assert not said
+    parent = cgroup_iri(IRIS, HOST, life(JOB))
+    assert (URIRef(step[-1]), ST.parentCgroup, parent) in graph
+
+
+def test_what_stands_is_not_written_again_not_even_by_another(
+    twins: CgroupTwins, store: Store
+) -> None:
+    ledger = listed([life(JOB)], [life("/old", ended=1_795_000_000_500)])
+    assert write(twins, ledger)
+    assert not write(twins, ledger)
+    # One that starts anew knows nothing of what was said, and says the same.
+    before = store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")
+    again = CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
+    assert write(again, ledger)
+    assert {*store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")} == {*before}
+
+
+def test_a_group_ends_and_the_oldest_go(twins: CgroupTwins, store: Store) -> None:
+    write(twins, listed([life(JOB)]))
+    end = 1_795_000_009_000
+    write(twins, listed([], [life(JOB, ended=end)]))
+    (row,) = rows(store, "cgroups/ended", host=HOST)
+    assert row[4] == JOB
+    assert row[6].timestamp() * 1000 == end
+    assert rows(store, "cgroups/running", host=HOST) == []
+    # Nothing is left of what was sampled, but where to find it.
+    left = f"ASK {{ ?series <{ST.ofComponent}> <{row[-1]}> }}"
+    assert not store.twin.ask(left)
+    series = rows(store, "cgroups/series", host=HOST, job="7", metric=USAGE)
+    assert [r[3] for r in series] == [
+        f'supertwin_cgroup_cpu_usage{{hostname="{HOST}",instname="{JOB}"}}'
+    ]
+    # The same path again is another group.
+    later = life(JOB, end + 1000)
+    write(twins, listed([later], [life(JOB, ended=end)]))
+    both = rows(store, "cgroups/of-job", job="7")
+    assert [row[-1] for row in both] == [
+        str(cgroup_iri(IRIS, HOST, later)),
+        str(cgroup_iri(IRIS, HOST, life(JOB))),
+    ]
+    other = life("/other")
+    write(twins, listed([later, other], [life(JOB, ended=end)]))
+    write(twins, listed([later, other]))
+    assert len(rows(store, "cgroups/of-job", job="7")) == 1
+    names = {(r[1], r[2]) for r in rows(store, "telemetry/sampled", host=HOST)}
+    assert {(name, path) for name in (USAGE, PIDS) for path in (JOB, "/other")} <= names
+
+
+def test_limits_that_change_are_said_anew(twins: CgroupTwins, store: Store) -> None:
+    write(twins, listed([life(JOB, allowed=Allowed())]))
+    write(twins, listed([life(JOB)]))
+    (row,) = rows(store, "cgroups/running", host=HOST)
+    assert row[5:9] == [2, 1 << 28, 1.5, 64]
+    write(twins, listed([life(JOB, allowed=Allowed(cpus=(1,)))]))
+    (row,) = rows(store, "cgroups/running", host=HOST)
+    assert row[5:9] == [1, None, None, None]
+
+
+def test_added_plans_end_with_their_job_and_no_others(
+    twins: CgroupTwins, store: Store
+) -> None:
+    other = life("/slurm/uid_1000/job_8")
+    write(twins, listed([life(JOB), life(STEP), other]))
+
+    def add(
+        name: str, metric: str, query: str = "", job: str = "", *named: str
+    ) -> None:
+        given = {"job": job} if job else {}
+        request = PlanRequest(HOST, name, (metric,), 100, query, given, named)
+        add_plan(request, store.twin, IRIS)
+
+    add("step", USAGE, "", "", STEP)
+    add("both", USAGE, "", "", JOB, other.path)
+    add("soon", USAGE, "", "", "/slurm/uid_1000/job_9")
+    add("job", USAGE, "cgroups/of-job", "7")
+    add("threads", "kernel.percpu.cpu.user", "cgroups/job-threads", "7")
+    add("every", USAGE, "cgroups/running")
+    add("cpu0", "kernel.percpu.cpu.user", "", "", "cpu0")
+    assert not write(twins, listed([life(JOB), life(STEP), other]))
+    ended = [life(STEP, ended=5), life(JOB, ended=5)]
+    assert write(twins, listed([other], ended))
+    left = ["both", "cpu0", "every", "monitor", "soon"]
+    assert plan_names(HOST, store.twin) == left
+    write(twins, listed([], [*ended, life(other.path, ended=6)]))
+    assert plan_names(HOST, store.twin) == ["cpu0", "monitor", "soon"]
+
+
+def test_a_host_that_is_not_in_the_twin_has_no_groups(store: Store) -> None:
+    twins = CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
+    assert not write(twins, listed([life(JOB)]))
+    assert not store.twin.ask("ASK { ?s ?p ?o }")

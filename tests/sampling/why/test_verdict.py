@@ -1,0 +1,220 @@
+"""Every verdict of /why, from evidence alone."""
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.stores.series_store import Sample
+from queries.diagnosis import Known
+from sampling.account.account import SLOW_SOURCE
+from sampling.account.bridge_status import Bridge, read_bridge
+from sampling.sources.pcp_texts import TOO_MANY
+from sampling.why.verdict import CgroupSeen, Counter, Evidence, judge
+from tests.bridge_status import write_status
+
+STATUS: dict[str, Any] = {
+    "host": "n1",
+    "pcp": {"address": "local:", "connected": True, "reason": None},
+    "store": {"up": True, "reason": None},
+    "metrics": {},
+}
+KNOWN = Known(
+    host=True,
+    pcp_asked=True,
+    metric=True,
+    exposed=True,
+    plans=("monitor",),
+    period=1.0,
+    instances=1,
+)
+GOOD = Evidence("n1", "a.b", None, KNOWN, Bridge(STATUS))
+
+
+def sample(age: float) -> Sample:
+    return Sample("1", int((time.time() - age) * 1000))
+
+
+def bridge(**changes: Any) -> Bridge:
+    return Bridge(STATUS | changes)
+
+
+def known(**changes: Any) -> Known:
+    return replace(KNOWN, **changes)
+
+
+def now_ms() -> int:
+    """Now, however long the tests of a busy machine take from here on."""
+    return int(time.time() * 1000) + 3_600_000
+
+
+WAIT = {"points": 7}
+NO_ANSWER = "PMCD at unix:///run/pmcd.socket does not answer"
+ABSENT = known(exposed=False)
+AWAY = Counter("skx", "L1D:REPLACEMENT", present=False, usable=None)
+HERE = Counter("icl", "L1D:REPLACEMENT", present=True, usable=None)
+REFUSED = replace(HERE, usable=False)
+NO_AGENT = "No PMCD agent for domain of request"
+ENDED = CgroupSeen("2026-11-21T19:54:12.102Z", gives=False)
+OF_GROUP = {
+    "instance": "/job_7",
+    "known": known(has_instances=True, resolved_at_fetch=True),
+}
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("data", {"age": 1}),
+    ("data", {"age": 20, "known": known(period=10.0)}),
+    ("data", {"age": 1, "known": known(plans=())}),
+    ("stale", {"age": 20}),
+    ("unknown host", {"known": Known()}),
+    ("unknown metric", {"known": known(metric=False, exposed=False)}),
+    ("not exposed by host", {"known": known(exposed=False)}),
+    ("not exposed by host", {"known": known(exposed=False, pcp_asked=False)}),
+    ("PCP error", {"known": known(exposed=False, probe_reason="no pmcd")}),
+    (
+        "no permission",
+        {"known": known(exposed=False, probe_reason="No permission to …")},
+    ),
+    ("cgroup ended", {"age": 20, **OF_GROUP, "group": ENDED}),
+    ("cgroup ended", {**OF_GROUP, "group": ENDED, "bridge": Bridge({}, "away")}),
+    ("data", {"age": 1, **OF_GROUP, "group": ENDED}),
+    ("no value", {**OF_GROUP, "group": CgroupSeen("", gives=False)}),
+    ("not yet sampled", {**OF_GROUP, "group": CgroupSeen("", gives=True)}),
+    ("unknown instance", {"instance": "x"}),
+    (
+        "unknown instance",
+        {"instance": "x", "known": known(has_instances=True, instances=0)},
+    ),
+    (
+        "not yet sampled",
+        {
+            "instance": "1 init",
+            "known": known(has_instances=True, instances=0, resolved_at_fetch=True),
+        },
+    ),
+    ("not planned", {"known": known(plans=())}),
+    ("plan removed", {"known": known(plans=()), "age": 99}),
+    ("bridge down", {"bridge": Bridge({}, "no status")}),
+    ("bridge down", {"bridge": Bridge(STATUS, "old"), "age": 99}),
+    ("PMCD down", {"bridge": bridge(pcp={"connected": False, "reason": "refused"})}),
+    ("PCP error", {"bridge": bridge(metrics={"a.b": {"reason": "Unknown metric"}})}),
+    (
+        "no permission",
+        {"bridge": bridge(metrics={"a.b": {"reason": "No permission to perform"}})},
+    ),
+    ("store down", {"store_reason": "VictoriaMetrics does not answer"}),
+    ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
+    ("not yet sampled", {}),
+    ("not yet sampled", {"bridge": bridge(metrics={"other": {"reason": "x"}})}),
+    ("host not sampled", {"bridge": Bridge({}, "old", not_sampled="it is far")}),
+    ("host not sampled", {"bridge": Bridge({}, not_sampled="far"), "age": 99}),
+    ("data", {"bridge": Bridge({}, not_sampled="far"), "age": 1}),
+    (
+        "agent down",
+        {"bridge": bridge(metrics={"a.b": {"reason": NO_AGENT}}), "age": 99},
+    ),
+    ("bridge behind", {"bridge": bridge(metrics={"a.b": {"reason": SLOW_SOURCE}})}),
+    ("too many texts", {"bridge": bridge(metrics={"a.b": {"reason": TOO_MANY}})}),
+    ("PMCD down", {"bridge": bridge(metrics={"a.b": {"reason": NO_ANSWER}})}),
+    ("bridge behind", {"bridge": bridge(queue=WAIT | {"oldest_ms": 1}), "age": 99}),
+    # Points are gathered for a moment before they are sent.
+    ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": now_ms()}), "age": 99}),
+    ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": None}), "age": 99}),
+    ("stale", {"bridge": bridge(queue={"points": 0, "reason": None}), "age": 99}),
+    ("log down", {"bridge": bridge(queue={"points": 7, "reason": "x"}), "age": 99}),
+    ("log down", {"bridge": bridge(queue={"reason": "x"}), "store_reason": "away"}),
+    ("data", {"bridge": bridge(queue={"reason": "x"}), "age": 1}),
+    ("multiplexed", {"duty": 0.0, "age": 1}),
+    ("data", {"duty": 0.4, "age": 1}),
+    ("counter not on this PMU", {"known": ABSENT, "counters": (AWAY,)}),
+    ("counter not on this PMU", {"known": ABSENT, "counters": (AWAY, REFUSED)}),
+    ("not exposed by host", {"known": ABSENT, "counters": (AWAY, HERE)}),
+    ("data", {"counters": (AWAY,), "age": 1}),
+]
+
+
+@pytest.mark.parametrize(("verdict", "changes"), CASES)
+def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
+    last = {"sample": sample(changes["age"])} if "age" in changes else {}
+    others = {name: value for name, value in changes.items() if name != "age"}
+    judged = judge(replace(GOOD, **others, **last))
+    assert judged.verdict == verdict
+    assert judged.reason and "\n" not in judged.reason
+
+
+def test_a_name_that_nobody_knows_has_near_ones() -> None:
+    lost = replace(GOOD, known=known(metric=False, exposed=False), near=("a.c", "a.d"))
+    assert judge(lost).reason == "no host has a metric 'a.b'; is it 'a.c' or 'a.d'?"
+
+
+def test_a_counter_that_shares_its_place_says_how_often_it_counted() -> None:
+    reason = judge(replace(GOOD, sample=sample(1), duty=0.4)).reason
+    assert reason.endswith("it counted 40% of the time")
+
+
+def test_what_pcp_lacks_is_said_once() -> None:
+    lacking = bridge(metrics={"a.b": {"reason": "no value at present"}})
+    judged = judge(replace(GOOD, bridge=lacking))
+    assert judged.reason == "PCP is asked for 'a.b', and answers: no value at present"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "null", "{", '"x"', "\x00", "[" * 99_999, "{}"],
+    ids=lambda text: ascii(text[:9]),
+)
+def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
+    path = write_status(tmp_path, STATUS)
+    for broken in (path, tmp_path / "hosts/n1/status.json"):
+        write_status(tmp_path, STATUS)
+        broken.write_text(text)
+        found = read_bridge(tmp_path, "n1")
+        assert found.up is (text == "{}")
+        said = (found.pcp_reason, found.store_reason, found.metric_reason("a"))
+        assert (*said, found.log_reason) == ("", "", "", "")
+        assert found.last_tick_age is None
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"pcp": 1, "store": [], "metrics": "x", "last_tick_ms": "soon"},
+        {"pcp": {}, "store": {}, "metrics": {"a": None}},
+        {"last_tick_ms": float("inf")},
+        {"last_tick_ms": float("nan")},
+        {"last_tick_ms": 10**400},
+    ],
+)
+def test_a_strange_status_is_read_as_far_as_it_goes(
+    tmp_path: Path, status: dict[str, Any]
+) -> None:
+    write_status(tmp_path, {"host": "n1", **status})
+    found = read_bridge(tmp_path, "n1")
+    assert found.up and not found.pcp_reason and not found.metric_reason("a")
+    assert found.last_tick_age is None
+
+
+def test_an_old_or_absent_status_file_means_that_the_bridge_is_down(
+    tmp_path: Path,
+) -> None:
+    assert "never wrote" in read_bridge(tmp_path, "n1").reason
+    path = write_status(tmp_path, STATUS)
+    assert read_bridge(tmp_path, "n1").up
+    os.utime(path, (time.time() - 60,) * 2)
+    assert "60 s ago" in read_bridge(tmp_path, "n1").reason
+
+
+def test_a_host_of_any_name_is_sampled_or_not(tmp_path: Path) -> None:
+    write_status(tmp_path, STATUS, {"n2": "no key"})
+    assert (
+        "samples 'n1', and nobody '../n1'" in read_bridge(tmp_path, "../n1").not_sampled
+    )
+    assert "cannot reach 'n2': no key" in read_bridge(tmp_path, "n2").not_sampled
+    names = {f"h{n}": {} for n in range(9)}
+    (tmp_path / "status.json").write_text(json.dumps({"hosts": names}))
+    assert "'h4' and 4 more" in read_bridge(tmp_path, "n1").not_sampled
+    assert not read_bridge(tmp_path, "h8").not_sampled
