@@ -20,6 +20,9 @@ from ingest.pmu.pfm_library import load_private_copy
 
 # What uvicorn itself ends with when, say, the port is taken.
 _NOT_STARTED = 3
+# After each send or receive the event loop waits for threads that compute, by default
+# 5 ms for each of them, so that 256 requests delayed all others by seconds.
+_SWITCH_S = 0.001
 
 
 def main() -> int:
@@ -34,6 +37,7 @@ def main() -> int:
         print("\n".join(error_lines(error)), file=sys.stderr)
         return MendableError.exit_code
     log_to_stderr()
+    sys.setswitchinterval(_SWITCH_S)
     _allow_more_files()
     _change_environment()
     return _serve(app, settings)

@@ -8,12 +8,12 @@ of 384 threads takes two seconds of one core.
 import asyncio
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from rdflib import RDF, URIRef
 
 from api.connection import while_connected
 from api.services import Services, Use
+from api.threads import computed
 from core.errors import ApiError
 from dtdl.errors import NotExportableError
 from dtdl.export import document, export
@@ -69,7 +69,7 @@ async def _document(services: Services, host: str, version: int) -> bytes:
         if (node, RDF.type, ST.ComputeNode) not in found:
             raise unknown_host(host, await known_hosts(services.graph))
         base = services.settings.base
-        return await to_thread.run_sync(_written, found, node, base, version)
+        return await computed(_written, found, node, base, version)
 
 
 def _written(

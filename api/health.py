@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import Awaitable
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from api.services import Services, Use
+from api.threads import of_health
 from api.version import supertwin_version
 from core.errors import ApiError
 from sampling.account.bridge_status import Bridge, read_bridge
@@ -57,7 +57,7 @@ async def health(response: Response, services: Use) -> Health:
 async def find_health(services: Services) -> Health:
     """What each service answers, or why it does not."""
     bridge, graph, store = await asyncio.gather(
-        to_thread.run_sync(read_bridge, services.bridge_state, services.settings.host),
+        of_health(read_bridge, services.bridge_state, services.settings.host),
         _timed(services.graph.query("ASK {}", "application/sparql-results+json")),
         _timed(services.store.healthy()),
     )

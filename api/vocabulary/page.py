@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from fastapi import Request, Response
@@ -9,6 +10,7 @@ from markupsafe import Markup
 
 from api.vocabulary.usage import queries_by_term, shapes_by_term
 from api.web import pages
+from api.web.tags import is_known, tag_of
 from ontology.described import KINDS, Module, Piece, alignments, modules
 from ontology.terms import ONTOLOGY, ST, VERSION
 
@@ -45,10 +47,21 @@ class Addresses:
 
 
 def ontology_page(request: Request, base: str) -> Response:
-    """Every term, with what checks it and what asks for it."""
-    root = pages.links(request, base).root
+    """Every term, with what checks it and what asks for it; 304 if it is known."""
+    terms = _terms(pages.links(request, base).root)
+    made = pages.page("ontology.html", request, base, title="Ontology", terms=terms)
+    made.headers["ETag"] = tag = tag_of(bytes(made.body))
+    if not is_known(request, tag):
+        return made
+    del made.headers["Content-Length"]
+    return Response(status_code=304, headers=made.headers)
+
+
+@lru_cache(maxsize=4)
+def _terms(root: str) -> Markup:
+    """All but the frame of the page, which is the same for everybody."""
     at = Addresses(f"{root}/ontology/", "?format=turtle", f"{root}/queries/")
-    return pages.page("ontology.html", request, base, title="Ontology", **_shown(at))
+    return Markup(pages.render("ontology_terms.html", **_shown(at)))  # noqa: S704
 
 
 def page_file() -> str:

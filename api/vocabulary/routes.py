@@ -4,9 +4,9 @@
 the rules.
 """
 
+from functools import cache
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from rdflib import Graph
@@ -14,12 +14,15 @@ from rdflib import Graph
 from api import formats
 from api.services import Use
 from api.sparql import response
+from api.threads import computed
 from api.twin import accepted
 from api.vocabulary.page import ontology_page
 from api.web import pages
 from core.errors import NotFoundError
 from ontology.published import json_ld, module_files, module_graph, whole_ontology
 from ontology.terms import VERSION
+
+_FORMS = {formats.TURTLE: "turtle", formats.N_TRIPLES: "nt", formats.RDF_XML: "xml"}
 
 router = APIRouter(prefix="/ontology", tags=["Ontology"])
 
@@ -41,8 +44,8 @@ async def whole(request: Request, services: Use) -> Response:
     media_type = accepted(request)
     if media_type == formats.HTML:
         base = services.settings.base
-        return await to_thread.run_sync(ontology_page, request, base)
-    return await to_thread.run_sync(_written, whole_ontology(), media_type)
+        return await computed(ontology_page, request, base)
+    return response(await computed(_written, VERSION, media_type), media_type)
 
 
 @router.get("/{name}", summary="A module of the ontology", **_OPTIONS)
@@ -53,14 +56,13 @@ async def module(
 ) -> Response:
     """One module or alignment; a browser is led to where the page has it."""
     media_type = accepted(request)
-    graph = whole_ontology() if name == VERSION else module_graph(name)
-    if graph is None:
+    if name != VERSION and name not in module_files():
         raise _unknown(name)
     if media_type == formats.HTML:
         root = pages.links(request, services.settings.base).root
         anchor = "" if name == VERSION else f"#module-{name}"
         return RedirectResponse(f"{root}/ontology{anchor}", 303, {"Vary": "Accept"})
-    return await to_thread.run_sync(_written, graph, media_type)
+    return response(await computed(_written, name, media_type), media_type)
 
 
 @router.get("/{version}/{name}", summary="A module in a version", **_OPTIONS)
@@ -74,14 +76,21 @@ async def versioned(
     return await module(request, services, name)
 
 
-def _written(graph: Graph, media_type: str) -> Response:
-    if media_type == formats.TURTLE:
-        return response(graph.serialize(format="turtle"), media_type)
-    if media_type == formats.N_TRIPLES:
-        return response(graph.serialize(format="nt"), media_type)
-    if media_type == formats.RDF_XML:
-        return response(graph.serialize(format="xml"), media_type)
-    return response(json_ld(graph), media_type)
+@cache
+def _whole(media_type: str) -> bytes:
+    """The whole ontology in one of our forms, written once."""
+    return _in_form(whole_ontology(), media_type)
+
+
+def _written(name: str, media_type: str) -> bytes:
+    """A module or, by the version, the whole."""
+    graph = module_graph(name)
+    return _whole(media_type) if graph is None else _in_form(graph, media_type)
+
+
+def _in_form(graph: Graph, media_type: str) -> bytes:
+    form = _FORMS.get(media_type)
+    return graph.serialize(format=form, encoding="utf-8") if form else json_ld(graph)
 
 
 def _unknown(name: str) -> NotFoundError:

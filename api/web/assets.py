@@ -1,11 +1,11 @@
 """``/static``: the pages' own styles and scripts, and the browser libraries."""
 
-import hashlib
 from functools import lru_cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
+from api.web.tags import is_known, tag_of
 from core.errors import ApiError, NotFoundError
 from core.settings.tools import TOOLS
 
@@ -66,8 +66,7 @@ def _file(request: Request, path: Path) -> Response:
         "Content-Type": _TYPES[path.suffix],
         "X-Content-Type-Options": "nosniff",
     }
-    given = request.headers.get("if-none-match", "")
-    if tag in (one.strip().removeprefix("W/") for one in given.split(",")):
+    if is_known(request, tag):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers)
 
@@ -76,4 +75,4 @@ def _file(request: Request, path: Path) -> Response:
 def _read(path: Path, _changed_ns: int, _size: int) -> tuple[bytes, str]:
     """The content and its tag, read once per version of the file."""
     body = path.read_bytes()
-    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    return body, tag_of(body)

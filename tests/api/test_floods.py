@@ -1,5 +1,6 @@
 """Clients that send half a request, or too many: everybody else is served."""
 
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -58,9 +59,9 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FewFiles]:
         yield api
 
 
-def connected(stack: ExitStack, api: Api, sent: bytes) -> socket.socket:
+def connected(stack: ExitStack, url: str, sent: bytes) -> socket.socket:
     """A connection over which this was sent."""
-    port = int(api.url.rpartition(":")[2])
+    port = int(url.rpartition(":")[2])
     one = stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=120))
     one.sendall(sent)
     return one
@@ -78,7 +79,7 @@ def is_ended(one: socket.socket) -> bool:
 
 def test_half_sent_requests_keep_nobody_out(flooded: FewFiles) -> None:
     with ExitStack() as stack:
-        half = [connected(stack, flooded, b"G") for _ in range(1500)]
+        half = [connected(stack, flooded.url, b"G") for _ in range(1500)]
         for _ in range(20):
             assert httpx.get(f"{flooded.url}/context.jsonld").status_code == 200
         assert flooded.files() < FEW_FILES
@@ -101,7 +102,7 @@ def test_half_sent_requests_keep_nobody_out(flooded: FewFiles) -> None:
 def test_a_request_that_never_ends_is_ended(flooded: FewFiles, sent: bytes) -> None:
     """Also where a byte comes from time to time."""
     with ExitStack() as stack:
-        one = connected(stack, flooded, sent)
+        one = connected(stack, flooded.url, sent)
         one.settimeout(1)
         deadline, answer = time.monotonic() + 240, b""
         while b"\r\n\r\n" not in answer:
@@ -121,7 +122,7 @@ def test_a_body_that_is_too_long_is_not_waited_for(
 ) -> None:
     lines = b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % length
     with ExitStack() as stack:
-        one = connected(stack, flooded, head + lines)
+        one = connected(stack, flooded.url, head + lines)
         answer = b""
         while piece := one.recv(4096):
             answer += piece
@@ -133,7 +134,7 @@ def test_a_body_that_is_too_long_is_not_waited_for(
 def test_what_is_no_request_fills_no_log(flooded: FewFiles) -> None:
     for _ in range(2000):
         with ExitStack() as stack:
-            assert is_ended(connected(stack, flooded, b"\0\0\r\n\r\n"))
+            assert is_ended(connected(stack, flooded.url, b"\0\0\r\n\r\n"))
     assert flooded.log_bytes() < LOG_BYTES
     assert flooded.output().count("Invalid HTTP request") <= 10
 
@@ -142,7 +143,7 @@ def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
     asks = b"GET /sparql?query=ASK%7B%7D HTTP/1.1\r\nHost: localhost\r\n\r\n"
     own = {"Sec-Fetch-Site": "same-origin"}
     with ExitStack() as stack:
-        held = [connected(stack, flooded, asks) for _ in range(in_flight.MOST)]
+        held = [connected(stack, flooded.url, asks) for _ in range(in_flight.MOST)]
 
         def refused() -> bool:
             found = httpx.get(f"{flooded.url}/queries", timeout=120)
@@ -155,6 +156,18 @@ def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
         assert len(held) < MOST_CONNECTIONS
     served = lambda: httpx.get(f"{flooded.url}/queries").status_code == 200  # noqa: E731
     wait_until(served, 60, "room again")
+
+
+@pytest.mark.serial
+def test_health_waits_for_no_requests_that_compute(api_url: str) -> None:
+    """The supervisor ends an API whose health is not told."""
+    asks = b"GET /ontology/hardware?format=turtle HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ExitStack() as stack:
+        held = [connected(stack, api_url, asks) for _ in range(in_flight.MOST)]
+        assert httpx.get(f"{api_url}/health", timeout=240).status_code in (200, 503)
+        answered, _, _ = select.select(held, [], [], 0)
+        assert len(answered) < len(held) / 2
+        assert all(one.recv(12) == b"HTTP/1.1 200" for one in held)
 
 
 def test_the_limit_on_files_is_raised(tmp_path: Path) -> None:

@@ -112,6 +112,17 @@ def test_every_term_has_its_place(page: str) -> None:
         assert f'id="module-{path.stem}"' in page
 
 
+def test_a_browser_keeps_the_page(api: httpx.Client, page: str) -> None:
+    first = get(api, "/ontology", BROWSER)
+    kept = {"Accept": BROWSER, "If-None-Match": first.headers["etag"]}
+    again = api.get("/ontology", headers=kept)
+    assert (again.status_code, again.content) == (304, b"")
+    for name in ("etag", "vary", "content-security-policy"):
+        assert again.headers[name] == first.headers[name]
+    kept["If-None-Match"] = '"another"'
+    assert api.get("/ontology", headers=kept).text == page
+
+
 def test_a_class_says_what_it_is(page: str) -> None:
     core = section(page, "Core")
     assert "A processor core: what its hardware threads share." in core
