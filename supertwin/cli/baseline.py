@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import click
 
+from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from dashboards.figures import figures
@@ -38,6 +39,7 @@ def set_command(name: str, id_: str) -> None:
     settings = Settings()
     with dataset(settings, "twin") as twin:
         group = set_baseline(twin, Iris(settings.base), name, id_)
+    _note(settings, "baseline.set", name)
     runs = counted(len(group.runs), "run")
     click.echo(f"{name}: {runs} of {group.runs[0]['command']}")
 
@@ -58,6 +60,11 @@ def remove_command(name: str) -> None:
     settings = Settings()
     with dataset(settings, "twin") as twin:
         remove_baseline(twin, Iris(settings.base), name)
+    _note(settings, "baseline.removed", name)
+
+
+def _note(settings: Settings, what: str, name: str) -> None:
+    audit.record(settings.home, audit.local_user(), what, name)
 
 
 @baseline_group.command("check")

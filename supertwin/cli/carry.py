@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from core.linux.private_folder import make_private
+from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.exchange.crate_reader import read_crates
@@ -97,7 +98,9 @@ def import_observation(path: Path, host: str | None, confirm: bool) -> None:
     crates = closing(read_crates(path, FILES, settings.home))
     with dataset(settings, "twin") as twin, crates as found:
         for crate in found:
-            click.echo(bring(settings, twin, crate, host or "", confirm))
+            node = bring(settings, twin, crate, host or "", confirm)
+            audit.record(settings.home, audit.local_user(), "run.imported", node)
+            click.echo(node)
 
 
 def _say(one: Carried, out: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from core.settings import audit
 from core.settings.settings import Settings
 from dtdl.errors import DocumentError
 from dtdl.exchange import load_dtdl
@@ -29,6 +30,7 @@ def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:
         raise DocumentError(f"{file}: {error}") from None
     check_host(document.host)
     load_dtdl(settings, document, _progress, confirm)
+    audit.record(settings.home, audit.local_user(), "host.added", document.host)
     if twin := read_twin(settings, document.host):
         click.echo(twin_line(twin))
 

@@ -3,6 +3,7 @@
 import click
 
 from core.errors import MendableError
+from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from ingest.loading import read_twin
@@ -43,6 +44,7 @@ def name_command(name: str, expression: str, text: str) -> None:
     _check_host(settings)
     with dataset(settings, "twin") as twin:
         name_process(twin, Iris(settings.base), settings.host, named)
+    _note(settings, "process.named", name)
     iri = Iris(settings.base).component(settings.host, "process", name)
     click.echo(f"{name} is followed: {iri}")
 
@@ -61,7 +63,13 @@ def forget_command(name: str, yes: bool) -> None:
             f"no process of {settings.host} goes by the name {name[:64]!r}: "
             "`supertwin query process/named` lists them"
         )
+    _note(settings, "process.forgotten", name)
     click.echo(f"{name} is forgotten")
+
+
+def _note(settings: Settings, what: str, name: str) -> None:
+    thing = f"{settings.host} {name}"
+    audit.record(settings.home, audit.local_user(), what, thing)
 
 
 def _check_host(settings: Settings) -> None:

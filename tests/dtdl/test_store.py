@@ -6,6 +6,7 @@ from pathlib import Path
 from rdflib import RDF, Graph, Literal
 from rdflib.compare import isomorphic
 
+from core.settings.audit import events
 from core.stores.endpoint import Endpoint
 from ingest.describe.plan import CountedEvent, describe_sampling
 from ingest.triples import Triples, insertion
@@ -36,6 +37,8 @@ def test_import_and_export_give_what_was_there(
 ) -> None:
     done = installation.load(odd.document(2))
     assert done.exit_code == 0, done.output
+    (event,) = events(installation.folder)
+    assert (event["what"], event["thing"]) == ("host.added", ODD_HOST)
     graphs = installation.graphs()
     original = Graph()
     for triple in odd.triples:

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from core.linux.lock import turn
+from core.settings.audit import events
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.loading import read_twin
@@ -229,3 +230,20 @@ def test_a_machine_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gone.exit_code in (1, 2)
     assert len(gone.stderr.splitlines()) == 1
     assert run("open", "gone").exit_code == run("open", "lost").exit_code == 2
+
+
+def test_names_of_programs_are_in_the_trail(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUPERTWIN_HOST", "n1")
+    ingest(run, tmp_path)
+    for words in (["name", "web", "--match", "nginx"], ["forget", "web", "--yes"]):
+        done = run("process", *words)
+        assert done.exit_code == 0, done.output
+    assert run("process", "forget", "web", "--yes").exit_code == 2
+    found = [(event["what"], event["thing"]) for event in events(Settings().home)]
+    assert found == [
+        ("host.added", "n1"),
+        ("process.named", "n1 web"),
+        ("process.forgotten", "n1 web"),
+    ]

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from rdflib import URIRef
 
+from core.settings.audit import events
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.triples import Triples, insertion
@@ -38,6 +39,10 @@ ENVIRONMENT = {"API_TOKEN": SECRET, "STORE": f"https://ana:{SECRET}@x", "MODE": 
 STARTED = {
     **{"event": "started", "start_ns": START_MS * 10**6, "exec_ns": START_MS * 10**6},
     **{"pid": 7, "start_ticks": 8, "boot": "b", "user": "ana"},
+}
+ENDED = {
+    **{"event": "ended", "exit": 0, "signal": None, "timed_out": False},
+    **{"cancelled": False, "left": []},
 }
 ASKED = Asked("n1", ("solve", "-n", "4"), (0,), environment=ENVIRONMENT)
 FIGURES = Statistics(1, 1.0, 1.0, 1.0, 1.0, 1.0, None, None)
@@ -226,6 +231,8 @@ def test_a_run_of_another_machine_gets_another_name(
     done = run(env, "import", "observation", str(crate), "--host", "n1-of-ana")
     assert done.stdout.strip() == str(IRIS.observation("a")), done.stderr
     assert hosts(twin) == {"a": "n1-of-ana"}
+    (event,) = events(tmp_path)
+    assert (event["what"], event["thing"]) == ("run.imported", done.stdout.strip())
     told = carried(settings, twin, "a").graph.serialize(format="nt")
     ours = IRIS.host("n1")
     assert [line for line in told.splitlines() if f"{ours}>" in line] == []
@@ -258,3 +265,19 @@ def test_the_next_run_of_a_machine_that_only_crates_tell_of(
     assert hosts(twin) == {"a": "n1", "b": "n1"}
     with pytest.raises(CrateError, match="another machine here, by its machine-id"):
         bring_bytes(settings, twin, crates[2])
+
+
+def test_baselines_are_in_the_trail(
+    twin: Endpoint, before_fuseki: Fuseki, tmp_path: Path
+) -> None:
+    describe_host(twin)
+    span = Span(START_MS, START_MS + 1000)
+    ended = Observation("a", ASKED, Run(STARTED, span, ENDED), {}, [])
+    keep_observation(ended, twin, IRIS)
+    env = before_fuseki.environment(tmp_path)
+    for words in (["set", "fast", "a"], ["remove", "fast"]):
+        done = run(env, "baseline", *words)
+        assert done.returncode == 0, done.stderr
+    assert run(env, "baseline", "remove", "fast").returncode == 2
+    found = [(event["what"], event["thing"]) for event in events(tmp_path)]
+    assert found == [("baseline.set", "fast"), ("baseline.removed", "fast")]
