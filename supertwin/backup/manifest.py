@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import stat
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from core.errors import MendableError
 from core.settings.state import read_json
+from supertwin.stack.compaction import DATASETS
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -25,7 +28,8 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> int:
 
 def checked_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a backup; MendableError where a file differs from it."""
-    found = read_json(folder / MANIFEST) if folder.is_dir() else None
+    manifest = folder / MANIFEST
+    found = read_json(manifest) if _kind(manifest) == stat.S_IFREG else None
     if found is None or not isinstance(found.get("files"), dict):
         raise MendableError(
             f"{folder} is not a backup (it has no sound {MANIFEST}): "
@@ -36,6 +40,12 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
             f"{folder} has format {found.get('format')} of backups, this release reads "
             f"{FORMAT}: restore it with release {found.get('supertwin')}"
         )
+    for name in (f"{dataset}.nq" for dataset in DATASETS):
+        if name not in found["files"]:
+            raise MendableError(
+                f"{folder} is no whole backup ({MANIFEST} has no {name}): restore "
+                "another one"
+            )
     named = {name: str(checksum) for name, checksum in found["files"].items()}
     wrong = sorted({name for name, _ in named.items() ^ _checksums(folder).items()})
     if wrong:
@@ -48,9 +58,32 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    files = (path for path in sorted(folder.rglob("*")) if not path.is_dir())
-    names = {str(path.relative_to(folder)): path for path in files}
+    names = {str(path.relative_to(folder)): path for path in _files(folder)}
     return {name: _checksum(path) for name, path in names.items() if name != MANIFEST}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """All files below a folder; MendableError where something else is there.
+
+    A link leads to what has no checksum, and a pipe would be waited for.
+    """
+    for path in sorted(folder.rglob("*")):
+        kind = _kind(path)
+        if kind == stat.S_IFREG:
+            yield path
+        elif kind != stat.S_IFDIR:
+            raise MendableError(
+                f"{path} is neither a file nor a folder, which no backup holds: remove "
+                "it, or restore another copy"
+            )
+
+
+def _kind(path: Path) -> int:
+    """What a path is, links not followed; 0 where nothing is there."""
+    try:
+        return stat.S_IFMT(path.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def _checksum(path: Path) -> str:

@@ -1,6 +1,7 @@
 """`supertwin restore`: the state of a backup, put into an empty state folder."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -20,6 +21,8 @@ Progress = Callable[[str], None]
 
 _PARTIAL = ".restoring"
 _UP_LOCK = "up.lock"
+# How Jena names a place in a file, and what stands before a message of Java.
+_PLACE, _JAVA_CLASS = "[line: ", re.compile(r"^(Exception in .*? )?(\w+\.)+\w+: ")
 
 
 def restore_backup(
@@ -93,6 +96,12 @@ def _load(quads: Path, folder: Path) -> None:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if "ERROR" in line]
-        why = errors[0] if errors else f"exit status {done.returncode}"
+        why = _reason(done.stderr) or f"exit status {done.returncode}"
         raise SuperTwinError(f"{quads} was not loaded: {why}")
+
+
+def _reason(said: str) -> str:
+    """The line in which the loader says why it ended, without its class of Java."""
+    lines = [line for line in said.splitlines() if line and not line[0].isspace()]
+    found = [line for line in lines if _PLACE in line] or lines[-1:]
+    return _JAVA_CLASS.sub("", found[0]) if found else ""

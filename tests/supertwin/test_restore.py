@@ -1,0 +1,82 @@
+"""Backups that are not as `supertwin backup` wrote them are refused, by name."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from supertwin.backup.manifest import MANIFEST, write_manifest
+from tests.command_line import Done, run
+
+QUAD = "<urn:a> <urn:b> <urn:c> <urn:g> .\n"
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    """A small one, without series."""
+    folder = tmp_path / "backup"
+    (folder / "state" / "access").mkdir(parents=True)
+    (folder / "state" / "access" / "tokens.json").write_text("{}")
+    for name in ("twin", "history"):
+        (folder / f"{name}.nq").write_text(QUAD)
+    write_manifest(folder, {"made": "2026-11-24", "host": "n1", "base": "http://n1"})
+    return folder
+
+
+def restore(backup: Path) -> Done:
+    home = backup.with_name("home")
+    done = run({"SUPERTWIN_HOME": str(home)}, "restore", str(backup))
+    assert done.returncode == 0 or not [*home.glob("[!u]*")]
+    return done
+
+
+def test_a_whole_backup_is_restored(backup: Path) -> None:
+    done = restore(backup)
+    assert done.returncode == 0, done.stderr
+    assert (backup.with_name("home") / "fuseki" / "twin" / "Data-0001").is_dir()
+
+
+def link_to_folder(path: Path) -> None:
+    secret = path.parents[2] / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("s3cret")
+    path.symlink_to(secret)
+
+
+def link_to_file(path: Path) -> None:
+    path.symlink_to(path.parents[1] / "twin.nq")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, link_to_folder, link_to_file])
+def test_what_is_no_file_is_refused(backup: Path, make: Callable[[Path], None]) -> None:
+    make(backup / "state" / "more")
+    done = restore(backup)
+    assert done.returncode == 2
+    assert f"{backup}/state/more is neither a file nor a folder" in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_a_manifest_that_is_a_pipe_is_not_waited_for(backup: Path) -> None:
+    (backup / MANIFEST).unlink()
+    os.mkfifo(backup / MANIFEST)
+    done = restore(backup)
+    assert done.returncode == 2 and f"{backup} is not a backup" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["twin.nq", "history.nq"])
+def test_a_dataset_must_be_in_the_manifest(backup: Path, name: str) -> None:
+    (backup / name).unlink()
+    write_manifest(backup, {})
+    done = restore(backup)
+    assert done.returncode == 2
+    assert f"{MANIFEST} has no {name}" in done.stderr
+
+
+def test_the_line_of_a_dataset_that_is_no_n_quads_is_named(backup: Path) -> None:
+    (backup / "twin.nq").write_text(QUAD + "x y\n")
+    write_manifest(backup, {})
+    done = restore(backup)
+    assert done.returncode == 1
+    wrong = f"{backup}/twin.nq was not loaded: [line: 2, col: 1 ] Expected BNode or IRI"
+    assert wrong in done.stderr
