@@ -2,15 +2,17 @@
 
 import os
 import stat
-from collections.abc import Collection
 from pathlib import Path
 
 from core.errors import MendableError
 
 _OTHERS = 0o077
-# What a state folder holds soon after it was first used.
-_MARKS = {"access", "bridge", "fuseki", "log", "stack.json", "store", "turns"}
-_MARKS |= {"cost.json", "observations", "supervisor.lock", "topology", "up.lock"}
+# What a state folder holds soon after it was first used, and no other folder: names
+# such as `log` are in many.
+_MARKS = (
+    *("stack.json", "supervisor.lock", "up.lock", "fuseki/twin", "bridge/hosts.json"),
+    *("access/local.json", "access/tokens.json", "log/audit.jsonl"),
+)
 
 
 def keep_files_private() -> None:
@@ -34,7 +36,7 @@ def close_home(home: Path) -> None:
     mode = home.stat().st_mode
     if not mode & _OTHERS:
         return
-    if mode & stat.S_ISVTX or not _is_state({path.name for path in home.iterdir()}):
+    if mode & stat.S_ISVTX or not _is_state(home):
         raise MendableError(
             f"{home} is open to other users and holds other files: set SUPERTWIN_HOME "
             f"to a folder of its own, or `chmod 700 {home}`"
@@ -48,5 +50,5 @@ def close_home(home: Path) -> None:
         ) from None
 
 
-def _is_state(names: Collection[str]) -> bool:
-    return not names or not _MARKS.isdisjoint(names)
+def _is_state(home: Path) -> bool:
+    return not any(home.iterdir()) or any((home / mark).exists() for mark in _MARKS)

@@ -81,14 +81,27 @@ def test_up_closes_an_existing_home(env: dict[str, str]) -> None:
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
-def test_a_folder_of_others_is_not_closed(tmp_path: Path) -> None:
-    """SUPERTWIN_HOME=/srv must not close /srv."""
+@pytest.mark.parametrize(
+    "names", [["www"], ["cache", "lib", "log", "spool"], ["access", "fuseki", "store"]]
+)
+def test_a_folder_of_others_is_not_closed(tmp_path: Path, names: list[str]) -> None:
+    """SUPERTWIN_HOME=/srv must not close /srv, and so with /var."""
     home = tmp_path / "srv"
-    (home / "www").mkdir(parents=True)
+    for name in names:
+        (home / name).mkdir(parents=True)
     home.chmod(0o755)
     with pytest.raises(MendableError, match="holds other files"):
         close_home(home)
     assert stat.S_IMODE(home.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("mark", ["up.lock", "fuseki/twin", "log/audit.jsonl"])
+def test_a_state_folder_is_closed(tmp_path: Path, mark: str) -> None:
+    home = tmp_path / "home"
+    (home / mark).mkdir(parents=True)
+    home.chmod(0o755)
+    close_home(home)
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
 def test_a_folder_that_all_users_share_is_no_home(tmp_path: Path) -> None:
