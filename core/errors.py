@@ -3,7 +3,7 @@
 SuperTwinError      exit 1: a failure
 ├─ StartError       a child that does not come up, with its last words
 ├─ SeriesError      the series store gives no points
-└─ MendableError    exit 2: something the user can mend; the message says how
+└─ MendableError    exit 2: something that the user can fix; the message says how
 
 ApiError            what a client is shown, with its HTTP status (RFC 9457)
 ├─ BadQueryError    400
@@ -26,7 +26,7 @@ class StartError(SuperTwinError):
 
 
 class MendableError(SuperTwinError):
-    """Something the user can mend."""
+    """Something that the user can fix."""
 
     exit_code = 2
 

@@ -5,7 +5,7 @@ Fuseki reads damaged files without a word, or fails much later. A B+tree is thre
 order). Each component of a record is a value, or, with 0 in its first byte, the place
 of a term in `nodes-data.obj`, whose length `nodes-data.bdf` says. Blocks are never
 changed once they are committed, so older copies of a block are in order, too.
-Fuseki makes a file that is gone anew, and finds nothing in it: what one tree lacks is
+Fuseki creates a missing file again, empty: what one tree lacks is
 known by the other trees of the same records.
 """
 
