@@ -101,7 +101,7 @@ class Pcp(BaseModel):
 
     metrics: list[Metric]
     indoms: dict[Name, Domain]
-    pmdas: dict[Text, Text] | None = None
+    pmdas: dict[Text, Name] | None = None
 
 
 class Device(BaseModel):
@@ -159,7 +159,7 @@ class Lshw(Board):
 class Mask(BaseModel):
     """A unit mask of an event."""
 
-    name: Text
+    name: Name
     code: Text | None = None
     description: Text | None = None
     flags: list[Text] = []
@@ -169,7 +169,6 @@ class Mask(BaseModel):
 class Event(Mask):
     """An event of a PMU."""
 
-    name: Name
     umasks: list[Mask] = []
     modifiers: list[Text] = []
 
@@ -235,5 +234,5 @@ class Document(BaseModel):
     host: Name
     started: Time
     ended: Time
-    sources: dict[Text, Source]
+    sources: dict[Name, Source]
     facts: Facts

@@ -2,6 +2,9 @@
 
 import copy
 import json
+from contextlib import suppress
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -66,6 +69,10 @@ def twice(node: Any, step: Any) -> None:
         node.append(node[step])
 
 
+def renamed(name: str, node: Any, step: Any) -> None:
+    node[name] = node.pop(step)
+
+
 @st.composite
 def mutations(draw: st.DrawFn) -> dict[str, Any]:
     path = draw(st.sampled_from(PATHS))
@@ -102,6 +109,17 @@ def test_any_change_is_refused_in_one_line_or_described(
         return
     text = description.twin.ntriples() + description.probe.ntriples()
     assert len(Graph().parse(data=text, format="nt")) > 0
+
+
+def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
+    """Random changes meet one of these places once in a hundred runs."""
+    for path, unfit in product(PATHS, ["", ".", "..", "\ud800"]):
+        documents = [replaced(path, unfit)]
+        if isinstance(path[-1], str):
+            documents.append(changed(path, partial(renamed, unfit)))
+        for document in documents:
+            with suppress(DocumentError):
+                describe(document, IRIS, ["mem.util.free"])
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
