@@ -12,7 +12,7 @@ from core.settings import audit
 _QUIET_S = 60.0
 _MOST_KINDS = 50
 _OTHERS = ("several clients", "several reasons")
-_LOGGED = (401, 403, 421, 429)
+_LOGGED = (401, 403, 421)
 
 
 def record(

@@ -12,8 +12,7 @@ from api.access.known_tokens import KnownTokens
 from api.access.local_api import LocalApi, local_api_file
 from api.access.sessions import Sessions
 from api.access.token_file import TokenFileError
-from api.access.token_verifier import Proofs
-from api.access.tokens import Role, Token, parse_token
+from api.access.tokens import Role, Token, parse_token, proves
 from core.linux.private_folder import make_private
 from core.settings.accounts import reader_account, write_secret
 from core.settings.settings import Settings
@@ -46,7 +45,7 @@ class Gate:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._account = reader_account(settings)
-        self._known, self._proofs = KnownTokens(settings.home), Proofs(settings.home)
+        self._known = KnownTokens(settings.home)
         self._local: LocalApi | None = None
         self.sessions = Sessions()
         self.cookie = cookie_name(settings)
@@ -64,8 +63,8 @@ class Gate:
         """Whether who only reads needs no token."""
         return self._settings.reads_are_open
 
-    async def admit(self, request: Request, role: Role) -> Caller:
-        """Who sends a request that takes a role; raises ApiError (401, 403, 429, 503).
+    def admit(self, request: Request, role: Role) -> Caller:
+        """Who sends a request that takes a role; raises ApiError (401, 403, 503).
 
         Revocation and expiry count from the next request on.
         """
@@ -73,16 +72,16 @@ class Gate:
         # What is only read, a page of another origin cannot see (api.access.cors).
         if role is not Role.READER and self._is_borrowed(request, sent):
             raise auth_errors.foreign()
-        caller = await self._caller(sent, role)
+        caller = self._caller(sent, role)
         # Set before the check: the audit trail names whose role is too small.
         request.state.caller = caller
         if not caller.role.includes(role):
             raise auth_errors.too_small(caller.name, caller.role, role)
         return caller
 
-    async def admit_token(self, text: str) -> Caller:
+    def admit_token(self, text: str) -> Caller:
         """Whose token a text is; raises ApiError."""
-        return await self._caller(Credentials("bearer", text), Role.READER)
+        return self._caller(Credentials("bearer", text), Role.READER)
 
     def still_admits(self, caller: Caller) -> bool:
         """Whether somebody who was let in before would be now."""
@@ -95,30 +94,30 @@ class Gate:
         except TokenFileError:
             return False
 
-    async def _caller(self, sent: Credentials, role: Role) -> Caller:
+    def _caller(self, sent: Credentials, role: Role) -> Caller:
         try:
             if sent.scheme == "session":
                 return self._of_session(sent.secret, role)
             if sent.scheme == "basic" and self._is_account(sent):
                 return Caller(sent.user, Role.READER)
             if sent.scheme:
-                return await self._of_token(sent.secret, role)
+                return self._of_token(sent.secret, role)
         except TokenFileError as error:
             raise auth_errors.unreadable(error) from None
         raise auth_errors.nobody(self._settings, role)
 
-    async def _of_token(self, text: str, role: Role) -> Caller:
+    def _of_token(self, text: str, role: Role) -> Caller:
         if self._local and compare_digest(text.encode(), self._local.key.encode()):
             return _OWNER
         presented = parse_token(text)
         if presented is None:
             raise auth_errors.nobody(self._settings, role, _NO_TOKEN)
         token = self._known.find(presented.id)
-        if not await self._proofs.proved(presented, token) or token is None:
+        if token is None or not proves(token, presented.secret):
             raise auth_errors.nobody(self._settings, role, _UNKNOWN)
-        # It may have been revoked while it was proved.
-        if wrong := self._holds(token):
+        if wrong := token.refusal(self._known.now()):
             raise auth_errors.nobody(self._settings, role, wrong)
+        self._known.note_use(token)
         return Caller(f"token {token.name}", token.role, token)
 
     def _of_session(self, secret: str, role: Role) -> Caller:
@@ -134,7 +133,7 @@ class Gate:
         return Caller(f"token {token.name}", token.role, token, secret)
 
     def _holds(self, token: Token) -> str:
-        """Why a token that was proved lets nobody in (any more), '' when it does."""
+        """Why a token that let somebody in does so no longer; '' when it does."""
         if self._known.find(token.id) != token:
             return _UNKNOWN
         return token.refusal(self._known.now())

@@ -1,11 +1,14 @@
 """The tokens as their file has them now, looked at with every request."""
 
+import contextlib
 import os
 import time
 from pathlib import Path
 
 from api.access.token_file import TokenFileError
-from api.access.tokens import Token, all_tokens, file_of
+from api.access.tokens import Token, all_tokens, file_of, used_file
+
+_NOTED_EVERY_S = 60.0
 
 
 class KnownTokens:
@@ -17,6 +20,7 @@ class KnownTokens:
         self._tokens: dict[str, Token] = {}
         self._problem: TokenFileError | None = None
         self._latest = 0.0
+        self._noted: dict[str, float] = {}
 
     def find(self, id_: str) -> Token | None:
         """The token with an id; raises TokenFileError, and then nobody is let in."""
@@ -32,6 +36,17 @@ class KnownTokens:
         """The time, which never goes back: what has ended stays so."""
         self._latest = max(self._latest, time.time())
         return self._latest
+
+    def note_use(self, token: Token) -> None:
+        """Keep the time for `supertwin token list`, if the disk has room for it."""
+        now = time.monotonic()
+        if now - self._noted.get(token.id, -_NOTED_EVERY_S) < _NOTED_EVERY_S:
+            return
+        self._noted[token.id] = now
+        path = used_file(self._home, token)
+        with contextlib.suppress(OSError):
+            path.touch(mode=0o600)
+            os.utime(path)
 
     def _read(self) -> None:
         try:

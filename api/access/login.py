@@ -41,7 +41,7 @@ async def login(request: Request, services: Use) -> Response:
     sent = dict(read_pairs(await read_body(request, _MOST_BYTES, "form")))
     goal = _within(sent.get("next", "/"))
     try:
-        caller = await gate.admit_token(sent.get("token", "").strip())
+        caller = gate.admit_token(sent.get("token", "").strip())
     except ApiError as error:
         services.refusals.note(request, error.status, error.kind)
         return _page(request, services, goal, error)

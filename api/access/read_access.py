@@ -38,7 +38,7 @@ class Reading:
             await self._serve(request.state, scope, receive, send)
             return
         try:
-            request.state.caller = await self._gate.admit(request, Role.READER)
+            request.state.caller = self._gate.admit(request, Role.READER)
         except ApiError as error:
             refusal = login_page(request, error) or answer(request, error, drawn=True)
             await refusal(scope, receive, send)

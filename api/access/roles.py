@@ -21,7 +21,6 @@ SCHEME = HTTPBearer(
 ANSWERS: dict[int | str, dict[str, Any]] = {
     401: {**problems.RESPONSE, "description": "No token, or one that lets nobody in"},
     403: {**problems.RESPONSE, "description": "A token of a smaller role"},
-    429: {**problems.RESPONSE, "description": "Too many wrong tokens lately"},
 }
 
 
@@ -34,7 +33,7 @@ def requires(role: Role) -> Any:
         _shown: Annotated[HTTPAuthorizationCredentials | None, Security(SCHEME)],
     ) -> Caller:
         # `Reading` ends what is streamed to them as soon as they would not be let in.
-        request.state.caller = caller = await services.gate.admit(request, role)
+        request.state.caller = caller = services.gate.admit(request, role)
         return caller
 
     return Depends(admitted)

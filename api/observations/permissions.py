@@ -14,14 +14,14 @@ async def launch_refusal(request: Request, services: Services) -> str:
     """Why they may run no command, in one line; empty where they may run some."""
     if wrong := await refusal(request, services):
         return wrong
-    caller = await services.gate.admit(request, Role.OPERATOR)
+    caller = services.gate.admit(request, Role.OPERATOR)
     return launching.refusal(services.settings, caller)
 
 
 async def refusal(request: Request, services: Services) -> str:
     """Why they may not see commands and what they print; empty for an operator."""
     try:
-        await services.gate.admit(request, Role.OPERATOR)
+        services.gate.admit(request, Role.OPERATOR)
     except ApiError as error:
         if error.kind not in _NOBODY:
             return error.detail

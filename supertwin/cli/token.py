@@ -79,7 +79,7 @@ def check_command() -> None:
         )
     known = {token.id: token for token in tokens.all_tokens(Settings().home)}
     token = known.get(sent.id)
-    if not (tokens.proves(token, sent.secret) and token):
+    if token is None or not tokens.proves(token, sent.secret):
         raise tokens.TokenError("it is no token of this installation, or was revoked")
     if why := token.refusal(time.time()):
         raise tokens.TokenError(why)

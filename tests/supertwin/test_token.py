@@ -58,7 +58,7 @@ def test_a_token_is_all_that_is_printed_and_is_kept_nowhere(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     (entry,) = json.loads(file.read_text())["tokens"]
-    assert entry["hash"].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert entry["hash"].isalnum() and len(entry["hash"]) == 64
     assert entry["expires"] - entry["made"] == 30 * 86400
 
 
@@ -124,9 +124,9 @@ def test_each_refusal_is_one_line_and_changes_nothing(run: Run, home: Path) -> N
     assert tokens.file_of(home).read_bytes() == before
 
 
-HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2Fs$" + "A" * 43
+HASH = "a" * 64
 ENTRY = {"id": "0" * 12, "name": "a", "role": "admin", "made": 1, "expires": None}
-DEAR = HASH.replace("m=19456", "m=4194304")
+OF_VERSION_1 = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2Fs$" + "A" * 43
 
 
 @pytest.mark.parametrize(
@@ -137,15 +137,15 @@ DEAR = HASH.replace("m=19456", "m=4194304")
         "{}",
         "\0",
         "[" * 100_000,
-        '{"version": 2, "tokens": []}',
-        '{"version": 1, "tokens": {}}',
-        '{"version": 1, "tokens": [1]}',
+        '{"version": 1, "tokens": []}',
+        '{"version": 2, "tokens": {}}',
+        '{"version": 2, "tokens": [1]}',
         *(
-            json.dumps({"version": 1, "tokens": entries})
+            json.dumps({"version": 2, "tokens": entries})
             for entries in (
                 [ENTRY],
                 [ENTRY | {"hash": "x"}],
-                [ENTRY | {"hash": DEAR}],
+                [ENTRY | {"hash": OF_VERSION_1}],
                 [ENTRY | {"hash": HASH, "role": "root"}],
                 [ENTRY | {"hash": HASH, "id": "../../x"}],
                 [ENTRY | {"hash": HASH, "expires": "never"}],
