@@ -1,9 +1,9 @@
 """How many requests are answered at once: pages find room when programs take much."""
 
-from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api.access.prefix import route_path
 from api.problems import answer
 from core.errors import ApiError
 
@@ -37,7 +37,7 @@ class InFlight:
 def _is_page_s(request: Request) -> bool:
     """Whether a browser asks for a page of ours, or a page of ours for its parts."""
     own = request.headers.get("sec-fetch-site") in ("same-origin", "none")
-    return own or get_route_path(request.scope).startswith(_OWN_PATHS)
+    return own or route_path(request.scope).startswith(_OWN_PATHS)
 
 
 def _too_many() -> ApiError:

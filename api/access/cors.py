@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from fastapi import Request, Response
-from starlette._utils import get_route_path
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.access.prefix import route_path
 from api.problems import answer
 from core.errors import ApiError
 
@@ -30,7 +30,7 @@ class Cors:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or get_route_path(scope) != PATH:
+        if scope["type"] != "http" or route_path(scope) != PATH:
             await self._app(scope, receive, send)
             return
         request = Request(scope)

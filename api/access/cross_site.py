@@ -8,11 +8,11 @@ of the same host is ``same-site`` to a browser: it may belong to another user.
 
 from collections.abc import Sequence
 
-from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.access.cors import PATH as SPARQL
+from api.access.prefix import route_path
 from api.problems import answer
 from core.errors import ApiError
 
@@ -38,7 +38,7 @@ class CrossSite:
     def _may(self, request: Request) -> bool:
         if request.headers.get("sec-fetch-site") not in _OTHERS:
             return True
-        if get_route_path(request.scope) == SPARQL:
+        if route_path(request.scope) == SPARQL:
             origin = request.headers.get("origin", "").lower()
             return bool(origin) and bool({origin, "*"} & self._origins)
         return _follows_link(request)

@@ -4,12 +4,12 @@ from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
-from starlette._utils import get_route_path
 
 from api import formats
 from api.access import audit, auth_errors
 from api.access.clients import peer_of
 from api.access.credentials import is_foreign
+from api.access.prefix import route_path
 from api.access.sessions import LASTS_S
 from api.body import read_body
 from api.negotiation import choose
@@ -87,7 +87,7 @@ def login_page(request: Request, error: ApiError) -> Response | None:
     is_page = request.method == "GET" and chosen == formats.HTML
     if error.status != 401 or not is_page or auth_errors.has_account(services.settings):
         return None
-    path = quote(get_route_path(request.scope)) or "/"
+    path = quote(route_path(request.scope)) or "/"
     query = f"?{request.url.query}" if request.url.query else ""
     return _to(request, f"{PATH}?{urlencode({'next': path + query})}")
 

@@ -3,6 +3,12 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
+def route_path(scope: Scope) -> str:
+    """The path of a request below the path of the base."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
 class Prefix:
     """Puts the path in front of every request's, unless a proxy left it there."""
 

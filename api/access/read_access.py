@@ -4,13 +4,13 @@ A stream ends as soon as whoever was let in for it would be let in no more.
 """
 
 from fastapi import Request
-from starlette._utils import get_route_path
 from starlette.datastructures import MutableHeaders, State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.access.authenticator import Gate
 from api.access.login import PATH as LOGIN
 from api.access.login import login_page
+from api.access.prefix import route_path
 from api.access.tokens import Role
 from api.problems import answer
 from core.errors import ApiError
@@ -46,7 +46,7 @@ class Reading:
         await self._serve(request.state, scope, receive, _private(send))
 
     def _is_open(self, scope: Scope) -> bool:
-        path = get_route_path(scope)
+        path = route_path(scope)
         return (
             self._gate.reads_are_open or path in _OPEN or path.startswith(_OPEN_BELOW)
         )
