@@ -51,7 +51,7 @@ ENDS_BY_ITSELF = {
 MAY_CALL_PROGRAMS = {
     "ingest/remote/collect.py",
     "supertwin/backup/restore.py",
-    "sampling/counters/private_pmcd.py",
+    "sampling/counters/remote_daemon.py",
     "ingest/remote/ssh.py",
     "ingest/sources/tool.py",
     "observations/launch.py",
@@ -72,7 +72,6 @@ MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
     # They stand alone, too.
     "observations/runner.py": 520,
-    "sampling/counters/private_pmcd.py": 430,
     # A list with one entry for each setting.
     "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,

@@ -1,11 +1,12 @@
 """The perfevent agent of a host elsewhere, over ssh, as in figure 4.4 of the thesis.
 
-The program that is sent there is ``private_pmcd``. It keeps a PMCD for the user who
-logs in, with a Unix socket that is forwarded here.
+The program that is sent there consists of `private_pmcd` and `remote_daemon`. It runs a
+PMCD for the user that logs in, and ssh forwards its Unix socket to this host.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,13 +25,17 @@ from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.remote_hosts import address_of
 from ontology.iris import encode_id
-from sampling.counters import private_pmcd
+from sampling.counters import private_pmcd, remote_daemon
 from sampling.counters.local import wait_until_counted
 from sampling.counters.perfevent import Prepared
 
 _SECONDS = 60.0
 # Bytes of an answer, most of them what the agent wrote.
 _MOST = 1 << 20
+_FUTURE = "from __future__ import annotations\n"
+_NOT_THERE = re.compile(
+    rf"^{_FUTURE}|^from sampling\.counters\.private_pmcd import \([^)]*\)\n", re.M
+)
 
 
 @contextmanager
@@ -101,6 +106,12 @@ class _Answer:
     log: str
 
 
+def program() -> bytes:
+    """The two modules in one file, without the imports that only work in a checkout."""
+    sources = [Path(str(m.__file__)).read_text() for m in (private_pmcd, remote_daemon)]
+    return (_FUTURE + "".join(_NOT_THERE.sub("", text) for text in sources)).encode()
+
+
 class _There:
     """The program over there."""
 
@@ -112,12 +123,12 @@ class _There:
 
     def ask(self, text: str | None, change: bool = True) -> _Answer:
         """Let a configuration be the agent's; raises MendableError and RemoteError."""
-        program = Path(private_pmcd.__file__).read_bytes()
+        sent = program()
         request = {"name": self.folder, "text": text, "change": change}
         # Behind the program stands what it reads itself: nothing is part of a command.
-        run = f"import sys; exec(sys.stdin.buffer.read({len(program)}))"
+        run = f"import sys; exec(sys.stdin.buffer.read({len(sent)}))"
         script = f'{FIND_PYTHON}exec "$p" -ISB -c "{run}"'
-        given = program + json.dumps(request).encode()
+        given = sent + json.dumps(request).encode()
         with self._connection.run(f"exec sh -c '{script}'", given, _SECONDS) as command:
             printed = self._printed(command)
             return self._answer(printed, command.status(), command.last_lines())
@@ -159,9 +170,9 @@ class _There:
                 f"{self.where} has no Python 3.8 or newer: install python3"
             )
         lines = [
-            line.removeprefix(private_pmcd.ANSWER)
+            line.removeprefix(remote_daemon.ANSWER)
             for line in printed.splitlines()
-            if line.startswith(private_pmcd.ANSWER)
+            if line.startswith(remote_daemon.ANSWER)
         ]
         if not lines:
             why = f" ({printable(said[-1])})" if said else ""

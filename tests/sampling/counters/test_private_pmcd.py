@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from sampling.counters import private_pmcd
+from sampling.counters import private_pmcd, remote_daemon
 from sampling.counters.private_pmcd import (
-    ANSWER,
     RefusedError,
     check_can_count,
     check_permission,
@@ -21,6 +20,8 @@ from sampling.counters.private_pmcd import (
     log_of_agent,
     socket_of,
 )
+from sampling.counters.remote import program
+from sampling.counters.remote_daemon import ANSWER
 
 
 def line_of(home: Path) -> str:
@@ -91,11 +92,11 @@ def test_a_machine_without_the_agent(
 
 def asked(**request: Any) -> dict[str, Any]:
     """What the program answers, run as over ssh: nothing but Python's own modules."""
-    program = Path(private_pmcd.__file__).read_bytes()
-    run = f"import sys; exec(sys.stdin.buffer.read({len(program)}))"
+    sent = program()
+    run = f"import sys; exec(sys.stdin.buffer.read({len(sent)}))"
     done = subprocess.run(
         [sys.executable, "-ISB", "-c", run],
-        input=program + json.dumps(request).encode(),
+        input=sent + json.dumps(request).encode(),
         capture_output=True,
         check=False,
     )
@@ -122,11 +123,11 @@ def test_a_request_that_is_refused_leaves_nothing() -> None:
 def test_whose_turn_never_comes_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private_pmcd, "_WAITS", 0.1)
+    monkeypatch.setattr(remote_daemon, "_WAITS", 0.1)
     with (tmp_path / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with (
             pytest.raises(RefusedError, match="another command holds .*: try again"),
-            private_pmcd._locked(tmp_path),
+            remote_daemon._locked(tmp_path),
         ):
             raise AssertionError

@@ -24,8 +24,8 @@ from ingest.errors import RemoteError
 from ingest.remote_hosts import ended_in_order
 from sampling.counters.counters import resume
 from sampling.counters.perfevent import Prepared
-from sampling.counters.private_pmcd import ANSWER
 from sampling.counters.remote import counting_there, folder_there
+from sampling.counters.remote_daemon import ANSWER
 from sampling.events.choice import Choice
 from sampling.events.host import HostPmus
 from tests.servers import Fuseki, wait_until
