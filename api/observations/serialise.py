@@ -29,6 +29,7 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
         ],
         "events": session.count,
         "problem": session.problem or None,
+        "notes": session.notes,
     }
 
 

@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from threading import RLock
 
 from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from core.stores.errors import QueriesError
 from observations.launch import Event
 from observations.origin import plan_of
 from observations.record import CANCELLED, Run, run_of
@@ -17,6 +19,7 @@ from observations.session.repetition import PROGRAM, Repetition, begun, discard_
 from observations.session.run_request import Wish
 from observations.session.run_sampling import Meanwhile, sampled, still_sampled
 from observations.session.session_journal import forget_open, keep_open, note_failure
+from sampling.slower_sources import notes, slower_sources
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,6 +50,7 @@ class Session:
         self.began, self.ended = time.time(), 0.0
         self.state = WAITING
         self.problem = self.shares = ""
+        self.notes: list[str] = []
         self.is_cancelled = False
         self.ids: list[str] = []
         self.runs: list[Run] = []
@@ -118,6 +122,7 @@ class Session:
             self._held.close()
             self._forget(self._settings.home, self.id)
             raise
+        self._beside(self._note_slower_sources)
         # Sampling may have taken long to start, above all on another host.
         self.listen()
         self.state = RUNNING
@@ -243,6 +248,12 @@ class Session:
         self._earlier = self.count
         self._all.append(run)
         self.ids.append(run.id)
+
+    def _note_slower_sources(self) -> None:
+        asked = self.wish.asked
+        with suppress(QueriesError), dataset(self._settings, "twin") as twin:
+            slower = slower_sources(self._settings, twin, asked.host, plan_of(self.id))
+            self.notes = [*notes(slower, asked.period_ms)]
 
     def _record(self, run: Repetition, broken: str) -> None:
         if not run.is_recorded:

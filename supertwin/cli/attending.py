@@ -147,7 +147,7 @@ class Attendant:
     def _heed(self, answer: Mapping[str, Any] | None) -> None:
         self.next_program = answer["program"] if answer else None
         if answer:
-            self._runs.tell(answer["runs"], answer["problem"])
+            self._runs.tell(answer)
             if answer["cancel"]:
                 self._cancel()
 

@@ -5,7 +5,7 @@ import os
 import select
 import signal
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -68,23 +68,25 @@ def _end(number: int) -> tuple[int, int]:
 
 
 class Runs:
-    """Tells of each run once, when it is over."""
+    """Reports each run once, when it is over, and each note and problem once."""
 
     def __init__(self) -> None:
         self._told = 0
-        self._problem: str | None = None
+        self._said: set[str] = set()
 
-    def tell(self, runs: list[Any], problem: str | None) -> None:
-        """Tell of those that were not told of, and of what went wrong."""
+    def tell(self, answer: Mapping[str, Any]) -> None:
+        """Print what an answer about an observation has that was not printed yet."""
+        runs = answer["runs"]
         for run in runs[self._told :]:
             say(f"{run['outcome']} after {run['seconds']:.3f} s: {run['node']}")
             if run["left"]:
                 left = ", ".join(run["left"])
                 say(f"it left {left} behind, which was ended")
         self._told = len(runs)
-        if problem and problem != self._problem:
-            say(problem)
-        self._problem = problem
+        for line in (*answer["notes"], answer["problem"]):
+            if line and line not in self._said:
+                say(line)
+                self._said.add(line)
 
 
 @contextmanager

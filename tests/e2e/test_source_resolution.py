@@ -44,6 +44,9 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     assert min(b - a for a, b in pairwise(picture["times"])) > 0.009
 
     said = f"{metric}: its source updates it every 10 ms"
+    # What the first run sampled tells it.
+    again = stack.run("observe", *words, "1ms", "--", "python3", "-Sc", _BUSY)
+    assert again.stderr.count(said) == 1
     plan = ("--period", "1ms", "--plan", "fine", "--yes")
     assert said in stack.run("sample", "add", metric, *plan).stderr
     slower = stack.run("sample", "add", metric, "--period", "1s", "--plan", "coarse")
