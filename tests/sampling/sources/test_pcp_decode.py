@@ -1,15 +1,22 @@
 """Decoding gives what PCP's own pmExtractValue gives, value by value."""
 
+import ctypes
+import mmap
+import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from pcp import pmapi as pcp
 
 from core.linux import pmapi
+from sampling.sources import pcp_decode
 from sampling.sources.pcp_decode import decode, view_of
 from sampling.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
 from tests.servers import Pmcd
+
+_HIGH = 2**47 + 2**46
 
 
 @pytest.fixture
@@ -116,6 +123,85 @@ def test_an_unknown_name_and_an_absent_pmcd_say_so(context: pmapi.Context) -> No
         context.describe("no.such.metric")
     with pytest.raises(pmapi.PmError, match="No such file"):
         pmapi.Context("unix:///nowhere/pmcd.socket")
+
+
+@dataclass
+class HighMemory:
+    """Memory whose addresses lie above 2^47.
+
+    arm64 has it, and x86-64 with five-level paging: ``shift`` is then 0. Elsewhere the
+    memory of an address lies ``shift`` bytes below it.
+    """
+
+    first: int
+    shift: int
+
+    def write(self, data: bytes) -> None:
+        """Put data at its beginning."""
+        ctypes.memmove(self.first - self.shift, data, len(data))
+
+
+def mapped(hint: int, size: int) -> int:
+    """The address of new memory: the hint, where the kernel can."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 4]
+    how = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    found = libc.mmap(hint, size, mmap.PROT_READ | mmap.PROT_WRITE, how, -1, 0)
+    assert found != 2**64 - 1
+    return int(found)
+
+
+@pytest.fixture(scope="module")
+def place() -> int:
+    """64 KiB as high as this machine has them; they end with the process."""
+    return mapped(_HIGH, 2**16)
+
+
+@pytest.fixture
+def high_memory(place: int, monkeypatch: pytest.MonkeyPatch) -> HighMemory:
+    shift = max(_HIGH - place, 0)
+    if shift:
+        # All but this is real: where memory is read at last.
+        below, text = pcp_decode._Memory, pcp_decode.string_at
+        monkeypatch.setattr(pcp_decode, "_Memory", lambda a, n: below(a - shift, n))
+        monkeypatch.setattr(pcp_decode, "string_at", lambda a, n: text(a - shift, n))
+    return HighMemory(place + shift, shift)
+
+
+def laid_out(first: int, values: list[tuple[int, bool]]) -> bytes:
+    """A pmResult at an address: each metric has one value, wide or not.
+
+    Every second narrow value stands in place, all others in blocks.
+    """
+    sets = first + 24 + 8 * len(values)
+    blocks = sets + 32 * len(values)
+    head = bytes(24) + b"".join(
+        struct.pack("<Q", sets + 32 * n) for n in range(len(values))
+    )
+    body = kept = b""
+    for n, (value, wide) in enumerate(values):
+        in_place = not wide and n % 2 == 0
+        body += struct.pack("<IiiI", n, 1, 0 if in_place else 1, 0)
+        body += struct.pack("<iIQ", n, 0, value if in_place else blocks + len(kept))
+        kept += struct.pack("<IQ", 12, value)
+    return head + body + kept
+
+
+@pytest.mark.parametrize("metrics", [3, 64, 65, 400])
+def test_pointers_above_2_to_47_are_followed(
+    high_memory: HighMemory, metrics: int
+) -> None:
+    """Few values one by one, and many at once; HighMemory says what is real."""
+    values = [
+        (2**63 + n, True) if n % 3 == 0 else (2**31 + n, False) for n in range(metrics)
+    ]
+    high_memory.write(laid_out(high_memory.first, values))
+    raw = decode(high_memory.first, np.array([wide for _, wide in values]))
+    assert high_memory.first >= 2**47
+    assert raw.counts.tolist() == [1] * metrics
+    assert raw.instances.tolist() == list(range(metrics))
+    assert raw.bits.tolist() == [value for value, _ in values]
 
 
 @pytest.mark.parametrize("first", [4096, 2**47 + 16, 2**48 - 4096, 2**56 + 2**52])
