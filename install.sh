@@ -117,6 +117,10 @@ has_likwid() {
     [ "$(uname -m)" = x86_64 ]
 }
 
+say_what_is_left_out() {
+    has_likwid || say "$(uname -m) goes without cpuid and likwid, which are for x86-64: no TLBs, no supertwin accuracy, no pinning by likwid-pin"
+}
+
 # Firmware without SMBIOS tables, for whose architectures there is no dmidecode.
 has_no_tables() {
     case $(uname -m) in
@@ -234,7 +238,6 @@ install_packages() {
 # One by one, and no failure: the benchmark says what it had to do without.
 install_for_bench() {
     local package packages
-    has_likwid || say "going on without likwid, which Debian packages for x86-64 only"
     mapfile -t packages < <(missing_for_bench)
     [ ${#packages[@]} -gt 0 ] || return 0
     say "apt, for the benchmark: ${packages[*]}"
@@ -522,6 +525,7 @@ main() {
     mapfile -t packages < <(missing_packages)
     if [ ${#packages[@]} -gt 0 ] || ! fuseki_is_there || [ ! -f .venv/lock.stamp ]; then
         check_disk
+        say_what_is_left_out
     fi
     [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}"
     check_python
