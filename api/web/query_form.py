@@ -17,6 +17,7 @@ from queries.natural_order import natural
 from queries.terms import iri_term
 
 _MOST = 400
+_TIMES = frozenset(("since", "until"))
 _INPUTS = {"integer": "number", "number": "number"}
 
 
@@ -32,7 +33,8 @@ class Option:
 class Field:
     """One input: ``select`` where the options are all there is, else its type.
 
-    ``suggested`` options are only offered; anything else can be written too.
+    ``suggested`` options are only offered; anything else can be written too. A time
+    is in UTC; the pages' script takes it in the zone that the reader chose.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Field:
     error: str = ""
     options: tuple[Option, ...] = ()
     suggested: tuple[Option, ...] = ()
+    is_time: bool = False
 
 
 def misfits(query: SavedQuery, given: Mapping[str, str]) -> dict[str, str]:
@@ -94,6 +97,7 @@ def _field(
         error=error,
         options=options,
         suggested=tuple(parts) if param.type == "iri" else (),
+        is_time=param.name in _TIMES,
     )
 
 

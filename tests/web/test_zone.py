@@ -126,3 +126,21 @@ def test_fields_of_a_range_are_in_the_zone(away: Away) -> None:
     page.get_by_role("button", name="Show", exact=True).click()
     page.wait_for_url("**from=2026-03-01T06%3A00%3A00Z*")
     expect(state(page)).to_contain_text("1 Mar, 06:00:00 – 2 Mar, 00:00:00")
+
+
+@pytest.mark.parametrize("path", ["/observations", "/queries/observations/runs"])
+def test_times_that_are_asked_for_are_in_the_zone(away: Away, path: str) -> None:
+    page = away(f"{path}?since=2026-11-20T13:30&until=2026-12")
+    since, until = (page.locator(f"input[name={name}]") for name in ("since", "until"))
+    about = page.locator("#about-since [data-zone]")
+    expect(since).to_have_value("2026-11-21T00:00:00")
+    expect(until).to_have_value("2026-12")
+    expect(about).to_have_text(ZONE)
+    choose(page, "UTC")
+    expect(since).to_have_value("2026-11-20T13:30:00")
+    expect(about).to_have_text("UTC")
+    choose(page, "Local")
+    since.fill("2026-11-22")
+    page.locator("form.parameters button.primary").click()
+    page.wait_for_url("**since=2026-11-21T13%3A30%3A00&until=2026-12*")
+    expect(since).to_have_value("2026-11-22T00:00:00")

@@ -57,8 +57,8 @@ export function fieldOf(seconds) {
 }
 
 /** Seconds since 1970 of the value of a `datetime-local` field, NaN for an empty one. */
-export function ofField(text) {
-  return Date.parse(zone === "utc" ? `${text}Z` : text) / 1000;
+export function ofField(text, written = zone) {
+  return Date.parse(written === "utc" ? `${text}Z` : text) / 1000;
 }
 
 /** Seconds since 1970 as `14:03:20`, with the day where it is not today. */
