@@ -21,14 +21,15 @@ class Unit:
     """What a value is measured in, from QUDT, as each renderer names it.
 
     ``qudt`` is the unit's local name (``BYTE-PER-SEC``), ``grafana`` Grafana's id of
-    it, ``symbol`` what stands behind a number, ``prefixes`` how large numbers are
-    shortened: ``binary`` (1024), ``decimal`` (1000), or ``none``.
+    it, ``symbol`` what stands behind a number, ``prefixes`` which prefixes it takes:
+    ``binary`` (1024), ``decimal`` (1000), ``metric`` (1000, small ones too), ``parts``
+    (small ones alone, as of seconds), or ``none``.
     """
 
     qudt: str
     symbol: str
     grafana: str
-    prefixes: Literal["binary", "decimal", "none"] = "decimal"
+    prefixes: Literal["binary", "decimal", "metric", "parts", "none"] = "decimal"
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,29 @@ from fractions import Fraction
 
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
+from ontology.figures import Number, figures
 from ontology.terms import UNIT
 
+_LARGE, _SMALL = ("k", "M", "G", "T", "P", "E"), ("m", "µ", "n", "p")
+# The step between two prefixes, those of large numbers and those of small ones.
+_PREFIXES: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
+    "binary": (1024, ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), ()),
+    "decimal": (1000, _LARGE, ()),
+    "metric": (1000, _LARGE, _SMALL),
+    "parts": (1000, (), _SMALL),
+    "none": (1, (), ()),
+}
+
 _BYTE = Unit("BYTE", "B", "bytes", "binary")
-_SECOND = Unit("SEC", "s", "s")
+_SECOND = Unit("SEC", "s", "s", "parts")
 _COUNT = Unit("NUM", "", "short")
 _PER_SECOND = Unit("NUM-PER-SEC", "/s", "cps")
 _BYTES_PER_SECOND = Unit("BYTE-PER-SEC", "B/s", "Bps")
 _BITS_PER_SECOND = Unit("BIT-PER-SEC", "bit/s", "bps")
 _SHARE = Unit("FRACTION", "%", "percentunit", "none")
-_HERTZ = Unit("HZ", "Hz", "hertz")
-_JOULE = Unit("J", "J", "joule")
-_WATT = Unit("W", "W", "watt")
+_HERTZ = Unit("HZ", "Hz", "hertz", "metric")
+_JOULE = Unit("J", "J", "joule", "metric")
+_WATT = Unit("W", "W", "watt", "metric")
 
 # Of each unit: what is drawn instead, and what a value is multiplied by on the way.
 _UNITS: dict[str, tuple[Unit, Fraction]] = {
@@ -26,10 +37,11 @@ _UNITS: dict[str, tuple[Unit, Fraction]] = {
         *(_SHARE, _HERTZ, _JOULE, _WATT),
         Unit("PERCENT", "%", "percent", "none"),
         Unit("UNITLESS", "", "short"),
+        Unit("FLOPS", "FLOPS", "flops"),
         Unit("DEG_C", "°C", "celsius", "none"),
         Unit("REV-PER-MIN", "rpm", "rotrpm", "none"),
-        Unit("V", "V", "volt"),
-        Unit("A", "A", "amp"),
+        Unit("V", "V", "volt", "metric"),
+        Unit("A", "A", "amp", "metric"),
     )
 } | {
     "KibiBYTE": (_BYTE, Fraction(2**10)),
@@ -41,6 +53,9 @@ _UNITS: dict[str, tuple[Unit, Fraction]] = {
     "NanoSEC": (_SECOND, Fraction(1, 10**9)),
     "MicroSEC": (_SECOND, Fraction(1, 10**6)),
     "MilliSEC": (_SECOND, Fraction(1, 10**3)),
+    "PPTH": (_SHARE, Fraction(1, 10**3)),
+    "PPM": (_SHARE, Fraction(1, 10**6)),
+    "PPB": (_SHARE, Fraction(1, 10**9)),
     "MIN": (_SECOND, Fraction(60)),
     "HR": (_SECOND, Fraction(3600)),
     "KiloHZ": (_HERTZ, Fraction(10**3)),
@@ -87,6 +102,32 @@ def one_unit(units: Iterable[Unit]) -> Unit:
             "or by the metrics of several panels"
         )
     return found[0]
+
+
+def quantity(number: Number, unit: Unit) -> str:
+    """``32 KiB``, ``2.4 GHz``, ``17``, ``98.5 %``: at most four digits that matter.
+
+    `api/web/static/charts/units.js` follows the same rules.
+    """
+    if unit.grafana == "percentunit":
+        return f"{figures(100 * float(number))} %"
+    value, prefix = _prefixed(number, unit)
+    return f"{figures(value)} {prefix}{unit.symbol}".strip()
+
+
+def _prefixed(value: Number, unit: Unit) -> tuple[Number, str]:
+    """By what is shown, not by the value: rounding must not give 1024 KiB."""
+    step, large, small = _PREFIXES[unit.prefixes]
+    prefix = ""
+    for larger in large:
+        if abs(float(figures(value))) < step:
+            break
+        value, prefix = float(value) / step, larger
+    for smaller in small:
+        if not value or abs(float(figures(value))) >= 1:
+            break
+        value, prefix = float(value) * step, smaller
+    return value, prefix
 
 
 def local_name(iri: str) -> str:

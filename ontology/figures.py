@@ -1,28 +1,27 @@
 """A number as people read it: on pages, in tables and in messages."""
 
 import math
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 Number = int | float | Decimal
 
 # Beyond these an exponent is easier to read than zeros.
-_SMALLEST, _LARGEST = 1e-4, 1e15
+_SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e15")
 
 
 def figures(number: Number, digits: int = 4) -> str:
     """``17``, ``0.25``, ``381469``: whole numbers exactly, others with so many digits.
 
     No digit before the point is dropped. Numbers from 10¹⁵ on, and those below 10⁻⁴,
-    have an exponent.
+    have an exponent. `api/web/static/charts/units.js` follows the same rules.
     """
-    value = float(number)
-    if not math.isfinite(value):
-        return str(value)
-    size = abs(value)
-    if number == int(number) and (size < _LARGEST or isinstance(number, int)):
+    if not math.isfinite(number):
+        return str(float(number))
+    exact = Decimal(number)
+    size = abs(exact)
+    if isinstance(number, int) or (number == int(number) and size < _LARGEST):
         return str(int(number))
-    if not _SMALLEST <= size < _LARGEST:
-        return f"{value:.{digits}g}"
-    behind = max(digits - 1 - math.floor(math.log10(size)), 0)
-    text = f"{value:.{behind}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    is_plain = _SMALLEST <= size < _LARGEST
+    kept = max(digits, exact.adjusted() + 1) if is_plain else digits
+    rounded = Context(kept, ROUND_HALF_UP).create_decimal(exact).normalize()
+    return f"{rounded:f}" if is_plain else f"{rounded:e}"

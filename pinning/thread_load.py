@@ -44,7 +44,7 @@ async def sampled(clients: Clients, host: str) -> list[Row]:
 async def _busy(clients: Clients, host: str, rows: list[Row]) -> dict[str, float]:
     window = max(_NEWEST, *(3 * float(row["period"].value) for row in rows))
     series = selector(series_name(_METRIC), {"hostname": host})
-    query = _expression().replace("$series", f"{series}[{window:g}s]")
+    query = _expression().replace("$series", f"{series}[{window:.3f}s]")
     end = f"{time.time() + 1:.3f}"
     parameters = {"query": query, "time": end, "nocache": "1"}
     answer = await clients.store.result("/api/v1/query", parameters)

@@ -11,11 +11,10 @@ from rdflib.term import Node as Term
 
 from api.web.pages import Links, Shown
 from dashboards.errors import UnitError
-from dashboards.figures import quantity
 from dashboards.spec import Unit
-from dashboards.units import drawn_unit, local_name
+from dashboards.units import drawn_unit, local_name, quantity
 from ontology.load import ontology_graph
-from ontology.terms import ST, UNIT
+from ontology.terms import ST
 from queries.natural_order import natural
 
 # What the page shows in other ways, or what nobody reads.
@@ -59,7 +58,9 @@ def find_facts(graph: Graph, iri: URIRef, links: Links) -> list[Fact]:
         Fact(_name(link, links), _values(link, values, graph, links))
         for link, values in found.items()
     ]
-    return sorted(facts, key=lambda fact: (fact.many, fact.name.text.lower()))
+    # A pure number has no unit to show.
+    shown = [fact for fact in facts if any(value.text for value in fact.values)]
+    return sorted(shown, key=lambda fact: (fact.many, fact.name.text.lower()))
 
 
 def find_class(graph: Graph, iri: URIRef, links: Links) -> Shown | None:
@@ -105,10 +106,9 @@ def _values(
 def _value(value: Term, unit: Unit | None, graph: Graph, links: Links) -> Shown:
     if isinstance(value, Literal):
         return _literal(value, unit, links)
-    if str(value).startswith((str(ST), str(UNIT))):
+    if str(value).startswith(str(ST)):
         text = word(value) or links.short(str(value))
-        defined = links.href(str(value)) if str(value).startswith(str(ST)) else ""
-        return Shown(text, defined, str(value))
+        return Shown(text, links.href(str(value)), str(value))
     return links.shown(value, graph)
 
 

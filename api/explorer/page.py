@@ -20,9 +20,8 @@ from api.web import pages
 from api.web.pages import Links, Shown
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
-from dashboards.figures import quantity
 from dashboards.spec import Dashboard
-from dashboards.units import drawn_unit
+from dashboards.units import drawn_unit, quantity
 from ingest.hwloc.topology_file import topology_path
 from ontology.iris import IdError, decode_id
 from ontology.terms import ST

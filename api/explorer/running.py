@@ -7,8 +7,7 @@ from rdflib.namespace import RDF, RDFS
 
 from api.explorer.series import Other
 from api.web.pages import Links, Shown
-from dashboards.figures import quantity
-from dashboards.units import drawn_unit
+from dashboards.units import drawn_unit, quantity
 from ontology.terms import ST
 
 _BYTES = drawn_unit("BYTE")[0]

@@ -17,6 +17,7 @@ from api.services import Services
 from api.web import pages
 from api.web.pages import Links, Shown
 from dashboards.spec import Panel, Section, Series, Unit
+from ontology.figures import figures
 
 if TYPE_CHECKING:
     from observations.comparison.compare import Estimate, Verdict, Word
@@ -81,7 +82,7 @@ def compare_page(
     """The comparison as HTML; of the ``known`` metrics there are series to draw."""
     base = services.settings.base
     made = pages.links(request, base)
-    tolerance = f"{100 * found.tolerance:g}"
+    tolerance = figures(100 * found.tolerance)
     return pages.page(
         "compare.html",
         request,
@@ -162,7 +163,9 @@ def _value(
 
     half = None if estimate.high is None else estimate.high - estimate.mean
     found = Value(
-        text(estimate.mean), f"{estimate.mean:.15g}", f"± {text(half)}" if half else ""
+        text(estimate.mean),
+        figures(estimate.mean, 15),
+        f"± {text(half)}" if half else "",
     )
     if verdict is None:
         return found
@@ -177,9 +180,9 @@ def _value(
 
 def _details(verdict: "Verdict") -> str:
     """Interval, p and tolerance."""
-    known = [f"tolerance ±{100 * verdict.tolerance:g} %"]
+    known = [f"tolerance ±{figures(100 * verdict.tolerance)} %"]
     if verdict.p is not None:
-        known.insert(0, f"p = {verdict.p:.3g}")
+        known.insert(0, f"p = {figures(verdict.p, 3)}")
     if verdict.low is not None and verdict.high is not None:
         known.insert(0, f"{100 * verdict.low:+.1f} to {100 * verdict.high:+.1f} %")
     return "; ".join(known)

@@ -7,6 +7,7 @@ from api.observations.figures import figure
 from api.observations.search import Row, rows
 from api.services import Services
 from dashboards.units import local_name
+from ontology.figures import figures
 
 QUERY = "observations/derived"
 
@@ -36,7 +37,7 @@ def _derived(row: Row) -> Derived:
     return Derived(
         str(row["figure"]),
         "" if value is None else figure(float(value), drawn, float(scale)),
-        "" if value is None else f"{float(value):.15g}",
-        f"counted {100 * float(cycle):.3g} % of the time" if partly else "",
+        "" if value is None else figures(float(value), 15),
+        f"counted {figures(100 * float(cycle), 3)} % of the time" if partly else "",
         str(row["reason"] or ""),
     )

@@ -1,7 +1,8 @@
 """Figures of runs as people read them."""
 
-from dashboards.figures import figures, quantity
 from dashboards.spec import Unit
+from dashboards.units import quantity
+from ontology.figures import figures
 
 _MINUTE, _HOUR = 60, 3600
 

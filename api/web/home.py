@@ -11,8 +11,7 @@ from urllib.parse import quote
 from api.services import Services
 from api.web.pages import Links
 from core.stores.fuseki import Row
-from dashboards.figures import quantity
-from dashboards.units import drawn_unit
+from dashboards.units import drawn_unit, quantity
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query
 from queries.natural_order import natural

@@ -18,7 +18,9 @@ from rdflib.term import Node as Term
 
 from api import formats
 from api.nodes import Node
+from ontology.figures import figures
 from ontology.terms import PREFIXES, ST
+from ontology.units import unit_symbol
 from queries.natural_order import natural
 
 _TEMPLATES = Environment(
@@ -91,6 +93,8 @@ class Links:
         """A term by its label, its short name or its text."""
         if not isinstance(term, URIRef):
             return Shown(str(term), title=_kind(term), time=_time(term))
+        if (symbol := unit_symbol(term)) is not None:
+            return Shown(symbol, title=str(term)) if symbol else Shown("")
         label = next((str(found) for found in graph.objects(term, RDFS.label)), "")
         return Shown(label or self.short(term), self.href(term), str(term))
 
@@ -151,7 +155,7 @@ def prose(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-_TEMPLATES.filters.update(time=time_element, prose=prose)
+_TEMPLATES.filters.update(figures=figures, time=time_element, prose=prose)
 
 
 def json_block(value: Any) -> Markup:

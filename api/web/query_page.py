@@ -21,7 +21,7 @@ from api.web.pages import Links, Shown
 from api.web.query_form import fields, misfits
 from core.errors import ApiError
 from core.stores.fuseki import Binding, read_binding
-from dashboards.figures import figures
+from ontology.figures import figures
 from queries.catalogue import SavedQuery
 from queries.natural_order import hosts_in_order
 from queries.terms import term

@@ -16,6 +16,7 @@ from core.settings.settings import Settings
 from core.settings.state import COUNTING
 from core.stores.datasets import Progress
 from ingest.sources.procfs import read_cpu
+from ontology.figures import figures
 from sampling.calibration.agents import agents
 from sampling.calibration.counters import EVENTS, Counters
 from sampling.calibration.measuring import Ground, count_series
@@ -121,7 +122,7 @@ def _check_quiet(run: Measured, most_others: float) -> None:
     if run.others > most_others:
         raise BusyError(
             f"the machine got busy: other work took {run.others:.0f} % of a core in "
-            f"{run.title!r}, the limit is {most_others:g} %"
+            f"{run.title!r}, the limit is {figures(most_others)} %"
         )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from ontology.figures import figures
 from sampling.cost.usage import machine_seconds
 
 # The machine is looked at so often within the time that it has to be idle for.
@@ -42,7 +43,7 @@ async def idle_machine(
     rule = IdleRule(limit, seconds)
     while not rule.is_idle(time.monotonic(), machine_seconds()):
         say(
-            f"waits until the machine is idle for {seconds:g} s: {rule.percent:.0f} % "
-            f"of a core is in use, the limit is {limit:g} %"
+            f"waits until the machine is idle for {figures(seconds)} s: "
+            f"{rule.percent:.0f} % of a core is in use, the limit is {figures(limit)} %"
         )
         await asyncio.sleep(max(seconds / _LOOKS, _SHORTEST_LOOK))

@@ -9,7 +9,7 @@ from core.settings.running import pmcd_address
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.endpoint import Endpoint
-from dashboards.figures import figures
+from ontology.figures import figures
 from ontology.iris import Iris
 from queries.run import saved_rows
 from sampling.cgroup_list import read_groups

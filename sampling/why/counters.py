@@ -8,9 +8,9 @@ from anyio import to_thread
 from core.stores.clients import Clients
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
-from dashboards.figures import figures
 from ingest.errors import SourceError
 from ingest.pmu.pfm import read_events
+from ontology.figures import figures
 from queries.catalogue import saved_query
 from queries.diagnosis import Finding
 from queries.errors import ParameterError
@@ -81,7 +81,7 @@ def _first(found: Sequence[Evidence]) -> Finding:
     oldest = max(one.sample.age for one in found if one.sample)
     shares = [one.duty for one in found if one.duty is not None]
     least = min(shares, default=1.0)
-    often = f"; multiplexed (dutycycle {least:.2g})" if least < 1 else ""
+    often = f"; multiplexed (dutycycle {figures(least, 2)})" if least < 1 else ""
     reason = (
         f"the values of its {len(found)} events are {figures(oldest)} s old at most"
     )

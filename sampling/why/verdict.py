@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from core.stores.series_store import Sample
-from dashboards.figures import figures
+from ontology.figures import figures
 from queries.diagnosis import Finding, Known, failed, finding
 from sampling.account import reasons
 from sampling.account.bridge_status import Bridge

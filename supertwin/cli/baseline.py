@@ -9,7 +9,6 @@ import click
 from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
-from dashboards.figures import figures
 from observations.comparison.baselines import (
     Checked,
     baseline_rows,
@@ -19,6 +18,7 @@ from observations.comparison.baselines import (
 )
 from observations.comparison.compare import TEST
 from observations.comparison.comparing import DURATION
+from ontology.figures import figures
 from ontology.iris import Iris
 from supertwin.cli.verdict import tolerance_option, verdict_text
 from supertwin.cli.wording import counted

@@ -9,9 +9,8 @@ import click
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from dashboards.errors import UnitError
-from dashboards.figures import quantity
 from dashboards.spec import Unit
-from dashboards.units import drawn_unit, local_name
+from dashboards.units import drawn_unit, local_name, quantity
 from observations.comparison.compare import TEST, Estimate
 from observations.comparison.compared import document, plain
 from observations.comparison.comparing import (

@@ -9,14 +9,18 @@ from decimal import Decimal
 import click
 
 from core.stores.results import Rows, Table
-from dashboards.figures import figures
+from ontology.figures import figures
+from ontology.units import unit_symbol
 from supertwin.cli.wording import counted
 
 _DIGITS = 6
 
 
 def as_table(rows: Rows | Table) -> str:
-    """Aligned columns, a count at the end; numbers have six digits that matter."""
+    """Aligned columns, a count at the end.
+
+    Numbers have six digits that matter, units are symbols.
+    """
     cells = [[_text(cell) for cell in row] for row in rows.values()]
     widths = [
         max(map(len, column)) for column in zip(rows.columns, *cells, strict=True)
@@ -43,7 +47,10 @@ def _text(cell: object) -> str:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
-    return figures(cell, _DIGITS) if isinstance(cell, float | Decimal) else str(cell)
+    if isinstance(cell, float | Decimal):
+        return figures(cell, _DIGITS)
+    text = str(cell)
+    return text if (symbol := unit_symbol(text)) is None else symbol
 
 
 def _line(cells: Sequence[str], widths: list[int]) -> str:

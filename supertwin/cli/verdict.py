@@ -3,6 +3,7 @@
 import click
 
 from observations.comparison.compare import DEFAULT_TOLERANCE, Verdict
+from ontology.figures import figures
 
 tolerance_option = click.option(
     "--tolerance",
@@ -15,7 +16,7 @@ tolerance_option = click.option(
 
 def verdict_text(verdict: Verdict) -> str:
     """Such as ``worse: +12.5 % (+8.1 to +17 %), p = 0.003; tolerance ±5 %``."""
-    tolerance = f"; tolerance ±{100 * verdict.tolerance:g} %"
+    tolerance = f"; tolerance ±{figures(100 * verdict.tolerance)} %"
     more = f"; {verdict.needed}" if verdict.needed else ""
     return f"{verdict.word}{_change(verdict)}{tolerance}{more}"
 
@@ -26,4 +27,4 @@ def _change(verdict: Verdict) -> str:
     text = f": {100 * verdict.change:+.1f} %"
     if verdict.low is not None and verdict.high is not None:
         text += f" ({100 * verdict.low:+.1f} to {100 * verdict.high:+.1f} %)"
-    return text if verdict.p is None else f"{text}, p = {verdict.p:.3g}"
+    return text if verdict.p is None else f"{text}, p = {figures(verdict.p, 3)}"

@@ -44,6 +44,14 @@ def test_a_time_to_enter_says_its_zone(api: httpx.Client, path: str) -> None:
         assert f"{about} (<span data-zone>UTC</span>), such as 2026-" in page
 
 
+def test_pages_show_units_as_people_write_them(api: httpx.Client) -> None:
+    path, unit = "/queries/telemetry/metrics", "http://qudt.org/vocab/unit/MilliSEC"
+    page = api.get(path, headers=BROWSER).text
+    assert f' title="{unit}">ms<' in page
+    assert "unit:" not in page
+    assert unit in api.get(f"{path}.csv").text
+
+
 def test_every_query_runs_with_its_defaults(api: httpx.Client) -> None:
     for name, query in load_catalogue().items():
         answer = api.get(f"/queries/{name}")

@@ -6,14 +6,15 @@ import pytest
 
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
-from dashboards.units import drawn_unit, local_name, one_unit
+from dashboards.units import _UNITS, drawn_unit, local_name, one_unit
 from ontology import units as pcp
 from ontology.terms import UNIT
+from ontology.units import unit_symbol
 
 # Of Grafana's packages/grafana-data/src/valueFormats/categories.ts.
 GRAFANA = {
     *("short", "none", "percent", "percentunit", "bytes", "Bps", "bps", "s", "hertz"),
-    *("cps", "watt", "joule", "volt", "amp", "celsius", "rotrpm"),
+    *("cps", "flops", "watt", "joule", "volt", "amp", "celsius", "rotrpm"),
 }
 PCP_UNITS = sorted(pcp._UNITS)
 
@@ -45,6 +46,7 @@ def test_every_unit_of_pcp_is_drawn(text: str) -> None:
         ("MicroJ", True, "W", "watt", Fraction(1, 10**6)),
         ("DEG_C", False, "DEG_C", "celsius", Fraction(1)),
         ("MegaHZ", False, "HZ", "hertz", Fraction(10**6)),
+        ("PPTH", False, "FRACTION", "percentunit", Fraction(1, 1000)),
         (None, False, "UNITLESS", "short", Fraction(1)),
         (None, True, "NUM-PER-SEC", "cps", Fraction(1)),
     ],
@@ -54,6 +56,16 @@ def test_what_is_drawn_and_its_scale(
 ) -> None:
     unit, found = drawn_unit(qudt, rate=rate)
     assert (unit.qudt, unit.grafana, found) == (drawn, grafana, scale)
+
+
+@pytest.mark.parametrize("qudt", sorted(_UNITS))
+def test_what_is_drawn_has_a_symbol_where_it_is_named(qudt: str) -> None:
+    symbol = unit_symbol(str(UNIT[qudt]))
+    assert symbol is not None
+    # A rate stands behind a number, and a share is drawn in percent.
+    drawn = drawn_unit(qudt)
+    if drawn[1] == 1 and qudt not in ("NUM-PER-SEC", "FRACTION"):
+        assert symbol == drawn[0].symbol
 
 
 def test_bytes_are_shortened_by_1024_and_rates_by_1000() -> None:

@@ -8,7 +8,7 @@ from rdflib import RDF
 
 from ontology.load import ontology_graph
 from ontology.terms import QUDT, UNIT
-from ontology.units import RATES, qudt_unit
+from ontology.units import RATES, qudt_unit, unit_symbol
 from queries.catalogue import saved_query
 
 
@@ -92,3 +92,19 @@ def test_units_of_rates_are_those_of_the_query_and_known() -> None:
     assert {UNIT[counted]: UNIT[rate] for counted, rate in pairs} == RATES
     for rate in RATES.values():
         assert (rate, RDF.type, QUDT.Unit) in ontology_graph()
+
+
+@pytest.mark.parametrize(
+    ("iri", "symbol"),
+    [
+        (UNIT["NUM"], ""),
+        (UNIT["UNITLESS"], ""),
+        (UNIT["KibiBYTE"], "KiB"),
+        (UNIT["NUM-PER-SEC"], "1/s"),
+        (UNIT["DEG_C"], "°C"),
+        (UNIT["FURLONG"], None),
+        ("NUM", None),
+    ],
+)
+def test_symbols_of_units(iri: str, symbol: str | None) -> None:
+    assert unit_symbol(iri) == symbol

@@ -119,7 +119,7 @@ def test_a_machine_that_gets_busy_ends_it(tmp_path: Path, temporary: Path) -> No
     assert done.returncode == 1, done.stderr
     last = done.stdout.splitlines()[-1]
     assert last.startswith("the machine got busy: other work took ")
-    assert "of a core in 'idle', the limit is 2e-09 %" in last
+    assert "of a core in 'idle', the limit is 2e-9 %" in last
     assert not left(temporary)
     assert not (tmp_path / "cost.json").exists()
 

@@ -44,7 +44,7 @@ def test_each_verdict_has_its_tolerance_and_context_has_none() -> None:
     groups = [group(g) for g in ((1.8, 2.0, 2.2), (2.2, 2.7, 3.35), (4.0, 4.1, 3.9))]
     told = list(lines(compare(groups, 0.03)))
     start = told.index("duration")
-    assert told[start + 1] == "  1: 2 s ± 0.4968 s"
+    assert told[start + 1] == "  1: 2 s ± 496.8 ms"
     assert told[start + 2].endswith(
         "s  undecided: +37.5 % (-24.5 to +111.9 %), p = 0.142; tolerance ±3 %; "
         "8 runs in each group would decide it"

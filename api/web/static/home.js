@@ -2,6 +2,7 @@
 
 import { drawSpark } from "./charts/spark.js";
 import { formatAge } from "./charts/times.js";
+import { figures } from "./charts/units.js";
 import { showProse } from "./prose.js";
 import { showTimes } from "./zone.js";
 
@@ -56,7 +57,7 @@ function mark(item, state, text) {
 }
 
 function well({ ms, age_s: age }) {
-  if (typeof ms === "number") return `answers in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (typeof ms === "number") return `answers in ${figures(ms, 2)} ms`;
   return typeof age === "number" ? `last sign ${formatAge(age)} ago` : "runs";
 }
 

@@ -62,7 +62,7 @@ def test_it_is_waited_for_and_the_reason_is_said() -> None:
     asyncio.run(idle_machine(1e9, 0.5, told.append))
     assert told
     assert "waits until the machine is idle for 0.5 s" in told[0]
-    assert "of a core is in use, the limit is 1e+09 %" in told[0]
+    assert "of a core is in use, the limit is 1000000000 %" in told[0]
 
 
 def test_a_busy_machine_is_waited_for_as_long_as_it_is_busy() -> None:

@@ -1,8 +1,16 @@
-// Numbers as people read them: three figures, a prefix, a unit.
+// Numbers as people read them, by the rules of `ontology/figures.py` and `dashboards/units.py`.
 
-const DECIMAL = ["", "k", "M", "G", "T", "P", "E"];
-const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-const SMALL = ["", "m", "µ", "n", "p"];
+const [SMALLEST, LARGEST] = [1e-4, 1e15];
+const LARGE = ["k", "M", "G", "T", "P", "E"];
+const SMALL = ["m", "µ", "n", "p"];
+// The step between two prefixes, those of large numbers and those of small ones.
+const PREFIXES = {
+  binary: [1024, ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"], []],
+  decimal: [1000, LARGE, []],
+  metric: [1000, LARGE, SMALL],
+  parts: [1000, [], SMALL],
+  none: [1, [], []],
+};
 const BINARY_STEPS = Array.from({ length: 70 }, (_, i) => 2 ** (i - 10));
 
 /**
@@ -15,9 +23,8 @@ export function formatValue(value, unit) {
   if (value === null || !Number.isFinite(value)) return "–";
   if (unit === null) return figures(value);
   if (unit.grafana === "percentunit") return `${figures(value * 100)} %`;
-  const [scaled, prefix] = scale(value, unit);
-  const symbol = prefix + unit.symbol;
-  return symbol ? `${figures(scaled)} ${symbol}` : figures(scaled);
+  const [scaled, prefix] = prefixed(value, unit);
+  return `${figures(scaled)} ${prefix}${unit.symbol}`.trim();
 }
 
 /** A value that may be bounded, and then what was measured. */
@@ -35,8 +42,8 @@ export function formatMeasured(value, measured, unit) {
 export function formatTicks(values, unit) {
   const percent = unit?.grafana === "percentunit";
   const largest = Math.max(...values.map(Math.abs), 0);
-  const [, prefix, factor] = unit && !percent ? scale(largest, unit) : [0, "", 1];
-  const by = percent ? 100 : 1 / factor;
+  const [scaled, prefix] = unit && !percent ? prefixed(largest, unit) : [largest, ""];
+  const by = percent ? 100 : largest ? scaled / largest : 1;
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) * by : 0;
   const digits = decimals(step);
   const symbol = percent ? "%" : unit ? prefix + unit.symbol : "";
@@ -58,29 +65,31 @@ function decimals(step) {
   return digits;
 }
 
-function scale(value, unit) {
-  const size = Math.abs(value);
-  if (unit.prefixes === "none" || size === 0) return [value, "", 1];
-  const base = unit.prefixes === "binary" ? 1024 : 1000;
-  const names = base === 1024 ? BINARY : DECIMAL;
-  if (size >= 1) {
-    const power = Math.min(names.length - 1, Math.floor(Math.log(size) / Math.log(base) + 1e-9));
-    return [value / base ** power, names[power], base ** power];
+/** By what is shown, not by the value: rounding must not give 1024 KiB. */
+function prefixed(number, unit) {
+  const [step, large, small] = PREFIXES[unit.prefixes];
+  let [value, prefix] = [number, ""];
+  for (const larger of large) {
+    if (Math.abs(Number(figures(value))) < step) break;
+    [value, prefix] = [value / step, larger];
   }
-  // A thousandth of a count, or of a byte, is no unit that anybody uses.
-  if (base === 1024 || !unit.symbol || unit.symbol.startsWith("/")) return [value, "", 1];
-  const power = Math.min(SMALL.length - 1, Math.ceil(-Math.log10(size) / 3 - 1e-9));
-  return [value * 1000 ** power, SMALL[power], 1000 ** -power];
+  for (const smaller of small) {
+    if (!value || Math.abs(Number(figures(value))) >= 1) break;
+    [value, prefix] = [value * step, smaller];
+  }
+  return [value, prefix];
 }
 
-function figures(value) {
+/** Whole numbers exactly, others with so many digits; no digit before the point is dropped. */
+export function figures(value, digits = 4) {
   const size = Math.abs(value);
-  if (size === 0) return "0";
-  if (size >= 1e6 || size < 1e-3) return trimmed(value.toPrecision(3));
-  const digits = Math.max(0, 2 - Math.floor(Math.log10(size)));
-  return trimmed(value.toFixed(Math.min(digits, 5)));
+  if (Number.isInteger(value) && size < LARGEST) return String(value);
+  if (size < SMALLEST || size >= LARGEST) return trimmed(value.toExponential(digits - 1));
+  const power = Number(value.toExponential().split("e")[1]);
+  return trimmed(value.toFixed(Math.max(digits - 1 - power, 0)));
 }
 
+/** Without zeros at the end of a fraction. */
 function trimmed(text) {
-  return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+  return text.includes(".") ? text.replace(/\.?0+(?=e|$)/, "") : text;
 }

@@ -1,6 +1,7 @@
 // The boxes of the drawing, and the colours of the threads among them.
 
 import { colours } from "../charts/colours.js";
+import { figures } from "../charts/units.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -50,7 +51,7 @@ export function paintLoad(boxes, shares) {
 /** The share of a box in words. */
 export function shareText(box) {
   if (box.share == null) return "no value";
-  return `${(box.share * 100).toFixed(box.share < 0.1 ? 1 : 0)} %`;
+  return `${figures(box.share * 100, 2)} %`;
 }
 
 function paintText(text, colour) {

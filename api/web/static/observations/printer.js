@@ -1,5 +1,6 @@
 // What a command printed, as it comes: both streams in one place, told apart.
 
+import { formatValue } from "../charts/units.js";
 import { visible } from "./visible.js";
 
 // A page that holds more becomes slow; the record keeps the first and the last MiB.
@@ -73,12 +74,9 @@ export function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
 }
 
-/** Bytes as `17 B`, `1.2 MiB`. */
+/** Bytes as `17 B`, `1.25 MiB`. */
 export function formatSize(bytes) {
-  const names = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = bytes ? Math.min(4, Math.floor(Math.log2(bytes) / 10)) : 0;
-  const value = bytes / 1024 ** power;
-  return `${power && value < 100 ? value.toFixed(1) : Math.round(value)} ${names[power]}`;
+  return formatValue(bytes, { symbol: "B", prefixes: "binary" });
 }
 
 function decoder() {
