@@ -14,6 +14,7 @@ from api.lexer import Form
 from api.negotiation import negotiate
 from api.parameters import only
 from api.query_rows import rows_json_ld
+from api.query_text import query_text
 from api.services import Services, Use
 from api.sparql import Asked, read_pairs, response, run
 from api.web import query_page
@@ -21,6 +22,7 @@ from core.errors import ApiError, NotFoundError
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.errors import ParameterError
+from queries.run_ids import with_run_iris
 
 router = APIRouter(tags=["Saved queries"])
 
@@ -82,7 +84,7 @@ async def saved_query(
     pairs = read_pairs(request.scope["query_string"])
     if media_type == formats.HTML:
         return await query_page.results_page(request, services, query, pairs)
-    text = _bind(query, _given(query, pairs))
+    text = await _bind(services, query, _given(query, pairs))
     body = await _body(request, services, query, text, media_type)
     made = response(body, media_type)
     if suffix == "text/csv":
@@ -143,17 +145,19 @@ def _given(query: SavedQuery, pairs: list[tuple[str, str]]) -> dict[str, str]:
     return {name: v for name, v in given.items() if v or name not in query.params}
 
 
-def _bind(query: SavedQuery, given: Mapping[str, str]) -> str:
+async def _bind(services: Services, query: SavedQuery, given: Mapping[str, str]) -> str:
     try:
-        return query.bind(given)
+        return await query_text(services, query, given)
     except ParameterError:
-        raise _first_misfit(query, given) from None
+        raise _first_misfit(services, query, given) from None
 
 
-def _first_misfit(query: SavedQuery, given: Mapping[str, str]) -> ApiError:
+def _first_misfit(
+    services: Services, query: SavedQuery, given: Mapping[str, str]
+) -> ApiError:
     for name, value in given.items():
         try:
-            query.bind({name: value})
+            query.bind(with_run_iris(query, services.iris, {name: value}))
         except ParameterError as error:
             return _bad_parameter(name, str(error))
     raise AssertionError("the values fit one by one, but not together")

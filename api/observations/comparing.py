@@ -233,7 +233,7 @@ def _within(column: Column, grid: Grid, seconds: float) -> Column:
 async def _runs(services: Services, id_: str) -> list[Row]:
     """The first runs of a group, or the one run, in the order in which they ran."""
     bare = id_.rsplit("/", 1)[-1]
-    found = await rows(services, RUNS, {"ofGroup": bare})
+    found = await rows(services, RUNS, {"group": bare})
     if not found:
         node = observation_of(services.iris, bare)
         found = await rows(services, RUNS, {"id": str(node)})

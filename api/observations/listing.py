@@ -35,7 +35,7 @@ router = APIRouter(tags=["Observations"])
 
 _WHAT = "the runs are served as JSON and HTML"
 _MOST = 200
-_GROUP = "ofGroup"
+_GROUP = "group"
 # What is asked for most; the rest is folded away.
 _FIRST = ("text", "tag", "host", "ended", "pinned")
 _LABELS = {

@@ -48,7 +48,7 @@ def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -
         "tolerance ±12.5 %"
     )
     page.locator(".comparison thead a.command").first.click()
-    page.wait_for_url(f"**/observations?ofGroup={pair['long']}")
+    page.wait_for_url(f"**/observations?group={pair['long']}")
     expect(rows).to_have_count(3)
 
 
