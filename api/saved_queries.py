@@ -12,7 +12,7 @@ from api import formats
 from api.host_order import with_hosts_in_order
 from api.lexer import Form
 from api.negotiation import negotiate
-from api.parameters import only
+from api.parameters import any_other
 from api.query_rows import rows_json_ld
 from api.query_text import query_text
 from api.services import Services, Use
@@ -33,7 +33,6 @@ _LIST = (formats.JSON, formats.HTML)
     "/queries",
     summary="The saved queries",
     response_class=Response,
-    dependencies=[only()],
 )
 async def saved_queries(request: Request, services: Use) -> Response:
     """Name, title, parameters, columns and URL of every saved query."""
@@ -53,6 +52,7 @@ async def saved_queries(request: Request, services: Use) -> Response:
     "/queries/{group}/{name}",
     summary="Run a saved query",
     response_class=Response,
+    openapi_extra={"parameters": [any_other("Those of the query")]},
     responses={
         200: {"description": "As for /sparql; also HTML, and the bound query's text"},
         400: {"description": "An unknown parameter, or a value that does not fit"},

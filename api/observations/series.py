@@ -50,7 +50,7 @@ class Run:
 
 
 @router.get(
-    "/observations/{id_}/series",
+    "/observations/{id:run}/series",
     summary="What a metric did during a run",
     response_class=Response,
     responses={
