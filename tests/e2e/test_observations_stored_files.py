@@ -159,7 +159,7 @@ def test_a_comparison_as_json_is_that_of_the_command_line(
     refused = operator.get("/observations/compare", params={"id": ids, "tolerance": -1})
     assert refused.status_code == 422
     alone = operator.get("/observations/compare", params={"id": ids[:1]})
-    assert "name two or more" in alone.json()["detail"]
+    assert "at least 2 items" in alone.json()["detail"]
     missing = operator.get("/observations/compare", params={"id": [ids[0], "none"]})
     assert missing.status_code == 404
     assert "'none'" in missing.json()["detail"]
