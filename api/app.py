@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Security
+from fastapi import Depends, FastAPI, Security
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import (
@@ -37,6 +37,7 @@ from api.explorer import routes as explorer
 from api.history import routes as history
 from api.in_flight import InFlight
 from api.observations.parts import PARTS as OBSERVATIONS
+from api.parameters import refuse_undeclared
 from api.pin import routes as pin
 from api.plans import changes as plan_changes
 from api.plans import routes as plans
@@ -113,15 +114,17 @@ def create_app(settings: Settings) -> FastAPI:
         await asyncio.gather(*following, return_exceptions=True)
         await services.aclose()
 
+    secured = [] if settings.reads_are_open else [Security(SCHEME)]
     app = FastAPI(
         title="SuperTwin",
         version=supertwin_version(),
         description=_DESCRIPTION,
         lifespan=lifespan,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[] if settings.reads_are_open else [Security(SCHEME)],
+        dependencies=[*secured, Depends(refuse_undeclared)],
         responses={"4XX": problems.RESPONSE, "5XX": problems.RESPONSE},
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )

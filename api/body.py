@@ -1,6 +1,6 @@
 """Bodies of requests, read no further than they may be long."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -44,6 +44,25 @@ async def read_model(
     except ValidationError as error:
         found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
         raise RequestValidationError(found) from None
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a body, whole: a route's own does not find `$defs`."""
+    schema = model.model_json_schema()
+    defined = schema.pop("$defs", {})
+    found: dict[str, Any] = _inlined(schema, defined)
+    return found
+
+
+def _inlined(schema: Any, defined: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(each, defined) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = schema.get("$ref", "").rpartition("/")[2]
+    whole = {**defined.get(named, {}), **schema}
+    kept = {key: value for key, value in whole.items() if key != "$ref"}
+    return {key: _inlined(value, defined) for key, value in kept.items()}
 
 
 def too_large(most: int, what: str) -> ApiError:

@@ -1,23 +1,66 @@
-"""Parameters of addresses that a route takes."""
+"""Parameters of addresses: a route takes those that it declares, and no others.
 
-from fastapi import Depends, Request
-from fastapi.params import Depends as Dependency
+A list that ignored ``limit=2`` would look as if it had been shortened.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 from core.errors import ApiError
 
 
-def only(*names: str) -> Dependency:
-    """A dependency that refuses (400) any other parameter of the address.
+def declared(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter for ``openapi_extra`` of a route that reads it by itself."""
+    about = {"description": description} if description else {}
+    return {"name": name, "in": "query", **about, "schema": schema}
 
-    A list that ignored ``limit=2`` would look as if it had been shortened.
-    """
 
-    def check(request: Request) -> None:
-        unknown = [name for name in request.query_params if name not in names]
-        if unknown:
-            known = ", ".join(names) or "none"
-            detail = f"no parameter {unknown[0][:60]!r} here; there are: {known}"
-            raise ApiError(400, "unknown-parameter", "Unknown parameter", detail)
+def any_other(description: str) -> dict[str, Any]:
+    """The same for parameters of any name."""
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    form = {"style": "form", "explode": True}
+    return {**declared("parameters", description, texts), **form}
 
-    found: Dependency = Depends(check)
+
+_TEXT = {"type": "string"}
+# What the script of a page with charts keeps in its address.
+TIMES = (
+    declared("last", "What the page shows: the latest time, such as 15m", _TEXT),
+    declared("from", "What the page shows: since a time (ISO 8601)", _TEXT),
+    declared("to", "What the page shows: until a time (ISO 8601)", _TEXT),
+)
+
+
+def refuse_undeclared(request: Request) -> None:
+    """Refuse (400) what the route does not declare: a dependency of all routes."""
+    route = request.scope["route"]
+    known = dict.fromkeys(_names(route))
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown and not _takes_any(route):
+        names = ", ".join(known) or "none"
+        detail = f"no parameter {unknown[0][:60]!r} here; there are: {names}"
+        raise ApiError(400, "unknown-parameter", "Unknown parameter", detail)
+
+
+def _names(route: APIRoute) -> Iterator[str]:
+    yield from _of(route.dependant)
+    yield from (each["name"] for each in _extra(route))
+
+
+def _of(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for below in dependant.dependencies:
+        yield from _of(below)
+
+
+def _takes_any(route: APIRoute) -> bool:
+    return any(each["schema"].get("additionalProperties") for each in _extra(route))
+
+
+def _extra(route: APIRoute) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (route.openapi_extra or {}).get("parameters", [])
     return found

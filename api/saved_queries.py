@@ -12,8 +12,9 @@ from api import formats
 from api.host_order import with_hosts_in_order
 from api.lexer import Form
 from api.negotiation import negotiate
-from api.parameters import only
+from api.parameters import any_other
 from api.query_rows import rows_json_ld
+from api.query_text import query_text
 from api.services import Services, Use
 from api.sparql import Asked, read_pairs, response, run
 from api.web import query_page
@@ -21,6 +22,7 @@ from core.errors import ApiError, NotFoundError
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
 from queries.errors import ParameterError
+from queries.run_ids import with_run_iris
 
 router = APIRouter(tags=["Saved queries"])
 
@@ -31,7 +33,6 @@ _LIST = (formats.JSON, formats.HTML)
     "/queries",
     summary="The saved queries",
     response_class=Response,
-    dependencies=[only()],
 )
 async def saved_queries(request: Request, services: Use) -> Response:
     """Name, title, parameters, columns and URL of every saved query."""
@@ -51,6 +52,7 @@ async def saved_queries(request: Request, services: Use) -> Response:
     "/queries/{group}/{name}",
     summary="Run a saved query",
     response_class=Response,
+    openapi_extra={"parameters": [any_other("Those of the query")]},
     responses={
         200: {"description": "As for /sparql; also HTML, and the bound query's text"},
         400: {"description": "An unknown parameter, or a value that does not fit"},
@@ -82,7 +84,7 @@ async def saved_query(
     pairs = read_pairs(request.scope["query_string"])
     if media_type == formats.HTML:
         return await query_page.results_page(request, services, query, pairs)
-    text = _bind(query, _given(query, pairs))
+    text = await _bind(services, query, _given(query, pairs))
     body = await _body(request, services, query, text, media_type)
     made = response(body, media_type)
     if suffix == "text/csv":
@@ -143,17 +145,19 @@ def _given(query: SavedQuery, pairs: list[tuple[str, str]]) -> dict[str, str]:
     return {name: v for name, v in given.items() if v or name not in query.params}
 
 
-def _bind(query: SavedQuery, given: Mapping[str, str]) -> str:
+async def _bind(services: Services, query: SavedQuery, given: Mapping[str, str]) -> str:
     try:
-        return query.bind(given)
+        return await query_text(services, query, given)
     except ParameterError:
-        raise _first_misfit(query, given) from None
+        raise _first_misfit(services, query, given) from None
 
 
-def _first_misfit(query: SavedQuery, given: Mapping[str, str]) -> ApiError:
+def _first_misfit(
+    services: Services, query: SavedQuery, given: Mapping[str, str]
+) -> ApiError:
     for name, value in given.items():
         try:
-            query.bind({name: value})
+            query.bind(with_run_iris(query, services.iris, {name: value}))
         except ParameterError as error:
             return _bad_parameter(name, str(error))
     raise AssertionError("the values fit one by one, but not together")

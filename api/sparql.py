@@ -10,6 +10,7 @@ from api import formats
 from api.body import read_body, too_large
 from api.connection import while_connected
 from api.lexer import read_form
+from api.parameters import any_other
 from api.services import Services, Use
 from core.errors import ApiError, BadQueryError
 
@@ -50,6 +51,7 @@ _QUERY_PARAMETERS: list[dict[str, Any]] = [
         }
         for name in _GRAPHS
     ),
+    any_other("Those that clients add for other services; they change nothing"),
 ]
 _BODY = {
     "required": True,
@@ -92,7 +94,7 @@ async def sparql_get(request: Request, services: Use) -> Response:
     summary="Run a SPARQL query sent as a form or as it is",
     responses=_ANSWERS,
     response_class=Response,
-    openapi_extra={"requestBody": _BODY},
+    openapi_extra={"requestBody": _BODY, "parameters": _QUERY_PARAMETERS[1:]},
 )
 async def sparql_post(request: Request, services: Use) -> Response:
     """Run the query in the body; the form of the answer follows `Accept`."""

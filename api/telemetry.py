@@ -17,7 +17,7 @@ from api.observations.search import rows
 from api.processes.instances import runs_as
 from api.series import Series
 from api.services import Services, Use
-from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from api.twin import CHART_OPTIONS, Segment, accepted, decoded, node_response
 from core.errors import ApiError, NotFoundError
 from core.stores.series_store import Sample, StoreError
 from ingest.describe.plan import COUNTER_PREFIX
@@ -40,7 +40,7 @@ class Reading:
 @router.get(
     "/twin/{host}/telemetry/{metric}/{instance}",
     summary="One series, with its last value",
-    **OPTIONS,
+    **CHART_OPTIONS,
 )
 async def telemetry(
     request: Request, services: Use, host: Segment, metric: Segment, instance: Segment

@@ -14,7 +14,7 @@ from api.explorer.graph import kind_of
 from api.explorer.page import node_page
 from api.negotiation import negotiate
 from api.nodes import Node
-from api.parameters import only
+from api.parameters import TIMES, declared
 from api.problems import NotAcceptableError
 from api.services import Services, Use
 from api.sparql import response
@@ -48,7 +48,21 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     404: {"description": "Not in the twin; the detail says what is missing"},
     406: {"description": "None of the media types accepted can be served"},
 }
-OPTIONS: dict[str, Any] = {"responses": _ANSWERS, "response_class": Response}
+FORMAT = declared(
+    "format",
+    "Goes before `Accept`, for links that are followed in a browser",
+    {"type": "string", "enum": [*formats.NODE_FORMATS]},
+)
+OPTIONS: dict[str, Any] = {
+    "responses": _ANSWERS,
+    "response_class": Response,
+    "openapi_extra": {"parameters": [FORMAT]},
+}
+# Of a page with charts.
+CHART_OPTIONS = {**OPTIONS, "openapi_extra": {"parameters": [FORMAT, *TIMES]}}
+_CHART_HOST = declared(
+    "host", "Whose series the page draws; else this machine's", {"type": "string"}
+)
 
 
 @router.get("/context.jsonld", summary="The JSON-LD context", response_class=Response)
@@ -59,7 +73,7 @@ async def context_document() -> Response:
     return Response(document, headers=headers)
 
 
-@router.get("/twin", summary="All hosts", dependencies=[only("format")], **OPTIONS)
+@router.get("/twin", summary="All hosts", **OPTIONS)
 async def twin(request: Request, services: Use) -> Response:
     """Every host with its operating system and processor."""
     media_type = accepted(request)
@@ -69,7 +83,7 @@ async def twin(request: Request, services: Use) -> Response:
     return await _written(request, services, Node(URIRef(""), graph), media_type)
 
 
-@router.get("/twin/{host}", summary="A host", dependencies=[only("format")], **OPTIONS)
+@router.get("/twin/{host}", summary="A host", **OPTIONS)
 async def host(request: Request, services: Use, host: Segment) -> Response:
     """All facts of a host, with its direct parts."""
     return await _answer(request, services, services.iris.host(decoded(host)))
@@ -78,7 +92,6 @@ async def host(request: Request, services: Use, host: Segment) -> Response:
 @router.get(
     "/twin/{host}/{kind}/{id}",
     summary="A component",
-    dependencies=[only("format")],
     **OPTIONS,
 )
 async def component(
@@ -103,7 +116,12 @@ async def metric_instance(
     return await _answer(request, services, iri, host=name)
 
 
-@router.get("/metric/{name}", summary="A metric", tags=["Catalogue"], **OPTIONS)
+@router.get(
+    "/metric/{name}",
+    summary="A metric",
+    tags=["Catalogue"],
+    **{**OPTIONS, "openapi_extra": {"parameters": [FORMAT, _CHART_HOST, *TIMES]}},
+)
 async def metric(request: Request, services: Use, name: Segment) -> Response:
     """A metric of the shared catalogue: semantics, unit, instance domain."""
     plain, _, variant = name.partition("~~")

@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from api.connection import while_connected
-from api.parameters import only
 from api.services import Use
 from sampling.why.why import Why, explain
 
@@ -15,7 +14,6 @@ router = APIRouter(tags=["Telemetry"])
 @router.get(
     "/why",
     summary="Why a series has no data",
-    dependencies=[only("host", "metric", "instance")],
 )
 async def why(
     request: Request,

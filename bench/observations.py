@@ -27,7 +27,7 @@ _GOAL_MS = 500
 RUN, GROUP = "run-7-7", "group-7-0"
 ASKED: list[tuple[str, dict[str, str]]] = [
     ("runs", {"id": RUN}),
-    ("runs", {"ofGroup": GROUP}),
+    ("runs", {"group": GROUP}),
     ("runs", {"tag": "night-3"}),
     ("runs", {"text": "solver-7"}),
     ("runs", {"pinned": "scatter", "host": "node7"}),

@@ -7,10 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
+from rdflib import Literal
 
 from core.stores.clients import Clients
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.fuseki import GraphStore
+from ontology.terms import ST
 from pinning.choose import Known
 from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.policy import Policy
@@ -49,13 +51,18 @@ async def ask(clients: Clients, host: str, policy: Policy | None) -> Asked:
     )
     told = dict(zip(names, answers, strict=True))
     if not told[TREE[0]]:
-        known = await known_hosts(clients.graph)
-        if (clients.iris.host(host), None, None) not in known:
-            raise unknown_host(host, known)
+        await check_host(clients, host)
     tree = read_tree(host, *(told[name] for name in TREE))
     if policy and policy.near:
         policy = with_devices(policy, told[NEAR])
     return Asked(tree, policy, _known(host, policy, told, busy), tuple(names))
+
+
+async def check_host(clients: Clients, host: str) -> None:
+    """Raise NotFoundError for a host that is not in the twin."""
+    known = await known_hosts(clients.graph)
+    if (None, ST.hostname, Literal(host)) not in known:
+        raise unknown_host(host, known)
 
 
 def address(base: str, name: str, host: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.errors import ApiError
 from core.stores.clients import Clients
-from pinning.answers import Asked, address, ask
+from pinning.answers import Asked, address, ask, check_host
 from pinning.choose import choose
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.formats import find_format, write
@@ -48,6 +48,8 @@ async def place(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
     try:
         return await (_ranks if wish.for_ranks else _threads)(clients, wish)
     except PinningError as error:
+        # Of a host that nobody knows, nothing else is worth saying.
+        await check_host(clients, wish.host)
         status, kind, title = _PROBLEMS[type(error)]
         raise ApiError(status, kind, title, str(error)) from None
 

@@ -15,6 +15,8 @@ from queries.errors import ParameterError
 Scalar = str | int | float | bool
 
 UNDEF: Final = "UNDEF"
+# Of an IRI that is a run; `queries.run_ids` takes ids and groups for it, too.
+RUN: Final = "run"
 
 _DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
 _LARGEST = 10**400
@@ -23,7 +25,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _NUMBER = re.compile(
     r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?"
 )
-_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f]*")
+IRI_PATTERN: Final = r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f]*"
+_ABSOLUTE_IRI = re.compile(IRI_PATTERN)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # The letter after a backslash is written as a code point: some engines expand \uXXXX
@@ -129,13 +132,14 @@ _READERS: Final[dict[str, tuple[str, Callable[[Scalar], Scalar | None]]]] = {
     "number": ("a finite number", _read_number),
     "boolean": ("true or false", _read_boolean),
     "iri": ('an absolute IRI without spaces or any of <>"{}|^`\\', _read_iri),
+    RUN: ("the id or IRI of a run or group", _read_iri),
 }
 
 PARAM_TYPES: Final = tuple(_READERS)
 
 
 def _term(type_: str, value: Scalar) -> str:
-    if type_ == "iri":
+    if type_ in ("iri", RUN):
         return f"<{value}>"
     if isinstance(value, bool):
         return "true" if value else "false"

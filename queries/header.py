@@ -155,6 +155,8 @@ def _param(name: str, keys: Any) -> Param:
     where = f"parameter {name}"
     if not isinstance(name, str) or not name.isidentifier():
         raise CatalogueError(f"{where} is no name that SPARQL allows")
+    if not name.islower():
+        raise CatalogueError(f"{where} has capital letters: options have none")
     if not isinstance(keys, dict):
         raise CatalogueError(f"{where} must be a mapping such as {{type: string}}")
     _only_known(where, keys, _PARAM_KEYS)

@@ -12,7 +12,7 @@ from api import formats
 from api.connection import while_connected
 from api.dashboards.specs import Spec
 from api.negotiation import negotiate
-from api.parameters import only
+from api.parameters import TIMES
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
@@ -51,7 +51,6 @@ _REDIRECT: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/dashboards",
     summary="The dashboards",
-    dependencies=[only("format")],
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type in _FORMS}}},
 )
@@ -85,8 +84,7 @@ async def dashboards(request: Request, services: Use) -> Response:
 @router.get(
     "/dashboards/{name}",
     summary="One dashboard",
-    # What the page shows of time stands in its address, too.
-    dependencies=[only("host", "component", "last", "from", "to")],
+    openapi_extra={"parameters": [*TIMES]},
     response_class=Response,
     responses={
         200: {
@@ -129,7 +127,6 @@ async def dashboard(
 @router.get(
     "/dashboards/{name}/grafana",
     summary="One dashboard for Grafana",
-    dependencies=[only("host")],
     response_class=Response,
     responses={
         200: {

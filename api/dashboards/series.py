@@ -1,6 +1,5 @@
 """``/dashboards/{name}/series``: the points of one panel between two times."""
 
-import math
 import time
 from dataclasses import dataclass
 from typing import Annotated
@@ -61,10 +60,16 @@ async def panel_series(
     panel: Annotated[str, Query(description="`id` of the panel")],
     host: Host = None,
     start: Annotated[
-        float | None, Query(description="Unix seconds; 300 s before the end without it")
+        float | None,
+        Query(
+            ge=0,
+            allow_inf_nan=False,
+            description="Unix seconds; 300 s before the end without it",
+        ),
     ] = None,
     end: Annotated[
-        float | None, Query(description="Unix seconds; now without it")
+        float | None,
+        Query(ge=0, allow_inf_nan=False, description="Unix seconds; now without it"),
     ] = None,
     points: Annotated[
         int, Query(description="At most so many times", ge=1, le=MAX_POINTS)
@@ -75,9 +80,7 @@ async def panel_series(
 
     The newest times are left out until the samples of all series have come.
     """
-    now = time.time()
-    span = _span(start, end, now)
-    work = _read(services, name, host, panel, component, span, points, now)
+    work = _read(services, name, host, panel, component, (start, end), points)
     return response(await while_connected(request, work), formats.JSON)
 
 
@@ -87,12 +90,13 @@ async def _read(
     host: str | None,
     panel: str,
     component: str,
-    span: Span,
+    ends: tuple[float | None, float | None],
     points: int,
-    now: float,
 ) -> bytes:
+    now = time.time()
     spec = await services.specs.recent(name, await services.specs.host(name, host))
     asked = find_panel(spec, panel, component)
+    span = _span(*ends, now)
     step = round_step(span.end - span.start, points, asked.period)
     times = grid(span.start, span.end, step)
     found = await final_points(services.reader, asked, times, now)
@@ -149,8 +153,6 @@ def _first(asked: Asked) -> Series | None:
 def _span(start: float | None, end: float | None, now: float) -> Span:
     last = now if end is None else end
     first = last - _RANGE_S if start is None else start
-    if not (math.isfinite(first) and math.isfinite(last)):
-        raise _bad_times("start and end must be numbers, in Unix seconds")
     if first >= last:
         raise _bad_times(f"start {first:.15g} is not before end {last:.15g}")
     if first > now or last > now + _DAY:

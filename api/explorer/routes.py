@@ -16,15 +16,21 @@ from api.limits import cpus_for
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
-from core.errors import ApiError
+from core.errors import NotFoundError
 from core.stores.series_store import StoreError
-from queries.errors import ParameterError
+from queries.binding import IRI_PATTERN
 from queries.hosts import known_hosts, unknown_host
-from queries.terms import iri_term
 
 router = APIRouter(prefix="/explorer", tags=["Explorer"])
 
-Iri = Annotated[str, Query(description="IRI of the component", max_length=2000)]
+Iri = Annotated[
+    str,
+    Query(
+        description="IRI of the component",
+        max_length=2000,
+        pattern=f"^{IRI_PATTERN}$",
+    ),
+]
 
 
 @router.get("/parts", summary="The direct parts of a component")
@@ -101,19 +107,11 @@ def _listed(sampled: Sampled, host: str, cpus: int | None) -> dict[str, Any]:
 
 def _component(services: Services, iri: str) -> tuple[URIRef, str]:
     host = host_of(services, URIRef(iri))
-    if not host or not _is_iri(iri):
+    if not host:
         base = services.settings.base.rstrip("/")
         detail = f"{iri[:200]!r} is no component; they begin with {base}/twin/"
-        raise ApiError(400, "bad-parameter", "Not a component", detail)
+        raise NotFoundError("unknown-component", "Unknown component", detail)
     return URIRef(iri), host
-
-
-def _is_iri(text: str) -> bool:
-    try:
-        iri_term(text)
-    except ParameterError:
-        return False
-    return True
 
 
 async def _refuse_unknown_host(services: Services, host: str) -> None:

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
-from api.parameters import only
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import Segment, decoded
@@ -51,7 +50,6 @@ class Past:
 @router.get(
     "/history/{host}",
     summary="What changed on a host",
-    dependencies=[only("from", "to")],
     response_class=Response,
     responses={404: {"description": "An unknown host, or no such state"}},
 )

@@ -124,7 +124,7 @@ def _column(group: "Group", services: Services, links: Links) -> Column:
     host = str(services.iris.host(first["host"]))
     return Column(
         bare,
-        f"{links.root}/observations?ofGroup={bare}" if several else links.href(iri),
+        f"{links.root}/observations?group={bare}" if several else links.href(iri),
         first["command"],
         Shown(first["host"], links.href(host), host),
         first["policy"] or "",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import AfterValidator, StringConstraints
 
 from api import formats
 from api.bounds import Column, bounded
@@ -50,13 +51,23 @@ MOST = 12
 # Of a group: more repetitions make a picture slower, and hardly another one.
 _MOST_RUNS = 20
 
+
+def _distinct(ids: list[str]) -> list[str]:
+    if len(set(ids)) < len(ids):
+        raise ValueError("the same one twice; /observations lists runs and groups")
+    return ids
+
+
 Ids = Annotated[
-    list[Annotated[str, Query(max_length=300)]],
+    list[Annotated[str, StringConstraints(min_length=1, max_length=300)]],
     Query(
         alias="id",
-        default_factory=list,
+        min_length=2,
+        max_length=MOST,
+        json_schema_extra={"uniqueItems": True},
         description="Of a run or group, or its IRI; two or more",
     ),
+    AfterValidator(_distinct),
 ]
 Tolerance = Annotated[
     float,
@@ -69,7 +80,6 @@ Tolerance = Annotated[
 # 100 × DEFAULT_TOLERANCE, whose module imports scipy; a test compares them.
 TOLERANCE = 5.0
 _ANSWERS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "Fewer than two, or too many"},
     404: {"description": "No such run or group"},
     503: {"description": "A store is away"},
 }
@@ -86,12 +96,11 @@ async def compare(
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
-    asked = _checked(ids)
-    found = await while_connected(request, compared(services, asked, tolerance))
+    found = await while_connected(request, compared(services, ids, tolerance))
     if media_type == formats.HTML:
         runs = [str(run["run"]) for group in found.groups for run in group.runs]
         known = await find_metrics(services.graph, runs)
-        return compare_page(request, services, asked, found, known)
+        return compare_page(request, services, ids, found, known)
     from observations.comparison.compared import document, plain
 
     return response(orjson.dumps(document(found), default=plain), formats.JSON)
@@ -117,7 +126,7 @@ async def compared_series(
     """`times` in seconds since each run's start; `values` with a list for each id, the
     mean over the runs of a group (of its first 20).
     """
-    work = _series(services, _checked(ids), metric, instance, points)
+    work = _series(services, ids, metric, instance, points)
     return response(await while_connected(request, work), formats.JSON)
 
 
@@ -144,17 +153,6 @@ def _compared(services: Services, ids: Sequence[str], tolerance: float) -> "Comp
     with dataset(services.settings, "twin") as twin:
         groups = [find_group(twin, services.iris, id_) for id_ in ids]
     return compare(groups, tolerance / 100)
-
-
-def _checked(ids: Sequence[str]) -> list[str]:
-    asked = list(dict.fromkeys(filter(None, ids)))
-    if not 2 <= len(asked) <= MOST:
-        detail = (
-            f"{len(asked)} given: name two or more runs or groups, at most {MOST}, as "
-            "?id=…&id=…; /observations lists them"
-        )
-        raise ApiError(400, "bad-comparison", "Cannot be compared", detail)
-    return asked
 
 
 async def _series(
@@ -233,7 +231,7 @@ def _within(column: Column, grid: Grid, seconds: float) -> Column:
 async def _runs(services: Services, id_: str) -> list[Row]:
     """The first runs of a group, or the one run, in the order in which they ran."""
     bare = id_.rsplit("/", 1)[-1]
-    found = await rows(services, RUNS, {"ofGroup": bare})
+    found = await rows(services, RUNS, {"group": bare})
     if not found:
         node = observation_of(services.iris, bare)
         found = await rows(services, RUNS, {"id": str(node)})

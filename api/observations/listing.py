@@ -16,12 +16,12 @@ from api.observations.search import (
     RUNS,
     Entry,
     Row,
-    asked_of,
     entries,
     find_runs,
     misfits,
     params,
 )
+from api.parameters import declared
 from api.services import Services, Use
 from api.sparql import read_pairs, response
 from api.web import pages
@@ -30,12 +30,13 @@ from api.web.query_form import Field, Option, fields
 from core.errors import ApiError
 from observations.record import OUTCOMES
 from pinning.policy import WORDS
+from queries.binding import Param
 
 router = APIRouter(tags=["Observations"])
 
 _WHAT = "the runs are served as JSON and HTML"
 _MOST = 200
-_GROUP = "ofGroup"
+_GROUP = "group"
 # What is asked for most; the rest is folded away.
 _FIRST = ("text", "tag", "host", "ended", "pinned")
 _LABELS = {
@@ -51,6 +52,13 @@ _SUGGESTED: Mapping[str, Sequence[Option]] = {
 }
 
 
+def _declared(param: Param) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": param.type}
+    if param.enum:
+        schema["enum"] = [*param.enum]
+    return declared(param.name, param.description, schema)
+
+
 @router.get(
     "/observations",
     summary="The recorded runs",
@@ -59,6 +67,7 @@ _SUGGESTED: Mapping[str, Sequence[Option]] = {
         400: {"description": "An unknown parameter, or a value that does not fit"},
         503: {"description": "The graph store is away"},
     },
+    openapi_extra={"parameters": [*map(_declared, params())]},
 )
 async def observations(request: Request, services: Use) -> Response:
     """Those that fit, the latest first, as the saved query `observations/runs` gives
@@ -67,9 +76,8 @@ async def observations(request: Request, services: Use) -> Response:
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
-    known = asked_of()
     pairs = read_pairs(request.scope["query_string"])
-    given = {name: value for name, value in pairs if value or name not in known}
+    given = {name: value for name, value in pairs if value}
     if media_type == formats.HTML:
         return await while_connected(request, _list_page(request, services, given))
     found = await while_connected(request, find_runs(services, given))
@@ -100,7 +108,6 @@ async def _list_page(
         more=[field for field in every if field.name not in _FIRST],
         labels=_LABELS,
         given=given,
-        stray={name: e for name, e in errors.items() if name not in asked_of()},
         problem=problem,
         total=len(runs),
         undecided=sum(bool(run["undecided"]) for run in runs),

@@ -58,6 +58,6 @@ async def _recorded(services: Services, links: pages.Links, id_: str) -> str:
     iri = str(observation_of(services.iris, id_))
     if await rows(services, RUNS, {"id": iri}):
         return links.href(iri)
-    if await rows(services, RUNS, {"ofGroup": id_}):
-        return f"{links.root}/observations?{urlencode({'ofGroup': id_})}"
+    if await rows(services, RUNS, {"group": id_}):
+        return f"{links.root}/observations?{urlencode({'group': id_})}"
     raise not_running(id_)

@@ -85,7 +85,7 @@ def observation_of(iris: Iris, id_: str) -> URIRef:
 
 async def runs_of_group(services: Services, id_: str) -> list[Row]:
     """The runs of a group of repetitions in their order; none where it is no group."""
-    found = await rows(services, RUNS, {"ofGroup": id_})
+    found = await rows(services, RUNS, {"group": id_})
     return sorted(found, key=lambda run: run["repetition"] or 0)
 
 

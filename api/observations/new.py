@@ -5,6 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from api.body import schema_of
 from core.errors import MendableError
 from observations.record import Asked
 from observations.session.run_request import Wish
@@ -132,5 +133,5 @@ def parse_cpus(text: str) -> tuple[int, ...]:
 
 SCHEMA: dict[str, Any] = {
     "required": True,
-    "content": {"application/json": {"schema": NewObservation.model_json_schema()}},
+    "content": {"application/json": {"schema": schema_of(NewObservation)}},
 }

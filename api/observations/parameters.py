@@ -3,10 +3,20 @@
 from typing import Annotated
 
 from fastapi import Path, Query
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from api.observations.readings import MOST_POINTS
 
-RunId = Annotated[str, Path(max_length=300)]
+
+class RunConvertor(StringConvertor):
+    """A segment that no other route of observations has: `{id:run}`."""
+
+    regex = "(?!(?:compare|new|running)(?:/|$))[^/]+"
+
+
+register_url_convertor("run", RunConvertor())
+
+RunId = Annotated[str, Path(alias="id", max_length=300)]
 MetricName = Annotated[str, Query(max_length=1000, description="Name in PCP")]
 Points = Annotated[
     int, Query(ge=1, le=MOST_POINTS, description="At most so many times")

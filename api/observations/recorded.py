@@ -66,7 +66,7 @@ async def _group(
         raise unknown(id_)
     if media_type == formats.HTML:
         root = request.scope.get("root_path", "").rstrip("/")
-        place = f"{root}/observations?{urlencode({'ofGroup': id_})}"
+        place = f"{root}/observations?{urlencode({'group': id_})}"
         return RedirectResponse(place, 303, headers={"Vary": "Accept"})
     graph = Graph()
     for run in runs:

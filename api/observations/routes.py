@@ -17,7 +17,7 @@ from api.body import read_body
 from api.negotiation import negotiate
 from api.observations.live_page import live_page
 from api.observations.serialise import not_running, recorded, refused, shown
-from api.parameters import only
+from api.parameters import TIMES
 from api.services import Services, Use
 from observations.errors import SaidError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["Observations"])
 
 T = TypeVar("T")
-Id = Annotated[str, Path(max_length=100)]
+Id = Annotated[str, Path(alias="id", max_length=100)]
 
 STREAM = "text/event-stream"
 _WHAT = "an observation is served as JSON and HTML"
@@ -47,7 +47,6 @@ _HEADERS = {
 @router.get(
     "/observations/running",
     summary="Observations that run, or ran lately",
-    dependencies=[only()],
 )
 async def running(services: Use) -> Response:
     """Each with its state: running, or over; recorded ones are found by queries."""
@@ -57,13 +56,14 @@ async def running(services: Use) -> Response:
 
 
 @router.get(
-    "/observations/{id_}",
+    "/observations/{id:run}",
     summary="An observation that runs, or ran lately",
     response_class=Response,
     responses={
         200: {"content": {formats.JSON: {}, formats.HTML: {}}},
         404: {"description": "None such is known"},
     },
+    openapi_extra={"parameters": [*TIMES]},
 )
 async def state(request: Request, services: Use, id_: Id) -> Response:
     """Its state, and which of its runs are `recorded`; why it could not be run or
@@ -80,7 +80,7 @@ async def state(request: Request, services: Use, id_: Id) -> Response:
 
 
 @router.get(
-    "/observations/{id_}/events",
+    "/observations/{id:run}/events",
     summary="What an observation says, as it comes",
     response_class=StreamingResponse,
     responses={200: {"content": {STREAM: {}}}, 404: {"description": "None such"}},
@@ -105,7 +105,7 @@ async def follow(
 
 
 @router.post(
-    "/observations/{id_}/events",
+    "/observations/{id:run}/events",
     summary="Tell what the program of an attended observation says",
     responses={**ANSWERS, 404: {"description": "None such is known"}},
     dependencies=[_OPERATOR],
@@ -139,7 +139,7 @@ async def say(
 
 
 @router.delete(
-    "/observations/{id_}",
+    "/observations/{id:run}",
     summary="End an observation",
     status_code=202,
     responses={**ANSWERS, 404: {"description": "None such is known"}},

@@ -64,14 +64,11 @@ def misfits(given: Mapping[str, str]) -> dict[str, str]:
     """What is wrong with each value that does not fit, by parameter."""
     owners, found = asked_of(), dict[str, str]()
     for name, value in given.items():
-        if name not in owners:
-            found[name] = f"is none of {', '.join(param.name for param in params())}"
-            continue
         try:
             owners[name].bind({name: value})
         except ParameterError as error:
             found[name] = str(error).removeprefix(f"parameter {name}: ")
-    alone = [name for name in given if name in owners and _needs_metric(name)]
+    alone = [name for name in given if _needs_metric(name)]
     if alone and _METRIC not in given:
         found.setdefault(alone[0], "is a condition on a metric: name the metric too")
     return found

@@ -1,35 +1,60 @@
 """``/observations/{id}/series``: what one metric did during a recorded run."""
 
-import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
-from api.bounds import bounded
+from api.bounds import Column, bounded
 from api.connection import while_connected
 from api.limits import greatest_on
-from api.observations.measured import find_measured, find_span, observation_of
+from api.observations.measured import (
+    Measured,
+    Span,
+    find_measured,
+    find_span,
+    observation_of,
+    runs_of_group,
+)
 from api.observations.parameters import POINTS, MetricName, Points, RunId
-from api.observations.readings import grid_of, read, window
+from api.observations.readings import Grid, grid_of, read, step_of, window
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import decoded
 from core.errors import ApiError, NotFoundError
 from ontology.figures import figures
+from ontology.iris import decode_id
 
 router = APIRouter(tags=["Observations"])
 
 _DAY = 86_400.0
+# All of them are held at once.
+_MOST_VALUES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded run with its series of one metric."""
+
+    id: str
+    span: Span
+    measured: Sequence[Measured]
+
+    @property
+    def resolution(self) -> float | None:
+        """Seconds between two updates of the metric by its source, if longer."""
+        return self.measured[0].resolution
 
 
 @router.get(
-    "/observations/{id_}/series",
+    "/observations/{id:run}/series",
     summary="What a metric did during a run",
     response_class=Response,
     responses={
-        400: {"description": "Times that are no range"},
+        400: {"description": "Times that are no range, or too many values"},
         404: {"description": "No such run, or it has no summary of the metric"},
         503: {"description": "The series store or the graph store is away"},
     },
@@ -40,16 +65,22 @@ async def run_series(
     id_: RunId,
     metric: MetricName,
     start: Annotated[
-        float | None, Query(description="Seconds after the run's start")
+        float | None,
+        Query(allow_inf_nan=False, description="Seconds after the run's start"),
     ] = None,
-    end: Annotated[float | None, Query(description="The same")] = None,
+    end: Annotated[
+        float | None, Query(allow_inf_nan=False, description="The same")
+    ] = None,
     points: Points = POINTS,
 ) -> Response:
     """`times` in seconds after the start of the run, from a period before it to one
-    after its end; `values` with a list for each of `instances`, null where there is no
-    sample. Counters are rates; `step` is in seconds, and of a counter no shorter than
-    the time between two updates by its source. `bounded` has [series, place,
-    measured] for each rate that exceeds what there can be, and is bounded.
+    after its end; `values` with a list for each series, null where there is no sample;
+    `runs` and `instances` say of which run and instance each is. The id of a group
+    gives the series of all of its runs, each counted from its own start.
+
+    Counters are rates; `step` is in seconds, and of a counter no shorter than the time
+    between two updates by its source. `bounded` has [series, place, measured] for each
+    rate that exceeds what there can be, and is bounded.
     """
     work = _read(services, decoded(id_), metric, start, end, points)
     return response(await while_connected(request, work), formats.JSON)
@@ -63,29 +94,74 @@ async def _read(
     end: float | None,
     points: int,
 ) -> bytes:
-    span = await find_span(services, id_)
-    every = await find_measured(services, observation_of(services.iris, id_))
-    own = [one for one in every if one.metric.name == metric]
-    if not own:
+    runs = [run for run in await _runs(services, id_, metric) if run.measured]
+    if not runs:
         detail = f"run {id_[:80]} has no summary of {metric[:80]!r}"
         raise NotFoundError("not-measured", "Not measured", detail)
+    _check_size(sum(len(run.measured) for run in runs), points)
+    grid = _grid(runs, start, end, points)
+    measured, shown = list[Column](), list[Column]()
+    # One after another: a group may have a thousand.
+    for run in runs:
+        columns = await _columns(services, run, grid)
+        greatest = await greatest_on(services, run.span.host, run.measured[0].metric)
+        measured += columns
+        shown += bounded(columns, greatest)
+    told = window(metric, grid, measured, shown)
+    series = [(run.id, one.instance) for run in runs for one in run.measured]
+    ids, instances = zip(*series, strict=True)
+    return orjson.dumps({**told, "runs": ids, "instances": instances})
+
+
+async def _runs(services: Services, id_: str, metric: str) -> list[Run]:
+    """The run, or those of a group, with their series of a metric."""
+    try:
+        return [await _run(services, id_, metric)]
+    except NotFoundError:
+        group = await runs_of_group(services, id_)
+        if not group:
+            raise
+    ids = (decode_id(str(run["run"]).rpartition("/")[2]) for run in group)
+    return [await _run(services, one, metric) for one in ids]
+
+
+async def _run(services: Services, id_: str, metric: str) -> Run:
+    span = await find_span(services, id_)
+    every = await find_measured(services, observation_of(services.iris, id_))
+    return Run(id_, span, [one for one in every if one.metric.name == metric])
+
+
+def _grid(
+    runs: Sequence[Run], start: float | None, end: float | None, points: int
+) -> Grid:
+    """Of one run the times at which it was sampled; of several, from their starts."""
+    span = max((run.span for run in runs), key=lambda span: span.seconds)
     period = span.period_ms / 1000
     first = -period if start is None else max(start, -_DAY)
     last = span.seconds + period if end is None else min(end, span.seconds + _DAY)
     check_range(first, last)
-    grid = grid_of(span, first, last, points, own[0].resolution)
-    instances = [one.instance for one in own]
-    columns = await read(
-        services, span, own[0].metric, instances, grid, own[0].resolution
-    )
-    shown = bounded(columns, await greatest_on(services, span.host, own[0].metric))
-    found = {**window(metric, grid, columns, shown), "instances": instances}
-    return orjson.dumps(found)
+    resolution = max((run.resolution for run in runs), key=lambda each: each or 0)
+    if len(runs) == 1:
+        return grid_of(span, first, last, points, resolution)
+    step = step_of(span.period_ms, last - first, points, resolution)
+    return Grid(1000 * first, step, int(1000 * (last - first) // step) + 1)
+
+
+async def _columns(services: Services, run: Run, grid: Grid) -> list[Column]:
+    metric, instances = run.measured[0].metric, [one.instance for one in run.measured]
+    return await read(services, run.span, metric, instances, grid, run.resolution)
+
+
+def _check_size(series: int, points: int) -> None:
+    if series * points > _MOST_VALUES:
+        most = _MOST_VALUES // series
+        detail = f"{series} series of {points} points: ask for points={most} at most"
+        raise ApiError(400, "too-many-values", "Too many values", detail)
 
 
 def check_range(start: float, end: float) -> None:
-    """Raise ApiError for times that are none, or in no order."""
-    if not (math.isfinite(start) and math.isfinite(end) and start < end):
+    """Raise ApiError for times in no order."""
+    if start >= end:
         first, last = figures(start, 15), figures(end, 15)
         detail = f"start {first} is not before end {last}: both are seconds"
         raise ApiError(400, "bad-times", "Not a range of time", detail)

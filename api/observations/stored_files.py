@@ -29,7 +29,7 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get(
-    "/observations/{id_}/program",
+    "/observations/{id:run}/program",
     summary="The program that ran a command",
     response_class=Response,
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
@@ -47,7 +47,7 @@ async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Resp
 
 
 @router.get(
-    "/observations/{id_}/output",
+    "/observations/{id:run}/output",
     summary="What a command printed",
     response_class=Response,
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},

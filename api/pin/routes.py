@@ -1,6 +1,5 @@
 """``/pin``: the CPUs for some threads or ranks, as JSON and as a page."""
 
-from dataclasses import fields
 from typing import Annotated
 
 import orjson
@@ -9,11 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
-from api.parameters import only
 from api.pin.page import form_page
 from api.services import Use
 from api.sparql import response
-from core.errors import ApiError
 from pinning.placing import Wish, place
 from pinning.policy import LONGEST
 
@@ -37,7 +34,6 @@ Name = Annotated[str, Query(max_length=100, description="One of the names listed
 @router.get(
     "/pin",
     summary="Where to pin threads or ranks",
-    dependencies=[only(*(each.name for each in fields(Wish)))],
     response_class=Response,
     responses={
         400: {"description": "A policy, number or format that cannot be read"},
@@ -68,7 +64,5 @@ async def pin(
     wish = Wish(host, threads, policy, format, ranks, nodes, map, rank, bind)
     if media_type == formats.HTML:
         return await while_connected(request, form_page(request, services, wish))
-    if not host:
-        raise ApiError(400, "bad-parameter", "A parameter is missing", "name a host")
     found, _ = await while_connected(request, place(services, wish))
     return response(orjson.dumps(found), formats.JSON)

@@ -12,7 +12,7 @@ from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
 from api.access.tokens import Role
-from api.body import read_model
+from api.body import read_model, schema_of
 from api.failures import answered
 from api.plans.routes import check_known, find_plans
 from api.plans.turns import Turns
@@ -99,7 +99,7 @@ _ADDED: dict[int | str, dict[str, Any]] = {
 }
 _BODY = {
     "required": True,
-    "content": {"application/json": {"schema": NewPlan.model_json_schema()}},
+    "content": {"application/json": {"schema": schema_of(NewPlan)}},
 }
 
 

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
-from api.parameters import only
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
@@ -29,7 +28,6 @@ _WHAT = "plans are served as JSON and HTML"
 @router.get(
     "/plans",
     summary="What is sampled, and how often",
-    dependencies=[only("host")],
     response_class=Response,
     responses={404: {"description": "An unknown host"}},
 )

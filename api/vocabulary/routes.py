@@ -15,7 +15,7 @@ from api import formats
 from api.services import Use
 from api.sparql import response
 from api.threads import computed
-from api.twin import accepted
+from api.twin import FORMAT, accepted
 from api.vocabulary.page import ontology_page
 from api.web import pages
 from core.errors import NotFoundError
@@ -35,6 +35,7 @@ _OPTIONS: dict[str, Any] = {
         },
         406: {"description": "None of the media types accepted can be served"},
     },
+    "openapi_extra": {"parameters": [FORMAT]},
 }
 
 

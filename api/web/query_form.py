@@ -14,6 +14,7 @@ from queries.catalogue import SavedQuery
 from queries.errors import ParameterError
 from queries.hosts import known_hosts
 from queries.natural_order import natural
+from queries.run_ids import with_run_iris
 from queries.terms import iri_term
 
 _MOST = 400
@@ -48,12 +49,12 @@ class Field:
     is_time: bool = False
 
 
-def misfits(query: SavedQuery, given: Mapping[str, str]) -> dict[str, str]:
+def misfits(query: SavedQuery, iris: Iris, given: Mapping[str, str]) -> dict[str, str]:
     """What is wrong with each value that does not fit, by parameter."""
     found = {}
     for name, value in given.items():
         try:
-            query.bind({name: value})
+            query.bind(with_run_iris(query, iris, {name: value}))
         except ParameterError as error:
             found[name] = str(error).removeprefix(f"parameter {name}: ")
     return found

@@ -14,6 +14,7 @@ from rdflib import Graph
 from rdflib.namespace import XSD
 
 from api import formats
+from api.query_text import query_text
 from api.services import Services
 from api.sparql import Asked, run
 from api.web import pages
@@ -63,11 +64,11 @@ async def results_page(
 ) -> Response:
     """The form of a query and what it gives; a value that does not fit is 400."""
     given = {name: value for name, value in pairs if value or name not in query.params}
-    errors = misfits(query, given) | _repeated(pairs)
+    errors = misfits(query, services.iris, given) | _repeated(pairs)
     answer, problem, status, text = Answer(), "", 400 if errors else 200, query.text
     if not errors:
-        text = query.bind(given)
         try:
+            text = await query_text(services, query, given)
             answer = await _answer(request, services, query, text)
         except ApiError as error:
             problem, status = error.detail, error.status

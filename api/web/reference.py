@@ -1,10 +1,11 @@
-"""``/api``: the interface for programs as a page, made from its OpenAPI document."""
+"""``/api``: the interface for programs as a page, and as the OpenAPI document."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 
 from api.services import Use
 from api.web import pages
@@ -68,6 +69,14 @@ async def reference(request: Request, services: Use) -> Response:
         about=paragraphs(about),
         subjects=subjects,
     )
+
+
+@router.get("/openapi.json")
+async def document(request: Request) -> JSONResponse:
+    """The OpenAPI document, whose paths are below those of a proxy."""
+    root = request.scope.get("root_path", "").rstrip("/")
+    servers = {"servers": [{"url": root}]} if root else {}
+    return JSONResponse({**request.app.openapi(), **servers})
 
 
 def _read(app: FastAPI) -> tuple[str, dict[str, list[Operation]]]:

@@ -117,7 +117,7 @@ def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
     UnknownRunError, and MendableError for what is no id.
     """
     node = run_node(iris, id_)
-    runs = saved_rows(twin, _RUNS, {"ofGroup": id_.rpartition("/")[2]})
+    runs = saved_rows(twin, _RUNS, {"group": id_.rpartition("/")[2]})
     runs = runs or saved_rows(twin, _RUNS, {"id": node})
     if not runs:
         raise UnknownRunError(

@@ -8,7 +8,7 @@ from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.results import Table
-from queries.binding import Param
+from queries.binding import RUN, Param
 from queries.catalogue import SavedQuery, query_names, saved_query
 from queries.natural_order import hosts_in_order
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
@@ -83,11 +83,27 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     if host := saved.params.get("host"):
         here = "" if host.everywhere else settings.host
         asked["host"] = given.get("host", here) or None
-    text = saved.bind(asked)
     url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
-        table = endpoint.table(text)
+        table = endpoint.table(_text(saved, asked, settings.base, endpoint))
     return TABLES[output](_in_order(saved, table))
+
+
+def _text(
+    saved: SavedQuery, asked: dict[str, str | None], base: str, endpoint: Endpoint
+) -> str:
+    if not any(
+        param.type == RUN and asked.get(param.name) for param in saved.params.values()
+    ):
+        return saved.bind(asked)
+    # With rdflib, which other queries need not load.
+    from ontology.iris import Iris
+    from queries.run_ids import bind_runs, group_query, with_run_iris
+
+    values = with_run_iris(saved, Iris(base), asked)
+    group = group_query(saved, values)
+    runs = [run for (run,) in endpoint.table(group).rows] if group else []
+    return bind_runs(saved, values, runs)
 
 
 def _in_order(saved: SavedQuery, table: Table) -> Table:

@@ -4,33 +4,16 @@ import re
 
 import pytest
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 
-from api import app as application
-from api.app import create_app
-from core.settings.settings import Settings
+from tests.api.routing import ROUTES, app_without_stores
 from tests.api.test_problems import ask
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
-ROUTES = [
-    route
-    for part in application._PARTS
-    for route in part.router.routes
-    if isinstance(route, APIRoute)
-]
 
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    """An application whose stores do not answer: only the routing matters here."""
-    away = "http://127.0.0.1:9"
-    return create_app(
-        Settings.model_validate({"fuseki_url": away, "store_read_url": away})
-    )
-
-
-def test_the_description_of_the_api_is_only_read(app: FastAPI) -> None:
-    assert ask(app, "PUT", "/openapi.json").headers["allow"] == "HEAD, GET"
+    return app_without_stores()
 
 
 def routed(path: str) -> set[str]:

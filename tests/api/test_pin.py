@@ -53,8 +53,9 @@ def test_ranks(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("query", "status", "kind", "said"),
     [
-        ({"host": "", "threads": 1}, 400, "bad-parameter", "name a host"),
+        ({"host": "", "threads": 1}, 404, "unknown-host", LARGE),
         ({"host": "nope", "threads": 1}, 404, "unknown-host", LARGE),
+        ({"host": ".", "policy": "skatter"}, 404, "unknown-host", LARGE),
         ({"threads": 1, "policy": "skatter"}, 400, "bad-policy", "there are: compact"),
         ({"policy": "compact"}, 400, "bad-policy", "how many threads"),
         ({"threads": 0}, 400, "bad-policy", "at least 1"),

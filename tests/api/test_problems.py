@@ -105,7 +105,7 @@ def test_the_shape_is_locked(app: FastAPI) -> None:
         ("GET", "/queries/a/b", 404, "a/b"),
         ("POST", "/queries", 405, "POST is not taken here"),
         ("GET", "/why", 422, "host: Field required"),
-        ("GET", "/explorer/parts?iri=%3Cscript%3E", 400, "&lt;script&gt;"),
+        ("GET", "/twin?%3Cscript%3E=1", 400, "&lt;script&gt;"),
         ("GET", "/twin/n1", 503, "Fuseki does not answer"),
         ("GET", "/twin/n1/drawing", 503, "Fuseki does not answer"),
         ("GET", "/broken", 500, "its log on stderr says where"),

@@ -48,7 +48,7 @@ def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -
         "tolerance ±12.5 %"
     )
     page.locator(".comparison thead a.command").first.click()
-    page.wait_for_url(f"**/observations?ofGroup={pair['long']}")
+    page.wait_for_url(f"**/observations?group={pair['long']}")
     expect(rows).to_have_count(3)
 
 
@@ -65,7 +65,10 @@ def test_a_metric_s_condition_and_a_value_that_does_not_fit(
     assert answer.json()["detail"].startswith("above: 'much' given, expected")
     answer = operator.get("/observations?above=1")
     assert "name the metric too" in answer.json()["detail"]
-    assert "is none of" in operator.get("/observations?colour=red").json()["detail"]
+    assert (
+        "no parameter 'colour' here"
+        in operator.get("/observations?colour=red").json()["detail"]
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

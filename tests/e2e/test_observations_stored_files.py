@@ -62,6 +62,18 @@ def test_group_works_wherever_a_run_does(
     lines = table.splitlines()
     assert lines[0] == "run,series,hostname,instance,time_ms,value"
     assert {line.partition(",")[0] for line in lines[1:]} == {*runs}
+    metric = {"metric": "kernel.all.pswitch"}
+    series = operator.get(f"/observations/{group}/series", params=metric).json()
+    assert (series["runs"], series["instances"]) == (runs, [None] * 3)
+    assert all(any(values) for values in series["values"])
+    statistics = ("query", "observations/statistics", "--format", "json", "--id")
+    measured = json.loads(stack.run(*statistics, group).stdout)
+    assert {row["run"].rpartition("/")[2] for row in measured} == {*runs}
+    first = json.loads(stack.run(*statistics, runs[0]).stdout)
+    assert first == [row for row in measured if row["run"].endswith(runs[0])]
+    path = "/queries/observations/statistics.json"
+    told = operator.get(path, params={"id": group}).json()["results"]["bindings"]
+    assert [row["run"]["value"] for row in told] == [row["run"] for row in measured]
     zipped = operator.get(f"/export/observation?id={group}").content
     with ZipFile(io.BytesIO(zipped)) as archive:
         names = {name for name in archive.namelist() if name.endswith(METADATA)}
@@ -147,7 +159,7 @@ def test_a_comparison_as_json_is_that_of_the_command_line(
     refused = operator.get("/observations/compare", params={"id": ids, "tolerance": -1})
     assert refused.status_code == 422
     alone = operator.get("/observations/compare", params={"id": ids[:1]})
-    assert "name two or more" in alone.json()["detail"]
+    assert "at least 2 items" in alone.json()["detail"]
     missing = operator.get("/observations/compare", params={"id": [ids[0], "none"]})
     assert missing.status_code == 404
     assert "'none'" in missing.json()["detail"]

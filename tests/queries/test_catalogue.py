@@ -134,6 +134,7 @@ def changed(old: str, new: str) -> str:
         (changed("type: string", "type: string, everywhere: 1"), "true or false"),
         (changed("default: 3", "default: 3, everywhere: true"), "of host alone"),
         (changed("cpu: {", "a-b: {"), "parameter a-b is no name"),
+        (changed("cpu: {", "ofCore: {"), "parameter ofCore has capital letters"),
         (changed("{host: {type: string}, cpu", "[host, cpu"), "header is no YAML"),
         (GOOD + "}", "line 11: '}' closes nothing"),
         (changed(".\n}\n", ".\n"), "line 6: '{' is never closed"),
@@ -210,6 +211,16 @@ def test_every_query_is_whole_and_valid_sparql(query):
     assert [str(name) for name in prepared.algebra.PV] == query.returns
     assert query.bind({}) == query.text
     assert all(param.description for param in query.params.values())
+
+
+def test_a_query_that_tells_the_host_can_be_asked_of_one():
+    # Their answers are the hosts themselves.
+    hosts = {"fleet/find", "inventory/names"}
+    assert not [
+        name
+        for name, query in CATALOGUE.items()
+        if "host" in query.returns and "host" not in query.params and name not in hosts
+    ]
 
 
 def test_every_prefix_is_the_ontology_s_own_and_used():

@@ -1,0 +1,23 @@
+"""The routes of the application, without the stores behind them."""
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from api import app as application
+from api.app import create_app
+from core.settings.settings import Settings
+
+ROUTES = [
+    route
+    for part in application._PARTS
+    for route in part.router.routes
+    if isinstance(route, APIRoute)
+]
+
+
+def app_without_stores() -> FastAPI:
+    """An application whose stores do not answer: only the routing matters."""
+    away = "http://127.0.0.1:9"
+    return create_app(
+        Settings.model_validate({"fuseki_url": away, "store_read_url": away})
+    )

@@ -1,0 +1,73 @@
+"""The OpenAPI document is one that clients can be made from."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from tests.api.routing import app_without_stores
+from tests.api.test_problems import ask
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return app_without_stores()
+
+
+@pytest.fixture(scope="module")
+def document(app: FastAPI) -> dict[str, Any]:
+    found: dict[str, Any] = ask(app, "GET", "/openapi.json").json()
+    return found
+
+
+def references(part: Any) -> Iterator[str]:
+    if isinstance(part, list):
+        part = dict(enumerate(part))
+    if not isinstance(part, dict):
+        return
+    if isinstance(part.get("$ref"), str):
+        yield part["$ref"]
+    for below in part.values():
+        yield from references(below)
+
+
+def test_every_reference_resolves(document: dict[str, Any]) -> None:
+    found = {*references(document)}
+    assert found
+    for reference in found:
+        first, *names = reference.split("/")
+        assert first == "#" and reduce(dict.__getitem__, names, document), reference
+
+
+def test_paths_of_the_same_addresses_name_their_parameters_alike(
+    document: dict[str, Any],
+) -> None:
+    found = defaultdict(set)
+    for path in document["paths"]:
+        found[re.sub(r"\{[^}]*\}", "{}", path)].add(path)
+    assert not [paths for paths in found.values() if len(paths) > 1]
+
+
+def test_parameters_are_named_in_small_letters_once(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            names = [
+                (each["in"], each["name"]) for each in operation.get("parameters", ())
+            ]
+            assert len(names) == len({*names}), (method, path)
+            assert not [name for _, name in names if name != name.lower()], path
+
+
+def test_allow_lists_the_methods_of_the_document(
+    app: FastAPI, document: dict[str, Any]
+) -> None:
+    for path, methods in document["paths"].items():
+        expected = {method.upper() for method in methods}
+        expected |= {"HEAD"} if "GET" in expected else set()
+        answer = ask(app, "TRACE", re.sub(r"\{[^}]*\}", "n1", path))
+        assert answer.status_code == 405, path
+        assert {*answer.headers["allow"].split(", ")} == expected, path

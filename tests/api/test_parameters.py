@@ -1,0 +1,41 @@
+"""No route ignores a parameter of the address that it does not know."""
+
+import re
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from tests.api.routing import ROUTES, app_without_stores
+from tests.api.test_problems import ask
+
+# What clients of SPARQL send to any service, and what a saved query refuses by itself.
+TAKE_ANY = {"/sparql", "/queries/{group}/{name}"}
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return app_without_stores()
+
+
+def address(path: str) -> str:
+    return re.sub(r"\{[^}]*\}", "n1", path)
+
+
+@pytest.mark.parametrize(
+    ("route", "method"),
+    [
+        pytest.param(route, method, id=f"{method} {route.path}")
+        for route in ROUTES
+        if route.path not in TAKE_ANY
+        for method in sorted(route.methods)
+    ],
+)
+def test_an_unknown_parameter_is_refused(
+    app: FastAPI, route: APIRoute, method: str
+) -> None:
+    answer = ask(app, method, f"{address(route.path)}?colour=red")
+    problem = answer.json()
+    assert (answer.status_code, problem["title"]) == (400, "Unknown parameter")
+    assert problem["detail"].startswith("no parameter 'colour' here; there are: ")
+    assert "\n" not in problem["detail"]

@@ -1,0 +1,78 @@
+"""A run is named by its IRI, its id, or the group that it is of."""
+
+from pathlib import Path
+
+import pytest
+
+from core.stores.endpoint import Endpoint
+from ontology.iris import Iris
+from queries.binding import RUN
+from queries.catalogue import load_catalogue, saved_query
+from queries.errors import ParameterError
+from queries.run_ids import bind_runs, group_query, with_run_iris
+from tests.queries.cases import load_data
+
+# rdflib's own code still calls what it deprecates.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
+)
+IRIS = Iris("http://localhost:8000")
+RUNS = saved_query("observations/runs")
+RECORDED = Path(__file__).parent / "hosts" / "observations.trig"
+OF_RUNS = [
+    name
+    for name, query in load_catalogue().items()
+    if any(param.type == RUN for param in query.params.values())
+]
+
+
+def rows(twin: Endpoint, name: str, id_: str) -> list[list[object]]:
+    query = saved_query(name)
+    values = with_run_iris(query, IRIS, {"id": id_})
+    group = group_query(query, values)
+    assert group is not None
+    runs = [run for (run,) in twin.table(group).rows]
+    return twin.table(bind_runs(query, values, runs)).rows
+
+
+@pytest.fixture
+def twin(endpoint: Endpoint) -> Endpoint:
+    endpoint.add_quads(load_data(RECORDED).serialize(format="nquads").encode())
+    return endpoint
+
+
+def test_all_queries_of_runs_take_them() -> None:
+    names = ("derived", "origin", "properties", "runs", "series", "statistics")
+    assert [f"observations/{name}" for name in names] == OF_RUNS
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_an_iri_an_id_and_a_group_of_one_give_the_same(
+    twin: Endpoint, name: str
+) -> None:
+    expected = rows(twin, name, "http://localhost:8000/observation/a")
+    assert expected
+    for id_ in ("a", "g", "http://localhost:8000/observation/g"):
+        assert rows(twin, name, id_) == expected, id_
+    assert rows(twin, name, "none") == []
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_a_group_gives_all_of_its_runs(twin: Endpoint, name: str) -> None:
+    twin.update(
+        "PREFIX st: <https://w3id.org/supertwin/ns#> INSERT DATA { GRAPH <x:g> "
+        '{ <http://localhost:8000/observation/b> st:runGroup "g" } }'
+    )
+    at = saved_query(name).returns.index("run")
+    assert {str(row[at]).rpartition("/")[2] for row in rows(twin, name, "g")} == {*"ab"}
+
+
+def test_an_id_is_written_as_in_iris_and_what_is_none_is_refused() -> None:
+    values = with_run_iris(RUNS, IRIS, {"id": "a b>", "text": "x"})
+    assert values == {"id": "http://localhost:8000/observation/a~20b~3E", "text": "x"}
+    assert with_run_iris(RUNS, IRIS, {"id": None}) == {"id": None}
+    assert group_query(RUNS, {"id": None}) is None
+    with pytest.raises(ParameterError, match="parameter id: "):
+        with_run_iris(RUNS, IRIS, {"id": ".."})
+    with pytest.raises(ParameterError, match="the id or IRI of a run or group"):
+        bind_runs(RUNS, with_run_iris(RUNS, IRIS, {"id": "a/b> }"}), [])
