@@ -13,10 +13,10 @@ install:
 	@./install.sh --quiet
 
 install-test:
-	@./install.sh --quiet --test
+	@tests/install.sh --quiet
 
 install-bench:
-	@./install.sh --quiet --test --bench
+	@tests/install.sh --quiet --bench
 
 up: install  ## start the stack, probe this machine, load its twin, start monitoring
 	@.venv/bin/supertwin up
@@ -47,7 +47,7 @@ coverage: install-test  ## run every test, print the share of lines and branches
 	$(PYTHON) -m coverage combine --quiet && $(PYTHON) -m tests.coverage_totals && \
 	exit $$((parallel | serial))
 
-check: install  ## format, lint and types
+check: install-test  ## format, lint and types
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
@@ -61,13 +61,18 @@ bench-sampling: install-bench  ## sampling beside pcp2influxdb; FORM=--full take
 dtdl: install-test  ## the official DTDL parser's verdict on every machine
 	@$(PYTHON) -m tests.dtdl $(FILES)
 
+LOCKS := deploy/locks
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    --no-emit-index-url --custom-compile-command "make lock"
+
 lock:  ## pin the Python packages again (needs uv)
-	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \
-	    pyproject.toml -o deploy/locks/python/requirements.lock \
-	    --no-emit-index-url --custom-compile-command "make lock"
-	uv pip compile --universal --python-version 3.11 --generate-hashes \
-	    deploy/locks/node/requirements.in -o deploy/locks/node/requirements.lock \
-	    --no-emit-index-url --custom-compile-command "make lock"
+	$(COMPILE) pyproject.toml --extra build -o $(LOCKS)/python/run.lock
+	$(COMPILE) pyproject.toml --extra build --extra test \
+	    -c $(LOCKS)/python/run.lock -o $(LOCKS)/python/test.lock
+	$(COMPILE) pyproject.toml --extra build --extra test --extra bench \
+	    -c $(LOCKS)/python/test.lock -o $(LOCKS)/python/bench.lock
+	$(COMPILE) $(LOCKS)/uv/requirements.in -o $(LOCKS)/uv/requirements.lock
+	$(COMPILE) $(LOCKS)/node/requirements.in -o $(LOCKS)/node/requirements.lock
 
 docs: install  ## write the pages that are generated from the code
 	@.venv/bin/supertwin docs

@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# Installs what SuperTwin needs and leaves alone what is already there.
+# Installs what SuperTwin runs with and leaves alone what is already there.
 #
-#   ./install.sh [--quiet] [--test] [--bench]
+#   ./install.sh [--quiet]
 #
 # System packages (apt), Fuseki (Maven), VictoriaMetrics (Go, else apt), a virtual
-# environment (pip) and the libraries of the web page (npm). --test adds what only the
-# tests need: a browser, sshd, Slurm, Open MPI, Grafana's own schema, DTDL's own parser;
-# --bench what sampling is measured against: likwid-bench, HPL and a compiler, where they
-# are to be had.
-# Exit 2: something you can mend, named in the last line.
+# environment (uv, else pip) and the libraries of the web page (npm). tests/install.sh
+# sources this file and adds what tests, checks and benchmarks need.
+# Exit 2: something that you can fix, named in the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -16,20 +14,9 @@ readonly PYTHON=/usr/bin/python3
 readonly JENA_VERSION=5.6.0
 readonly JAR=.tools/fuseki/jena-fuseki-server-$JENA_VERSION.jar
 readonly COPY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
-readonly LOG=.tools/install.log
-
-quiet='' for_tests='' for_bench=''
-for option in "$@"; do
-    case $option in
-        --quiet) quiet=yes ;;
-        --test) for_tests=yes ;;
-        --bench) for_bench=yes ;;
-        *)
-            echo "install: unknown option $option; there are --quiet, --test and --bench" >&2
-            exit 2
-            ;;
-    esac
-done
+readonly LOCKS=deploy/locks
+LOG=.tools/install.log
+updated=''
 
 say() { printf 'install: %s\n' "$*"; }
 
@@ -77,6 +64,32 @@ as_root() {
     else
         sudo -n "$@"
     fi
+}
+
+# The process of each step that was started by beside.
+declare -A running=()
+trap 'kill -- "${running[@]/#/-}" 2>/dev/null || true' EXIT
+
+# beside STEP: run a step in the background, with a log of its own.
+beside() {
+    local name=.tools/install-${1#install_}
+    # A process group of its own, so that all of it can be ended.
+    set -m
+    LOG=$name.log "$1" </dev/null 2>"$name.err" &
+    set +m
+    running[$1]=$!
+}
+
+# Wait for all steps in the background; what the first failed one said is the last line.
+finish() {
+    local step
+    for step in "${!running[@]}"; do
+        wait "${running[$step]}" || {
+            cat ".tools/install-${step#install_}.err" >&2
+            exit 2
+        }
+        unset "running[$step]"
+    done
 }
 
 # ---- what is there ---------------------------------------------------------------
@@ -128,7 +141,12 @@ has_no_tables() {
     esac
 }
 
-missing_packages() {
+missing_for_python() {
+    "$PYTHON" -c 'import ensurepip' 2>/dev/null || echo python3-venv
+    [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
+}
+
+missing_for_run() {
     pcp_is_whole || echo pcp
     has_pcp_binding || echo python3-pcp
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
@@ -137,52 +155,10 @@ missing_packages() {
     [ -x /usr/sbin/dmidecode ] || has_no_tables || echo dmidecode
     # CPUID is an instruction of x86.
     [ -x /usr/bin/cpuid ] || [ "$(uname -m)" != x86_64 ] || echo cpuid
-    "$PYTHON" -c 'import ensurepip' 2>/dev/null || echo python3-venv
     has_java || echo default-jre-headless
     command -v setpriv >/dev/null || echo util-linux
     command -v curl >/dev/null || echo curl
     fuseki_is_there || command -v mvn >/dev/null || echo maven
-    [ -z "$for_tests" ] || missing_for_tests
-}
-
-# Ubuntu has Chromium as a snap only; Google Chrome works as well.
-is_ubuntu() {
-    grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release 2>/dev/null
-}
-
-has_browser() {
-    local name
-    for name in chromium-headless-shell google-chrome google-chrome-stable; do
-        command -v "$name" >/dev/null && return
-    done
-    return 1
-}
-
-missing_for_tests() {
-    has_browser || is_ubuntu || echo chromium-headless-shell
-    # Of Playwright's Node.js.
-    has_library libatomic.so.1 || echo libatomic1
-    # A network of its own, and a machine in it that is reached over ssh.
-    command -v ssh >/dev/null || echo openssh-client
-    command -v ip >/dev/null || echo iproute2
-    command -v ps >/dev/null || echo procps
-    command -v sudo >/dev/null || echo sudo
-    # Tools that pin threads and ranks.
-    command -v numactl >/dev/null || echo numactl
-    command -v taskset >/dev/null || echo util-linux
-    has_library libgomp.so.1 || echo libgomp1
-    has_library libomp.so.5 || echo libomp5
-    command -v likwid-pin >/dev/null || ! has_likwid || echo likwid
-    command -v mpirun >/dev/null || echo openmpi-bin
-}
-
-# Applications that are timed beside sampling, and a compiler for those of our own.
-missing_for_bench() {
-    command -v likwid-bench >/dev/null || ! has_likwid || echo likwid
-    command -v hpcc >/dev/null || echo hpcc
-    command -v mpirun >/dev/null || echo openmpi-bin
-    command -v gcc >/dev/null || echo gcc
-    [ -e /usr/include/stdio.h ] || echo libc6-dev
 }
 
 fuseki_is_there() {
@@ -219,32 +195,26 @@ apt_install() {
     apt apt-get -q -y -o DPkg::Lock::Timeout=120 -o DPkg::Path= install --no-install-recommends "$@"
 }
 
-install_packages() {
-    local packages=("$@")
+# ensure_packages MISSING: install what the function MISSING lists.
+ensure_packages() {
+    local packages
+    mapfile -t packages < <("$1")
+    [ ${#packages[@]} -eq 0 ] && return
+    check_disk
     command -v apt-get >/dev/null ||
         fail "this is not Debian or Ubuntu: install ${packages[*]} by hand, then run make up again"
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
         fail "no root and no sudo: ask an administrator for 'apt-get install --no-install-recommends ${packages[*]}', then run make up again"
     fi
     say "apt: ${packages[*]}"
-    apt_update >"$LOG" 2>&1 || say "apt-get update failed; trying with the lists that are there"
     # Kept: the reason of a failed update is often the reason of the failed install.
+    [ -n "$updated" ] || apt_update >"$LOG" 2>&1 ||
+        say "apt-get update failed; trying with the lists that are there"
+    updated=yes
     apt_install "${packages[@]}" >>"$LOG" 2>&1 || explain "apt-get install ${packages[*]}"
-    mapfile -t packages < <(missing_packages)
+    mapfile -t packages < <("$1")
     [ ${#packages[@]} -eq 0 ] ||
         fail "still missing after the install: ${packages[*]}; try 'apt-get install --reinstall ${packages[*]}'"
-}
-
-# One by one, and no failure: the benchmark says what it had to do without.
-install_for_bench() {
-    local package packages
-    mapfile -t packages < <(missing_for_bench)
-    [ ${#packages[@]} -gt 0 ] || return 0
-    say "apt, for the benchmark: ${packages[*]}"
-    apt_update >"$LOG" 2>&1 || true
-    for package in "${packages[@]}"; do
-        apt_install "$package" >"$LOG" 2>&1 || say "going on without $package: $(last_words)"
-    done
 }
 
 prepare_pcp() {
@@ -325,109 +295,66 @@ install_store() {
     echo "$want" >.tools/victoria-metrics.stamp
 }
 
-# For the tests: the distribution's release is older, and must be as closed as ours.
-unpack_packaged_store() {
-    local new=.tools/packaged-store.new
-    [ ! -x .tools/packaged-store/usr/bin/victoria-metrics ] && command -v apt-get >/dev/null || return 0
-    [ -n "$(apt-cache show victoria-metrics 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
-    # Not every distribution has the package: its tests are skipped there.
-    [ -n "$(apt-cache show victoria-metrics 2>/dev/null)" ] || return 0
-    say "VictoriaMetrics (the distribution's package, for the tests)"
-    rm -rf "$new"
-    mkdir -p "$new"
-    quietly "fetching VictoriaMetrics" sh -c 'cd .tools/packaged-store.new && apt-get -q download victoria-metrics'
-    quietly "unpacking VictoriaMetrics" sh -c 'cd .tools/packaged-store.new && dpkg-deb -x ./*.deb . && rm ./*.deb'
-    mv "$new" .tools/packaged-store
-}
-
-# ---- an identity of this machine, for the tests ----------------------------------
-
-# An installed system has one; an image made by debootstrap may lack it.
-make_machine_id() {
-    grep -qE '^[0-9a-f]{32}$' /etc/machine-id 2>/dev/null && return
-    say "/etc/machine-id"
-    quietly "writing /etc/machine-id" as_root sh -c 'tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id'
-}
-
-# ---- sshd, for the tests ---------------------------------------------------------
-
-missing_libraries() {
-    [[ $(ldd "$1"/usr/sbin/sshd "$1"/usr/lib/openssh/* 2>&1) == *'not found'* ]] || return 0
-    dpkg-deb -f "$1"/*.deb Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
-}
-
-# Unpacked and not installed: its service would start and listen to the network.
-unpack_sshd() {
-    local new=.tools/sshd.new libraries
-    [ ! -x /usr/sbin/sshd ] && [ ! -x .tools/sshd/usr/sbin/sshd ] || return 0
-    command -v apt-get >/dev/null || fail "sshd: install OpenSSH's server, then run make test again"
-    say "sshd (the distribution's package)"
-    rm -rf "$new"
-    mkdir -p "$new"
-    [ -n "$(apt-cache show openssh-server 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
-    quietly "fetching sshd" sh -c 'cd .tools/sshd.new && apt-get -q download openssh-server'
-    quietly "unpacking sshd" sh -c 'cd .tools/sshd.new && dpkg-deb -x ./*.deb .'
-    mapfile -t libraries < <(missing_libraries "$new")
-    [ ${#libraries[@]} -eq 0 ] || quietly "installing sshd's libraries" apt_install "${libraries[@]}"
-    rm -rf .tools/sshd
-    mv "$new" .tools/sshd
-}
-
-# ---- Slurm, for the tests --------------------------------------------------------
-
-readonly SLURM=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
-
-missing_slurm_libraries() {
-    local library
-    library=$(dirname "$1"/usr/lib/*/slurm-wlm/libslurmfull.so)
-    LD_LIBRARY_PATH=$library ldd "$1"/usr/sbin/slurm*-wlm "$1"/usr/bin/srun 2>&1 |
-        grep -q 'not found' || return 0
-    for package in "$1"/*.deb; do
-        dpkg-deb -f "$package" Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
-    done
-}
-
-# Unpacked and not installed: its services would start.
-unpack_slurm() {
-    local new=.tools/slurm.new libraries
-    if command -v slurmctld >/dev/null || [ -x .tools/slurm/usr/bin/srun ]; then
-        return
-    fi
-    command -v apt-get >/dev/null || fail "slurmctld: install Slurm, then run make test again"
-    say "Slurm (the distribution's packages)"
-    rm -rf "$new"
-    mkdir -p "$new"
-    [ -n "$(apt-cache show slurmctld 2>/dev/null)" ] || apt_update >"$LOG" 2>&1 || true
-    quietly "fetching Slurm" sh -c 'cd .tools/slurm.new && apt-get -q download "$@"' sh "${SLURM[@]}"
-    quietly "unpacking Slurm" sh -c 'cd .tools/slurm.new && for one in *.deb; do dpkg-deb -x "$one" .; done'
-    mapfile -t libraries < <(missing_slurm_libraries "$new")
-    [ ${#libraries[@]} -eq 0 ] || quietly "installing Slurm's libraries" apt_install "${libraries[@]}"
-    rm -rf .tools/slurm
-    mv "$new" .tools/slurm
-}
-
 # ---- Python ----------------------------------------------------------------------
 
-build_venv() {
-    say "Python packages (pip, from deploy/locks/python/requirements.lock)"
-    quietly "creating .venv" "$PYTHON" -m venv --clear .venv
-    quietly "installing Python packages" .venv/bin/python -m pip install -q \
-        --require-hashes -r deploy/locks/python/requirements.lock
+# pip and uv lie beside .venv, which holds what runs.
+readonly PIP=.tools/pip
+
+# is_stamped FILE TEXT: whether FILE says that TEXT is what was installed.
+is_stamped() {
+    [ "$(cat "$1" 2>/dev/null)" = "$2" ]
+}
+
+# What is installed from LOCK, for which Python.
+version_of() {
+    echo "$("$PYTHON" -V) $(sha256sum <"$1")"
+}
+
+install_pip() {
+    local want
+    want=$(version_of "$LOCKS/uv/requirements.lock")
+    is_stamped "$PIP/stamp" "$want" && return
+    say "pip and uv"
+    "$PIP/bin/python" -m pip --version >/dev/null 2>&1 ||
+        quietly "creating $PIP" "$PYTHON" -m venv --clear "$PIP"
+    # There are machines that uv is not built for.
+    "$PIP/bin/python" -m pip install -q --only-binary :all: \
+        --require-hashes -r "$LOCKS/uv/requirements.lock" >"$LOG" 2>&1 || {
+        say "going on without uv: $(last_words)"
+        return
+    }
+    echo "$want" >"$PIP/stamp"
+}
+
+# uv takes a fraction of pip's time; pip also knows the indexes of a pip.conf.
+pip_install() {
+    UV_SYSTEM_CERTS=true "$PIP/bin/uv" pip install -q --python .venv/bin/python "$@" ||
+        "$PIP/bin/python" -m pip --python .venv/bin/python install -q --no-compile "$@"
+}
+
+# install_lock NAME: what NAME.lock lists, into .venv.
+install_lock() {
+    local want
+    want=$(version_of "$LOCKS/python/$1.lock")
+    is_stamped ".venv/$1.stamp" "$want" && return
+    install_pip
+    say "Python packages (from $LOCKS/python/$1.lock)"
+    quietly "installing Python packages" pip_install --require-hashes -r "$LOCKS/python/$1.lock"
+    # On all cores, and without the packages' own tests.
+    .venv/bin/python -m compileall -q -j 0 -x '/tests?/' .venv/lib >"$LOG" 2>&1 || true
+    echo "$want" >".venv/$1.stamp"
 }
 
 install_venv() {
-    local lock project
-    lock="$("$PYTHON" -V) $(sha256sum <deploy/locks/python/requirements.lock)"
+    local project
     project="$PWD $(sha256sum <pyproject.toml)"
-    [ -x .venv/bin/python ] && [ "$(cat .venv/lock.stamp 2>/dev/null)" = "$lock" ] || {
-        build_venv
-        echo "$lock" >.venv/lock.stamp
-    }
-    [ "$(cat .venv/project.stamp 2>/dev/null)" = "$project" ] || {
-        quietly "installing SuperTwin" .venv/bin/python -m pip install -q \
-            --no-deps --no-build-isolation --no-index -e .
-        echo "$project" >.venv/project.stamp
-    }
+    [ -x .venv/bin/python ] && is_stamped .venv/run.stamp "$(version_of "$LOCKS/python/run.lock")" ||
+        quietly "creating .venv" "$PYTHON" -m venv --clear --without-pip .venv
+    install_lock run
+    is_stamped .venv/project.stamp "$project" && return
+    install_pip
+    quietly "installing SuperTwin" pip_install --no-deps --no-build-isolation --no-index -e .
+    echo "$project" >.venv/project.stamp
 }
 
 # PCP's binding is built for the distribution's Python and is not on PyPI. Only it is
@@ -463,9 +390,10 @@ has_npm() {
 
 install_node() {
     [ -x "$NODE/bin/node" ] && return
-    say "Node.js (pip, from deploy/locks/node/requirements.lock)"
+    install_pip
+    say "Node.js (from deploy/locks/node/requirements.lock)"
     rm -rf .tools/node.new
-    quietly "installing Node.js" .venv/bin/python -m pip install -q --no-deps \
+    quietly "installing Node.js" pip_install --no-deps \
         --require-hashes -r deploy/locks/node/requirements.lock --target .tools/node.new
     mv .tools/node.new .tools/node
 }
@@ -515,37 +443,42 @@ check_disk() {
         fail "the disk is full: $((free / 1024)) MiB are free in $PWD, the install needs 2048; free some and run make up again"
 }
 
-main() {
+start() {
     check_platform
     mkdir -p .tools 2>/dev/null || fail "$PWD cannot be written: check its owner, or that the disk is not full"
     # make up and make test may run at once: the second waits for the first.
     exec 9>.tools/install.lock
     flock 9
-    local packages
-    mapfile -t packages < <(missing_packages)
-    if [ ${#packages[@]} -gt 0 ] || ! fuseki_is_there || [ ! -f .venv/lock.stamp ]; then
+}
+
+install_python() {
+    install_venv
+    install_modules web "the libraries of the web page"
+}
+
+install_run() {
+    if ! { [ -f .venv/run.stamp ] && fuseki_is_there; }; then
         check_disk
         say_what_is_left_out
     fi
-    [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}"
+    ensure_packages missing_for_python
     check_python
+    beside install_python
+    # In the foreground, where sudo can ask for a password.
+    ensure_packages missing_for_run
     prepare_pcp
-    install_fuseki
-    install_store
-    install_venv
+    beside install_fuseki
+    beside install_store
+    finish
     link_pcp_binding
     keep_classes
-    install_modules web "the libraries of the web page"
-    [ -z "$for_tests" ] || has_browser ||
-        say "no browser: the tests of pages are skipped; install Google Chrome (google-chrome) to run them"
-    [ -z "$for_tests" ] || make_machine_id
-    [ -z "$for_tests" ] || unpack_packaged_store
-    [ -z "$for_tests" ] || unpack_sshd
-    [ -z "$for_tests" ] || unpack_slurm
-    [ -z "$for_tests" ] || install_modules grafana "the checks of dashboards"
-    [ -z "$for_tests" ] || install_modules dtdl "the official DTDL parser"
-    [ -z "$for_bench" ] || install_for_bench
-    [ -n "$quiet" ] || say "everything is there"
 }
 
-main
+main() {
+    [ $# = 0 ] || [ "$*" = --quiet ] || fail "unknown option $*; there is --quiet"
+    start
+    install_run
+    [ $# != 0 ] || say "everything is there"
+}
+
+[ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"

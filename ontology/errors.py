@@ -2,9 +2,7 @@
 
 OntologyError
 ├── EmptyFolderError         a folder that should hold modules holds none
-├── ModuleError              a module that cannot be read
-├── ReasonerError            the reasoner cannot run here
-└── InconsistentOntologyError   the reasoner found a contradiction
+└── ModuleError              a module that cannot be read
 """
 
 
@@ -18,11 +16,3 @@ class EmptyFolderError(OntologyError):
 
 class ModuleError(OntologyError):
     """A module or context that is not the Turtle or JSON it should be."""
-
-
-class ReasonerError(OntologyError):
-    """The reasoner is missing, or failed for another reason than the ontology."""
-
-
-class InconsistentOntologyError(OntologyError):
-    """The ontology contradicts itself, or has classes nothing can belong to."""

@@ -14,7 +14,7 @@ from rdflib.term import Node
 from ontology.load import alignment_paths, context, module_paths, ontology_graph
 from ontology.terms import ONTOLOGY, PREFIXES, VERSION
 
-# https://www.w3.org/ns/owl-profile/; proved by ontology/profile.py.
+# https://www.w3.org/ns/owl-profile/; proved by tests/ontology/test_profile.py.
 PROFILE = URIRef("http://www.w3.org/ns/owl-profile/DL")
 _VANN = Namespace("http://purl.org/vocab/vann/")
 _ABOUT = (

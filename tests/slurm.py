@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.ports import LOOPBACK, free_ports
 from tests.servers import ROOT, Server
 
-# What install.sh unpacks where Slurm is not installed.
+# What tests/install.sh unpacks where Slurm is not installed.
 _UNPACKED = ROOT / ".tools/slurm"
 _CONFIG = """\
 ClusterName=test

@@ -36,7 +36,7 @@ StrictModes no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
 """
-# What install.sh unpacks where no sshd is installed; newer ones are several programs.
+# What tests/install.sh unpacks where no sshd is. Newer ones are several programs.
 _UNPACKED = ROOT / ".tools/sshd"
 _PARTS = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
 _CLIENT = """\

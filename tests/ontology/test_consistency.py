@@ -11,10 +11,10 @@ from observations.accuracy import Accuracy, describe_accuracy
 from observations.describe import describe_observation
 from observations.record import Asked, Derived, Observation, Run, Summary
 from observations.statistics import Span, Statistics
-from ontology.consistency import check
-from ontology.errors import InconsistentOntologyError, ReasonerError
 from ontology.iris import Iris
 from ontology.load import alignment_graph, ontology_graph
+from tests.ontology.consistency import InconsistentOntologyError, check
+from tests.ontology.owlapi import ReasonerError
 
 PREFIXES = """
 @prefix st: <https://w3id.org/supertwin/ns#> .

@@ -4,8 +4,8 @@ import pytest
 from rdflib import OWL, RDF, RDFS, Graph, Literal, URIRef
 
 from ontology.load import alignment_graph, ontology_graph
-from ontology.profile import Profile, violations
 from tests.ontology.prefixes import PREFIXES
+from tests.ontology.profile import Profile, violations
 
 # https://www.w3.org/TR/owl2-syntax/#Datatype_Maps; xsd:date is not among them.
 OWL_2_DATATYPES = {

@@ -25,7 +25,7 @@ def here() -> list[int]:
 def _without_likwid() -> str:
     """Why likwid-pin cannot be compared here; empty where it can."""
     if platform.machine() != "x86_64" and not shutil.which("likwid-pin"):
-        return "install.sh brings likwid-pin on x86_64 only"
+        return "tests/install.sh brings likwid-pin on x86_64 only"
     if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
         return "likwid-pin counts anew within a cpuset, and this is one"
     return ""

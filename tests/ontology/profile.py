@@ -8,7 +8,7 @@ from typing import Literal
 
 from rdflib import Graph
 
-from ontology.owlapi import java, loaded
+from tests.ontology.owlapi import java, loaded
 
 Profile = Literal["DL", "EL", "QL", "RL"]
 

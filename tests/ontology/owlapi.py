@@ -1,7 +1,7 @@
 """The OWL API and HermiT, which owlready2 brings along, within this very process.
 
 Both are Java; JPype runs them. They are for the ontology, never for a twin: instances
-are what SHACL is for. Needs the dev dependencies and Java 17.
+are what SHACL is for.
 """
 
 import importlib.util
@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jpype
 from rdflib import OWL, RDF, Graph, URIRef
-
-from ontology.errors import ReasonerError
 
 _NAME = URIRef("urn:supertwin:checked")
 # Small heap; signals stay with Python, so that Ctrl-C goes on working. What a JVM does
@@ -23,11 +22,15 @@ _OPTIONS = (
 )
 
 
+class ReasonerError(Exception):
+    """Java is missing, or the reasoner failed for another reason than the ontology."""
+
+
 @contextmanager
 def loaded(graph: Graph) -> Iterator[Any]:
     """The axioms of a graph as an ontology of the OWL API, for as long as it is used.
 
-    Raises ReasonerError where owlready2, JPype or Java is missing.
+    Raises ReasonerError where Java is missing.
     """
     manager = java("org.semanticweb.owlapi.apibinding.OWLManager")
     source = java("org.semanticweb.owlapi.io.StringDocumentSource")
@@ -41,12 +44,6 @@ def loaded(graph: Graph) -> Iterator[Any]:
 
 def java(name: str) -> Any:
     """A Java class by its full name; starts Java when it does not run yet."""
-    try:
-        import jpype
-    except ImportError as error:
-        raise ReasonerError(
-            "jpype1 is not installed: install SuperTwin's dev dependencies"
-        ) from error
     if not jpype.isJVMStarted():
         try:
             path = jpype.getDefaultJVMPath()
@@ -59,10 +56,7 @@ def java(name: str) -> Any:
 def _jar() -> Path:
     """HermiT's archive, which holds the OWL API as well."""
     spec = importlib.util.find_spec("owlready2")
-    if spec is None or spec.origin is None:
-        raise ReasonerError(
-            "owlready2 is not installed: install SuperTwin's dev dependencies"
-        )
+    assert spec and spec.origin
     return Path(spec.origin).parent / "hermit" / "HermiT.jar"
 
 

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import jpype
 from rdflib import Graph
 
-from ontology.errors import InconsistentOntologyError, ReasonerError
-from ontology.owlapi import java, loaded
+from tests.ontology.owlapi import ReasonerError, java, loaded
+
+
+class InconsistentOntologyError(Exception):
+    """The ontology contradicts itself, or has classes nothing can belong to."""
 
 
 def check(graph: Graph) -> None:
@@ -42,8 +46,6 @@ def missing(graph: Graph, conclusions: Graph) -> list[str]:
 @contextmanager
 def _reasoner(graph: Graph) -> Iterator[Any]:
     """HermiT with a consistent ontology."""
-    import jpype
-
     with loaded(graph) as ontology:
         hermit = None
         try:

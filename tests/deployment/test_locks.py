@@ -1,0 +1,68 @@
+"""The lock files of Python: what runs is apart from what tests and measures it."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from tests.servers import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+# Built for the distribution's Python, and linked from there.
+PCP = {"cpmapi", "pcp"}
+
+
+def pins(name: str) -> set[tuple[str, str]]:
+    """Each package of a lock with its version and condition."""
+    text = (ROOT / f"deploy/locks/python/{name}.lock").read_text()
+    return {*re.findall(r"^([a-z0-9-]+)==([^\\]+?) *\\$", text, re.MULTILINE)}
+
+
+def names(name: str) -> set[str]:
+    return {package for package, _ in pins(name)}
+
+
+def of_extra(*extras: str) -> set[str]:
+    project = PROJECT["project"]
+    lines = [one for extra in extras for one in project["optional-dependencies"][extra]]
+    return {re.split("[=<>]", line)[0] for line in lines}
+
+
+def imported() -> set[str]:
+    """What the program imports that it is not itself, at its start or later."""
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    nodes = [n for path in paths for n in ast.walk(ast.parse(path.read_text("utf-8")))]
+    plain = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
+    others = [n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)]
+    tops = {module.partition(".")[0] for module in plain + others}
+    return tops - {*PACKAGES, *sys.stdlib_module_names} - PCP
+
+
+def test_what_the_program_imports_is_installed_to_run_it() -> None:
+    run = names("run")
+    offered = {
+        module
+        for module, packages in packages_distributions().items()
+        if run & {package.lower().replace("_", "-") for package in packages}
+    }
+    assert {"rdflib", "yaml"} <= imported() <= offered
+
+
+def test_what_only_tests_and_benchmarks_need_is_not_installed_to_run() -> None:
+    assert not names("run") & of_extra("test", "bench")
+    assert not names("test") & of_extra("bench")
+
+
+def test_what_each_extra_names_is_in_its_lock() -> None:
+    assert of_extra("build") <= names("run")
+    assert of_extra("test") <= names("test")
+    assert of_extra("bench") <= names("bench")
+
+
+@pytest.mark.parametrize(("small", "large"), [("run", "test"), ("test", "bench")])
+def test_a_larger_lock_changes_no_version(small: str, large: str) -> None:
+    assert pins(small) <= pins(large)
