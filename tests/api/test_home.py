@@ -1,10 +1,18 @@
 """The first page as the server writes it."""
 
+import re
 from pathlib import Path
 
+import httpx
+
+from ontology.terms import PREFIXES
 from tests.api import watched as watching
 from tests.api.servers import own_api
+from tests.api.watched import small_document
+from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki
+
+HTML = {"Accept": "text/html"}
 
 
 def test_the_table_of_a_single_host_has_a_way_back(
@@ -12,9 +20,32 @@ def test_the_table_of_a_single_host_has_a_way_back(
 ) -> None:
     watching.publish(emptied_fuseki, watching.small_document())
     with own_api(tmp_path, watching.BASE, emptied_fuseki.url, store) as api:
-        headers = {"Accept": "text/html"}
-        table = api.client.get(f"{api.url}/?view=table", headers=headers).text
-        cards = api.client.get(f"{api.url}/", headers=headers).text
+        table = api.client.get(f"{api.url}/?view=table", headers=HTML).text
+        cards = api.client.get(f"{api.url}/", headers=HTML).text
     assert table.count("<tr data-host=") == 1
     assert '<a href="?view=cards">Cards</a>' in table
     assert "?view=" not in cards
+
+
+def test_hosts_that_are_sampled_come_first(
+    tmp_path: Path, emptied_fuseki: Fuseki, store: str
+) -> None:
+    base = watching.BASE
+    for document in (big_document(watching.LARGE, topology()), small_document()):
+        watching.publish(emptied_fuseki, document)
+    plan = (
+        f"PREFIX st: <{PREFIXES['st']}> INSERT DATA {{ "
+        f"GRAPH <{base}/graph/plans/small> {{ "
+        f"<{base}/twin/small/plan/fine.load> st:ofHost <{base}/twin/small> ; "
+        f"st:samples <{base}/metric/kernel.all.load> }} }}"
+    )
+    with own_api(tmp_path, base, emptied_fuseki.url, store) as api:
+        before = hosts(api.client.get(f"{api.url}/", headers=HTML).text)
+        answer = httpx.post(f"{emptied_fuseki.url}/twin/update", data={"update": plan})
+        answer.raise_for_status()
+        after = hosts(api.client.get(f"{api.url}/", headers=HTML).text)
+    assert (before, after) == (["large", "small"], ["small", "large"])
+
+
+def hosts(page: str) -> list[str]:
+    return re.findall('data-host="([^"]+)"', page)

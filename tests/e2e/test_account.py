@@ -1,6 +1,8 @@
 """The account of a whole stack: in its status, its series, its pages; and `why`."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 
 from core.linux.priority import attainable
 from sampling.account.reasons import WORDS
+from sampling.account.status_lines import status_path
 from sampling.sources.own_metrics import OWN_METRICS
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
@@ -63,6 +66,21 @@ def test_the_account_closes_in_the_status(stack: Stack) -> None:
     assert found["rss_bytes"] > 0 and found["fetch_seconds"]["p50"] > 0
     printed = stack.status()
     assert "expected = " in printed and " waiting" in printed
+
+
+def test_status_fails_while_points_are_lost(stack: Stack) -> None:
+    path = status_path(stack.home / "bridge", HOST)
+    assert stack.run("status", check=False).returncode == 0
+    # It writes no other status meanwhile.
+    os.kill(bridge := stack.children()["bridge"]["pid"], signal.SIGSTOP)
+    try:
+        losing = {"seconds": 10, "points": 7, "reasons": {"late": 7}}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"losing": losing}))
+        done = stack.run("status", check=False)
+    finally:
+        os.kill(bridge, signal.SIGCONT)
+    assert done.returncode == 1
+    assert "late 7" in done.stdout
 
 
 def test_status_names_the_priority_of_what_samples(stack: Stack) -> None:
