@@ -5,7 +5,6 @@ from pathlib import Path
 
 import httpx
 
-from ontology.terms import PREFIXES
 from tests.api import watched as watching
 from tests.api.servers import own_api
 from tests.api.watched import small_document
@@ -33,15 +32,10 @@ def test_hosts_that_are_sampled_come_first(
     base = watching.BASE
     for document in (big_document(watching.LARGE, topology()), small_document()):
         watching.publish(emptied_fuseki, document)
-    plan = (
-        f"PREFIX st: <{PREFIXES['st']}> INSERT DATA {{ "
-        f"GRAPH <{base}/graph/plans/small> {{ "
-        f"<{base}/twin/small/plan/fine.load> st:ofHost <{base}/twin/small> ; "
-        f"st:samples <{base}/metric/kernel.all.load> }} }}"
-    )
+    plans = f"DROP GRAPH <{base}/graph/plans/large>"
     with own_api(tmp_path, base, emptied_fuseki.url, store) as api:
         before = hosts(api.client.get(f"{api.url}/", headers=HTML).text)
-        answer = httpx.post(f"{emptied_fuseki.url}/twin/update", data={"update": plan})
+        answer = httpx.post(f"{emptied_fuseki.url}/twin/update", data={"update": plans})
         answer.raise_for_status()
         after = hosts(api.client.get(f"{api.url}/", headers=HTML).text)
     assert (before, after) == (["large", "small"], ["small", "large"])
