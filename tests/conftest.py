@@ -1,5 +1,6 @@
 """The order of the tests; a graph store for all tests that empty it first."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -52,6 +53,16 @@ def pytest_configure() -> None:
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def pytest_collection() -> None:
+    """Thousands of tests are made, and all stay: nothing there is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:
