@@ -17,8 +17,8 @@ from tests.servers import Fuseki
 
 # One worker takes a folder whole where its tests share servers; all else goes file by
 # file. The longest come first: what goes by file then fills the gaps.
-_WHOLE = ("e2e", "sampler_bridge", "api", "web", "dashboards", "queries")
-_ORDER = ("e2e", "sampler_bridge", "api", "web", "supertwin", "dashboards", "queries")
+_WHOLE = ("e2e", "api", "web", "dashboards", "queries")
+_ORDER = ("e2e", "api", "web", "sampler_bridge", "supertwin", "dashboards", "queries")
 
 # Half of the CPU of a start: what a JVM does for its later hours is left out.
 # Benchmarks have the JVM that users have.
