@@ -1,5 +1,6 @@
 """The order of the tests; a graph store for all tests that empty it first."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ from tests.servers import Fuseki
 
 # One worker takes a folder whole where its tests share servers; all else goes file by
 # file. The longest come first: what goes by file then fills the gaps.
-_WHOLE = ("e2e", "sampler_bridge", "api", "web", "dashboards", "queries")
-_ORDER = ("e2e", "sampler_bridge", "api", "web", "supertwin", "dashboards", "queries")
+_WHOLE = ("e2e", "api", "web", "dashboards", "queries")
+_ORDER = ("e2e", "api", "web", "sampler_bridge", "supertwin", "dashboards", "queries")
 
 # Half of the CPU of a start: what a JVM does for its later hours is left out.
 # Benchmarks have the JVM that users have.
@@ -52,6 +53,16 @@ def pytest_configure() -> None:
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def pytest_collection() -> None:
+    """Thousands of tests are made, and all stay: nothing there is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:
