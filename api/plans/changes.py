@@ -37,13 +37,24 @@ _TURNS = Turns()
 _AT_ONCE = CapacityLimiter(64)
 
 
+# Periods as they are usually written; others of the same length are taken, too.
+_PERIODS = (
+    "^([1-9][0-9]{0,5}ms|0\\.[0-9]{0,2}[1-9]s|[1-9][0-9]{0,2}(\\.[0-9]{1,3})?s"
+    "|[1-9]min|[1-5][0-9]min|60min|1h)$"
+)
+
+
 class NewPlan(BaseModel):
     """What is to be sampled, and how often; as `supertwin sample add` takes it."""
 
     model_config = ConfigDict(extra="forbid")
 
     host: str = Field(min_length=1, max_length=300, description="Name of the host")
-    plan: str = Field(default="", description="Its name; else plan-1, …")
+    plan: str = Field(
+        default="",
+        description="Its name; else plan-1, …",
+        json_schema_extra={"pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    )
     metrics: list[str] = Field(
         default=[], max_length=10_000, description="Metrics, named as in PCP"
     )
@@ -56,7 +67,11 @@ class NewPlan(BaseModel):
     multiplex: bool = Field(
         default=False, description="Events may share counters where they are few"
     )
-    period: str = Field(description="1ms to 1h, such as 10ms", examples=["10ms"])
+    period: str = Field(
+        description="1ms to 1h, such as 10ms",
+        examples=["10ms"],
+        json_schema_extra={"pattern": _PERIODS},
+    )
     query: str = Field(
         default="", description="Saved query whose components are sampled"
     )
@@ -95,7 +110,7 @@ _ADDED: dict[int | str, dict[str, Any]] = {
         "content": {formats.JSON: {}},
     },
     404: {"description": "An unknown host"},
-    409: {"description": "The host has a plan of that name"},
+    409: {"description": "The host cannot have this plan, or has one of that name"},
 }
 _BODY = {
     "required": True,
@@ -121,7 +136,9 @@ async def add(request: Request, services: Use) -> Response:
     await check_known(services, new.host)
     async with _TURNS.take(new.host):
         await _check_free(services, new.host, new.plan)
-        added = await _write(lambda: _add(services, new))
+        with answered(_refused, "plan-failed", "The plan could not be changed"):
+            asked = new.request()
+        added = await _write(lambda: _add(services, asked, new.accept_cost))
     audit.record(request, "plan.added", f"{new.host} {added.name}")
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]
@@ -136,7 +153,11 @@ async def add(request: Request, services: Use) -> Response:
     "/plans/{host}/{plan}",
     summary="Remove a sampling plan",
     status_code=204,
-    responses={**ANSWERS, 404: {"description": "An unknown host or plan"}},
+    responses={
+        **ANSWERS,
+        404: {"description": "An unknown host or plan"},
+        409: {"description": "A plan that comes with every host"},
+    },
     dependencies=[_OPERATOR],
 )
 async def remove(
@@ -173,18 +194,20 @@ async def _names(services: Services, host: str) -> list[str]:
 
 
 async def _write(work: Callable[[], T]) -> T:
-    """Do it in a thread to its end, whether or not the client waits for it."""
-    with answered(_refused, "plan-failed", "The plan could not be changed"):
+    """Do it in a thread to its end, whether or not the client waits for it.
+
+    What is refused here has the right form, and the host cannot have it: 409.
+    """
+    with answered(_conflict, "plan-failed", "The plan could not be changed"):
         return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 
-def _add(services: Services, new: NewPlan) -> "Added":
+def _add(services: Services, request: PlanRequest, accept_cost: bool) -> "Added":
     # With all that validates a plan: a second that the API's start need not take.
     from sampling.cost.plan_cost import check_cost, plan_cost
     from sampling.plans import changes
 
-    request = new.request()
-    if not new.accept_cost:
+    if not accept_cost:
         check_cost(services.settings, plan_cost(services.settings, request))
     return changes.add(services.settings, request, _unheard)
 
@@ -197,6 +220,10 @@ def _remove(services: Services, host: str, plan: str) -> None:
 
 def _unheard(_line: str) -> None:
     """What a person at a terminal is told while it goes on."""
+
+
+def _conflict(detail: str, _status: int) -> ApiError:
+    return _refused(detail, 409)
 
 
 def _refused(detail: str, status: int = 400) -> ApiError:
