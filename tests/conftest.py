@@ -65,6 +65,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """What Python frees at its end is freed as ever."""
+    gc.unfreeze()
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:
     """In the place of `--dist loadfile`, which begins with what has most tests."""
     config.option.loadscopereorder = False
