@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ValidationError
 
 from api.app import create_app
 from api.collapsed_log import log_to_stderr
@@ -31,9 +30,9 @@ def main() -> int:
     2: a setting is wrong, and said to be.
     """
     try:
-        settings = Settings.model_validate({})
+        settings = Settings()
         app = create_app(settings)
-    except (ValidationError, MendableError) as error:
+    except MendableError as error:
         print("\n".join(error_lines(error)), file=sys.stderr)
         return MendableError.exit_code
     log_to_stderr()

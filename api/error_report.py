@@ -1,9 +1,6 @@
 """Any error as the command line shows it: one line, and an exit status."""
 
 import errno
-from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from core.errors import MendableError, SuperTwinError
 from core.linux.ssh.errors import RemoteLoginError
@@ -18,9 +15,6 @@ from observations.errors import (
     TakenError,
 )
 from sampling.cost.errors import CostError
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 _KNOWN = (
     SuperTwinError,
@@ -39,8 +33,6 @@ def error_lines(error: Exception) -> list[str]:
     """Return one line: what went wrong and its cure; then a report if there is one."""
     if isinstance(error, NotConformingError):
         return [_flat(error), *(f"  {line}" for line in error.lines)]
-    if isinstance(error, ValidationError):
-        return ["; ".join(map(_setting, error.errors()))]
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return [f"the disk is full ({error.filename or 'no file named'}): free some"]
     if isinstance(error, OSError) and error.strerror and error.filename:
@@ -70,7 +62,6 @@ def exit_code(error: Exception) -> int:
         QueriesError,
         RemoteLoginError,
         TakenError,
-        ValidationError,
     )
     known = isinstance(error, mendable)
     return MendableError.exit_code if known else SuperTwinError.exit_code
@@ -78,10 +69,3 @@ def exit_code(error: Exception) -> int:
 
 def _flat(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _setting(error: "ErrorDetails") -> str:
-    name = ".".join(str(part) for part in error["loc"]).upper()
-    wrong = error["msg"].removeprefix("Value error, ")
-    given = "" if "PASSWORD" in name else f"={error['input']}"
-    return f"SUPERTWIN_{name}{given}: {wrong} (see docs/settings.md)"

@@ -1,19 +1,14 @@
-"""Other machines: the way to one, and probing it, which may be ended at any time."""
+"""Other machines: the way to one, and probing it."""
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from core.errors import MendableError
+from core.linux.signals import ended_in_order
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.remote.probe import Progress, probe_remote
 from queries.catalogue import saved_query
 from queries.names import LOCAL
-
-_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def address_of(twin: Endpoint, host: str) -> str:
@@ -38,28 +33,3 @@ def probe_far(
     config = settings.ssh_config
     with ended_in_order():
         return probe_remote(address, host, progress, config=config, sudo=sudo)
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Whatever ends us lets the login be closed, and what was begun undone.
-
-    Signals are the main thread's: any other, as the API's, is let to finish by it.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    numbers = [one for one in _ENDINGS if one != signal.SIGHUP or not nohup]
-    before = {number: signal.signal(number, _interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(*_: object) -> None:
-    for number in _ENDINGS:
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt

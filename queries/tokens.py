@@ -7,35 +7,50 @@ tokens need no space between them (``1SERVICE <…>`` is a number and a keyword)
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
-_BASE = (
-    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+_LETTERS = (
+    "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd"
     "\U00010000-\U000effff"
 )
-_START = f"{_BASE}_0-9"
-_MORE = f"{_START}\u00b7\u0300-\u036f\u203f\u2040"
-_WORD = rf"[{_BASE}_][{_MORE}.\-]*+"
+_MARKS = "\u00b7\u0300-\u036f\u203f\u2040"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _IN_IRI = r'[^<>"{}|^`\\\x00-\x20]*+'
-# No group is repeated possessively: CPython before 3.11.5 loses its place in them.
-# A prefix cannot end in a dot, so "SERVICE.:x" is a word and a name.
-_TOKEN = re.compile(
-    rf"""
-    (?P<blank>[\s\ufeff]+|\#[^\r\n]*)
-    |(?P<iri><{_IN_IRI}(?:(?:\\u[0-9A-Fa-f]{{4}}|\\U[0-9A-Fa-f]{{8}}){_IN_IRI})*>)
-    |(?P<quotes>\"\"\"|'''|["'])
-    |(?P<variable>[?$][{_START}][{_MORE}]*)
-    |(?P<node>_:[{_START}][{_MORE}.\-]*)
-    |(?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
-    |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    |(?P<name>(?:{_WORD}(?<!\.))?
-        :(?:(?:[{_START}:]|{_ESCAPED})(?:[{_MORE}.:\-]++|{_ESCAPED})*)?)
-    |(?P<word>{_WORD})
-    |(?P<other>[\s\S])
-    """,
-    re.VERBOSE,
-)
+
+
+@cache
+def _token(letters: str = "", marks: str = "") -> re.Pattern[str]:
+    """What a token is, with these letters and marks beside those of ASCII."""
+    base = f"A-Za-z{letters}"
+    start = f"{base}_0-9"
+    more = f"{start}{marks}"
+    word = rf"[{base}_][{more}.\-]*+"
+    # No group is repeated possessively: CPython before 3.11.5 loses its place in them.
+    # A prefix cannot end in a dot, so "SERVICE.:x" is a word and a name.
+    return re.compile(
+        rf"""
+        (?P<blank>[\s\ufeff]+|\#[^\r\n]*)
+        |(?P<iri><{_IN_IRI}(?:(?:\\u[0-9A-Fa-f]{{4}}|\\U[0-9A-Fa-f]{{8}}){_IN_IRI})*>)
+        |(?P<quotes>\"\"\"|'''|["'])
+        |(?P<variable>[?$][{start}][{more}]*)
+        |(?P<node>_:[{start}][{more}.\-]*)
+        |(?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
+        |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+        |(?P<name>(?:{word}(?<!\.))?
+            :(?:(?:[{start}:]|{_ESCAPED})(?:[{more}.:\-]++|{_ESCAPED})*)?)
+        |(?P<word>{word})
+        |(?P<other>[\s\S])
+        """,
+        re.VERBOSE,
+    )
+
+
+def _token_of(text: str) -> re.Pattern[str]:
+    """Few texts have letters beyond ASCII, which take ten times as long to compile."""
+    return _token() if text.isascii() else _token(_LETTERS, _MARKS)
+
+
 _STRING_ENDS = {
     '"': re.compile(r'\\[^\r\n]|["\r\n]'),
     "'": re.compile(r"\\[^\r\n]|['\r\n]"),
@@ -63,10 +78,10 @@ class Token:
 
 def read_tokens(text: str) -> Iterator[Token]:
     """All tokens of any text, in linear time; blanks and comments are left out."""
-    strings = _Strings(text)
+    pattern, strings = _token_of(text), _Strings(text)
     position = 0
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = pattern.match(text, position)
         assert match is not None  # noqa: S101
         kind, end = match.lastgroup or "", match.end()
         if kind == "quotes":

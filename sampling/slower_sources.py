@@ -2,16 +2,13 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-
-import httpx
+from contextlib import closing, suppress
 
 from core.errors import SeriesError
-from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.points import Points
-from core.stores.series import SeriesKey, read_points
+from core.stores.series import SeriesKey, read_points, series_reader
 from ontology.figures import figures
 from queries.run import Row, saved_rows
 from sampling.resolution import source_resolution
@@ -19,7 +16,7 @@ from sampling.resolution import source_resolution
 # Load averages change every 5 s.
 _HISTORY_MS = 30_000
 # A plan does not wait for a store that hangs.
-_TIMEOUT = httpx.Timeout(2.0)
+_SECONDS = 2.0
 
 
 def slower_sources(
@@ -54,12 +51,9 @@ def _history(
 ) -> Mapping[SeriesKey, Points]:
     now_ms = time.time_ns() // 1_000_000
     names = sorted({str(row["dbName"]) for row in rows})
-    url, account = settings.store_read, store_read_account(settings)
-    # Authorities take 15 ms to read, and http needs none.
-    verify = url.startswith("https:")
-    with httpx.Client(auth=account, trust_env=False, verify=verify) as client:
-        start_ms = now_ms - _HISTORY_MS
-        return read_points(client, url, host, names, start_ms, now_ms, _TIMEOUT)
+    start_ms = now_ms - _HISTORY_MS
+    with closing(series_reader(settings)) as store:
+        return read_points(store, host, names, start_ms, now_ms, _SECONDS)
 
 
 def _slower(

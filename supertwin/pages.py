@@ -40,8 +40,8 @@ def _settings() -> str:
         f"{GENERATED}# Settings\n\nEnvironment variables; each has a default.\n\n"
     )
     out.write("| variable | default | what it sets |\n|---|---|---|\n")
-    for name, field in Settings.model_fields.items():
-        has_none = field.default_factory or field.default is None
+    for name, field in Settings.fields.items():
+        has_none = callable(field.default) or field.default is None
         default = "" if has_none else str(field.default)
         shown = (
             f"`{default}`" if default else "this machine's" if name == "host" else ""

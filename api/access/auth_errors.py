@@ -56,7 +56,7 @@ def unreadable(error: TokenFileError) -> ApiError:
 
 def has_account(settings: Settings) -> bool:
     """Whether the settings name an account that may read."""
-    password = settings.reader_password.get_secret_value()
+    password = settings.reader_password.reveal()
     return bool(password or settings.reader_password_file)
 
 

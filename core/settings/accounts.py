@@ -11,10 +11,9 @@ import stat
 from pathlib import Path
 from typing import Literal
 
-from pydantic import SecretStr
-
 from core.errors import MendableError
 from core.linux.private_folder import make_private
+from core.settings.setting import Secret
 from core.settings.settings import Settings
 
 Account = tuple[str, str]
@@ -118,11 +117,11 @@ def _account(
 
 def _given(settings: Settings, service: str) -> str:
     """Return the password that a setting, or the file that it names, holds."""
-    secret: SecretStr = getattr(settings, f"{service}_password")
+    secret: Secret = getattr(settings, f"{service}_password")
     file: Path | None = getattr(settings, f"{service}_password_file")
     name = f"SUPERTWIN_{service.upper()}_PASSWORD"
-    if secret.get_secret_value() or file is None:
-        return _checked(secret.get_secret_value(), name)
+    if secret.reveal() or file is None:
+        return _checked(secret.reveal(), name)
     name = f"{name}_FILE={file}"
     text = _checked(_read(file, name), name)
     if not text:

@@ -1,20 +1,21 @@
 """The forms that settings have: what is taken, and what is said of the rest."""
 
+import math
 import re
 import socket
 from collections.abc import Mapping
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
-
-from pydantic import AfterValidator, Field
 
 from core.linux.cgroups.errors import CgroupError
 from core.linux.cgroups.roots import parse_roots
+from core.settings.setting import Form, Secret
 
 _LENGTH_OF_TIME = re.compile(r"([0-9]{1,9})([hdwy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
+_WHOLE = re.compile("[+-]?[0-9]{1,30}")
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 # with a host, without a query or a fragment: paths are put behind it
@@ -30,7 +31,7 @@ def has_reader(values: Mapping[str, Any]) -> bool:
     """Whether settings name an account that may read."""
     password = values.get("reader_password")
     file = values.get("reader_password_file")
-    return bool(file or (password and password.get_secret_value()))
+    return bool(file or (password and password.reveal()))
 
 
 def hours_of(text: str) -> int | None:
@@ -56,12 +57,13 @@ def without_account(service: str, name: str, url: str) -> dict[str, str]:
     }
 
 
-def _absolute(path: Path) -> Path:
+def absolute(path: str | Path) -> Path:
     """Keep the same folder when a child runs elsewhere."""
-    return path.expanduser().absolute()
+    return Path(path).expanduser().absolute()
 
 
-def _roots(text: str) -> str:
+def cgroup_roots(text: str) -> str:
+    """Patterns of control groups."""
     try:
         parse_roots(text)
     except CgroupError as error:
@@ -69,7 +71,8 @@ def _roots(text: str) -> str:
     return text
 
 
-def _ipv4(text: str) -> str:
+def ipv4(text: str) -> str:
+    """An address of a machine."""
     try:
         socket.inet_pton(socket.AF_INET, text)
     except OSError:
@@ -77,14 +80,15 @@ def _ipv4(text: str) -> str:
     return text
 
 
-def _url(url: str) -> str:
+def address(url: str) -> str:
     """Refuse what is no http address; a slash at the end would double later."""
     if url and not _URL.fullmatch(url):
         raise ValueError("not an address such as http://localhost:8000")
     return url.rstrip("/")
 
 
-def _length_of_time(text: str) -> str:
+def length_of_time(text: str) -> str:
+    """A day or longer."""
     if (hours_of(text) or 0) < 24:
         raise ValueError("not a length of time such as 90d, 12w or 1y (24h or more)")
     return text
@@ -95,21 +99,24 @@ def days(length_of_time: str) -> float:
     return int(length_of_time[:-1]) * _HOURS[length_of_time[-1]] / 24
 
 
-def _hosts(text: str) -> str:
+def host_names(text: str) -> str:
+    """A list of hosts without ports, or `*`."""
     for name in listed(text):
         if name != "*" and not _HOST.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a host without a port")
     return text
 
 
-def _origins(text: str) -> str:
+def origin_list(text: str) -> str:
+    """A list of origins of web pages, or `*`."""
     for origin in listed(text):
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ValueError(f"{origin!r} is no origin such as http://localhost:3000")
     return text
 
 
-def _networks(text: str) -> str:
+def network_list(text: str) -> str:
+    """A list of addresses and networks."""
     for network in listed(text):
         try:
             ip_network(network)
@@ -121,17 +128,82 @@ def _networks(text: str) -> str:
     return text
 
 
-Port = Annotated[int, Field(ge=1, le=65535)]
-Bytes = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(ge=0.1, le=365 * 86_400)]
+def non_empty(text: str) -> str:
+    """Any text but the empty one."""
+    if not text:
+        raise ValueError("it is empty")
+    return text
+
+
+def non_empty_address(url: str) -> str:
+    """An address that has no other in its place."""
+    return address(non_empty(url))
+
+
+def secret(text: str | Secret) -> Secret:
+    """What is not shown."""
+    return text if isinstance(text, Secret) else Secret(text)
+
+
+def one_of(*words: str) -> Form:
+    """One of these words."""
+
+    def form(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"not one of {', '.join(words)}")
+        return text
+
+    return form
+
+
+def matching(pattern: str, example: str) -> Form:
+    """A text like the example."""
+
+    def form(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"not like {example}")
+        return text
+
+    return form
+
+
+def whole(least: int, most: float = math.inf) -> Form:
+    """A whole number within these bounds."""
+
+    def form(given: str | int) -> int:
+        number = int(str(given)) if _WHOLE.fullmatch(str(given)) else None
+        if number is None or not least <= number <= most:
+            raise ValueError(f"not a whole number {_bounds(least, most)}")
+        return number
+
+    return form
+
+
+def number(
+    least: float = -math.inf, most: float = math.inf, above: float = -math.inf
+) -> Form:
+    """A number within these bounds."""
+
+    def form(given: str | float) -> float:
+        try:
+            number = float(given)
+        except ValueError:
+            number = math.nan
+        if not (least <= number <= most and number > above):
+            raise ValueError(f"not a number {_bounds(least, most, above)}")
+        return number
+
+    return form
+
+
+def _bounds(least: float, most: float, above: float = -math.inf) -> str:
+    low = f"above {above:g}" if above > least else f"from {least:g}"
+    return low if most == math.inf else f"{low} to {most:g}"
+
+
+PORT = whole(1, 65535)
+BYTES = whole(0)
+SECONDS = number(0.1, 365 * 86_400)
 # What HTTP's Basic can carry everywhere: a colon would end the user's name.
-User = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]+$")]
-OptionalUser = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@~-]*$")]
-Folder = Annotated[Path, AfterValidator(_absolute)]
-Ipv4 = Annotated[str, AfterValidator(_ipv4)]
-Networks = Annotated[str, AfterValidator(_networks)]
-Url = Annotated[str, AfterValidator(_url)]
-LengthOfTime = Annotated[str, AfterValidator(_length_of_time)]
-Hosts = Annotated[str, AfterValidator(_hosts)]
-Origins = Annotated[str, AfterValidator(_origins)]
-CgroupRoots = Annotated[str, AfterValidator(_roots)]
+USER = matching(r"[A-Za-z0-9_.@~-]+", "an account's name such as reader")
+OPTIONAL_USER = matching(r"[A-Za-z0-9_.@~-]*", "a user's name such as nobody")

@@ -1,14 +1,11 @@
 """Client of one dataset of a Fuseki server: query, update, whole graphs."""
 
 import math
-import ssl
 import time
 from collections.abc import Iterable
-from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-
-import httpx
+from urllib.parse import urlencode
 
 from core.stores.errors import (
     AccountRefusedError,
@@ -19,6 +16,15 @@ from core.stores.errors import (
     QuerySyntaxError,
     TooLargeError,
     UpdateRefusedError,
+)
+from core.stores.http_connection import (
+    BROKEN,
+    Answer,
+    HttpConnection,
+    HttpPool,
+    NoConnectionError,
+    Response,
+    basic,
 )
 from core.stores.results import Rows, Table, read_rows, read_table, read_truth
 
@@ -32,6 +38,10 @@ N_QUADS = "application/n-quads"
 # What Fuseki says to a read that was under way when a compaction switched the files.
 _SWITCHED = "Not in a transaction"
 _GRACE = 2.0  # seconds for the store to say itself that the time is over
+_CONNECT_SECONDS = 5.0
+
+_BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 400, 401, 403, 404
+_NOT_ALLOWED, _UNAVAILABLE = 405, 503
 
 
 class Endpoint:
@@ -53,12 +63,9 @@ class Endpoint:
         self.url = url.rstrip("/")
         self.timeout = timeout
         self.max_bytes = max_bytes
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(timeout + _GRACE, connect=min(timeout, 5.0)),
-            headers={"Accept-Encoding": "identity"},
-            auth=account,
-            trust_env=False,
-            verify=_trusted() if url.startswith("https:") else False,
+        connect_s = min(timeout, _CONNECT_SECONDS)
+        self._pool = HttpPool(
+            lambda: HttpConnection(self.url, basic(account), connect_s)
         )
 
     def select(self, sparql: str) -> Rows:
@@ -93,7 +100,7 @@ class Endpoint:
             content=_utf8(text),
             headers={"Content-Type": "application/sparql-update"},
         )
-        if response.status_code == httpx.codes.BAD_REQUEST:
+        if response.status == _BAD_REQUEST:
             raise QuerySyntaxError(f"no SPARQL Update: {_reason(response)}")
         self._check_written(response)
 
@@ -102,7 +109,7 @@ class Endpoint:
         response = self._read_again(
             "GET", "/data", params={"graph": iri}, headers={"Accept": N_TRIPLES}
         )
-        missing = response.status_code == httpx.codes.NOT_FOUND
+        missing = response.status == _NOT_FOUND
         if missing and "No such graph" in response.text:
             return _graph(b"", iri)
         if not response.is_success:
@@ -138,7 +145,7 @@ class Endpoint:
 
     def close(self) -> None:
         """Close the kept-alive connections."""
-        self._client.close()
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -153,11 +160,11 @@ class Endpoint:
 
     def _typed_answer(self, sparql: str, media_type: str) -> bytes:
         response = self._query(sparql, media_type)
-        if not response.headers.get("Content-Type", "").startswith(media_type):
+        if not response.content_type.startswith(media_type):
             raise QuerySyntaxError("the query is of another form than was asked for")
         return response.content
 
-    def _query(self, sparql: str, accept: str) -> httpx.Response:
+    def _query(self, sparql: str, accept: str) -> Response:
         response = self._read_again(
             "POST",
             "/sparql",
@@ -170,7 +177,7 @@ class Endpoint:
             raise self._query_error(response)
         return response
 
-    def _read_again(self, method: str, path: str, **request: Any) -> httpx.Response:
+    def _read_again(self, method: str, path: str, **request: Any) -> Response:
         """The response to a read, which a compaction may have spoilt once."""
         response = self._send(method, path, **request)
         if not response.is_success and _SWITCHED in response.text:
@@ -184,44 +191,46 @@ class Endpoint:
         *,
         headers: dict[str, str],
         params: dict[str, str] | None = None,
-        content: bytes | None = None,
-    ) -> httpx.Response:
-        url = self.url + path
+        content: bytes = b"",
+    ) -> Response:
+        target = f"{path}?{urlencode(params)}" if params else path
         try:
-            with self._client.stream(
-                method, url, headers=headers, params=params, content=content
-            ) as response:
-                return self._read(self._let_in(response))
-        except httpx.ConnectError as error:
-            raise self._unreachable(str(error)) from error
-        except httpx.TimeoutException as error:
-            raise self._too_slow() from error
-        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-            raise _broken_off(url) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._unreachable(str(error)) from error
+            with self._pool.connection() as connection:
+                answer = connection.request(
+                    method, target, content, headers, self.timeout + _GRACE
+                )
+                return self._read(self._let_in(answer))
+        except BROKEN as error:
+            raise self._failure(error, self.url + path) from error
 
-    def _let_in(self, response: httpx.Response) -> httpx.Response:
-        """The response, unless the store does not know us."""
-        if response.status_code in (401, 403):
+    def _failure(self, error: Exception, url: str) -> EndpointError:
+        if isinstance(error, NoConnectionError):
+            return self._unreachable(str(error))
+        if isinstance(error, TimeoutError):
+            return self._too_slow()
+        return CutShortError(f"{url} broke its answer off: try again, or see its log")
+
+    def _let_in(self, answer: Answer) -> Answer:
+        """The answer, unless the store does not know us."""
+        if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             raise AccountRefusedError(
                 f"graph store {self.url} refuses the account "
-                f"({response.status_code}): mend the settings FUSEKI_USER and "
+                f"({answer.status}): mend the settings FUSEKI_USER and "
                 "FUSEKI_PASSWORD"
             )
-        return response
+        return answer
 
-    def _read(self, response: httpx.Response) -> httpx.Response:
-        """The whole response, within the time and size allowed.
+    def _read(self, answer: Answer) -> Response:
+        """The whole answer, within the time and size allowed.
 
-        A stream that drips on would never meet the time-out of a single read.
+        A stream that drips on would never meet the time-out of a single piece.
         """
         deadline = time.monotonic() + math.ceil(self.timeout) + _GRACE
-        chunks: list[bytes] = []
+        pieces: list[bytes] = []
         size = 0
-        for chunk in response.iter_raw():
-            chunks.append(chunk)
-            size += len(chunk)
+        for piece in answer.pieces():
+            pieces.append(piece)
+            size += len(piece)
             if size > self.max_bytes:
                 raise TooLargeError(
                     f"{self.url} answers with more than {self.max_bytes} bytes: "
@@ -229,31 +238,29 @@ class Endpoint:
                 )
             if time.monotonic() > deadline:
                 raise self._too_slow()
-        return httpx.Response(
-            response.status_code, headers=response.headers, content=b"".join(chunks)
-        )
+        return answer.whole(b"".join(pieces))
 
-    def _query_error(self, response: httpx.Response) -> EndpointError:
+    def _query_error(self, response: Response) -> EndpointError:
         reason = _reason(response)
-        if response.status_code == httpx.codes.BAD_REQUEST:
+        if response.status == _BAD_REQUEST:
             return QuerySyntaxError(f"no SPARQL query: {reason}")
-        if response.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        if response.status == _UNAVAILABLE:
             return self._too_slow()
         return self._wrong_answer(response)
 
-    def _check_written(self, response: httpx.Response) -> None:
+    def _check_written(self, response: Response) -> None:
         if response.is_success:
             return
-        missing = response.status_code in (404, 405)
+        missing = response.status in (_NOT_FOUND, _NOT_ALLOWED)
         if missing and "Read-only" not in response.text:
             raise self._wrong_answer(response)
         raise UpdateRefusedError(
-            f"{self.url} refused to write ({response.status_code}): {_reason(response)}"
+            f"{self.url} refused to write ({response.status}): {_reason(response)}"
         )
 
-    def _wrong_answer(self, response: httpx.Response) -> EndpointError:
+    def _wrong_answer(self, response: Response) -> EndpointError:
         return EndpointError(
-            f"{self.url} answered {response.status_code} ({_reason(response)}): "
+            f"{self.url} answered {response.status} ({_reason(response)}): "
             "is it a dataset of the graph store?"
         )
 
@@ -270,12 +277,6 @@ class Endpoint:
         )
 
 
-@cache
-def _trusted() -> ssl.SSLContext:
-    """The authorities that a store's name is proved by; reading them takes 15 ms."""
-    return httpx.create_ssl_context(trust_env=False)
-
-
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()
@@ -290,13 +291,9 @@ def _graph(body: bytes, iri: str | None = None) -> "Graph":
     return graph.parse(data=body, format="nt")
 
 
-def _reason(response: httpx.Response) -> str:
+def _reason(response: Response) -> str:
     """The store's message as one line; only the title of an HTML page."""
     text = response.text
     if "<title>" in text:
         text = text.partition("<title>")[2].partition("</title>")[0]
-    return " ".join(text.split())[:300] or response.reason_phrase
-
-
-def _broken_off(url: str) -> CutShortError:
-    return CutShortError(f"{url} broke its answer off: try again, or see its log")
+    return " ".join(text.split())[:300] or response.reason

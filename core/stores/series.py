@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 
-import httpx
 import numpy as np
 import orjson
 
 from core.errors import SeriesError
+from core.settings.accounts import store_read_account
+from core.settings.settings import Settings
+from core.stores.http_connection import BROKEN, FORM, HttpConnection, basic
 from core.stores.points import Points
 from ontology.selectors import escaped, pattern
 
-_TIMEOUT = httpx.Timeout(60.0, connect=2.0)
+_SECONDS, _CONNECT_SECONDS = 60.0, 2.0
+_OK = 200
 
 
 class SeriesKey(NamedTuple):
@@ -21,14 +25,19 @@ class SeriesKey(NamedTuple):
     instance: str | None
 
 
+def series_reader(settings: Settings) -> HttpConnection:
+    """A connection to the store that series are read from, with our account."""
+    asks = basic(store_read_account(settings))
+    return HttpConnection(settings.store_read, asks, _CONNECT_SECONDS)
+
+
 def read_points(
-    client: httpx.Client,
-    url: str,
+    store: HttpConnection,
     host: str,
     names: Sequence[str],
     start_ms: int,
     end_ms: int,
-    timeout: httpx.Timeout = _TIMEOUT,
+    seconds: float = _SECONDS,
 ) -> dict[SeriesKey, Points]:
     """Every point of some series of a host within [start, end], in order of time.
 
@@ -41,26 +50,26 @@ def read_points(
         "end": f"{end_ms / 1000:.3f}",
         "reduce_mem_usage": "1",
     }
+    body, headers = urlencode(form).encode(), {"Content-Type": FORM}
     try:
         # New points are shown every two seconds only, or when it is asked for.
-        client.get(f"{url}/internal/force_flush", timeout=timeout)
-        with client.stream(
-            "POST", f"{url}/api/v1/export", data=form, timeout=timeout
-        ) as answer:
-            if not answer.is_success:
-                raise SeriesError(
-                    f"the series store at {url} answered with {answer.status_code}"
-                )
-            return _joined(answer.iter_lines(), start_ms, end_ms)
-    except httpx.HTTPError as error:
+        flushed = store.request("GET", "/internal/force_flush", seconds=seconds)
+        b"".join(flushed.pieces())
+        answer = store.request("POST", "/api/v1/export", body, headers, seconds)
+        if answer.status != _OK:
+            raise SeriesError(
+                f"the series store at {store.url} answered with {answer.status}"
+            )
+        return _joined(answer.lines(), start_ms, end_ms)
+    except BROKEN as error:
         raise SeriesError(
-            f"the series store at {url} does not answer ({error}): `make status` "
+            f"the series store at {store.url} does not answer ({error}): `make status` "
             "tells more"
         ) from None
 
 
 def _joined(
-    lines: Iterable[str], start_ms: int, end_ms: int
+    lines: Iterable[bytes], start_ms: int, end_ms: int
 ) -> dict[SeriesKey, Points]:
     """One series may come in several pieces, which are in no order."""
     pieces: dict[SeriesKey, list[Points]] = {}
@@ -69,8 +78,8 @@ def _joined(
     return {key: _one(found, start_ms, end_ms) for key, found in pieces.items()}
 
 
-def _pieces(lines: Iterable[str]) -> Iterator[tuple[SeriesKey, Points]]:
-    for line in filter(str.strip, lines):
+def _pieces(lines: Iterable[bytes]) -> Iterator[tuple[SeriesKey, Points]]:
+    for line in filter(bytes.strip, lines):
         row = orjson.loads(line)
         labels = row["metric"]
         stamps = np.array(row["timestamps"], np.int64)

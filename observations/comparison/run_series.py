@@ -1,17 +1,15 @@
 """Where the samples of runs stand in the series store, and the samples."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-import httpx
-
-from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.points import NO_POINTS, Points
-from core.stores.series import SeriesKey, read_points
+from core.stores.series import SeriesKey, read_points, series_reader
 from queries.run import Row, saved_rows_for_each
 
 
@@ -55,14 +53,13 @@ def samples_of(
     Raises SeriesError where the store does not answer.
     """
     by_run = groupby(sorted(series, key=_order), key=lambda one: one.run)
-    with httpx.Client(auth=store_read_account(settings), trust_env=False) as client:
+    with closing(series_reader(settings)) as store:
         for _, group in by_run:
             found = list(group)
             one = found[0]
             names = sorted({each.key.name for each in found})
             points = read_points(
-                client,
-                settings.store_read,
+                store,
                 one.host,
                 names,
                 int(one.start_ms),

@@ -2,19 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import httpx
-
-from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
 from core.settings.state import counting_home
 from core.stores.datasets import dataset
 from core.stores.endpoint import Endpoint
+from core.stores.http_connection import HttpConnection
 from core.stores.points import NO_POINTS, Points
-from core.stores.series import SeriesKey, read_points
+from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
 from observations.derived import Role, derive
 from observations.record import Asked, Derived, Run, Summary
@@ -81,10 +79,9 @@ class Meanwhile:
             return []
         # Earlier samples tell how often sources update what a short run hardly saw.
         start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms - _HISTORY_MS
-        account = store_read_account(self._settings)
-        with httpx.Client(auth=account, trust_env=False) as client:
-            self._wait_for_ticks(client, run)
-            series = self._read(client, start_ms)
+        with closing(series_reader(self._settings)) as store:
+            self._wait_for_ticks(store, run)
+            series = self._read(store, start_ms)
         found = [
             self._summary(metric, key, series, run, marks, resolution)
             for metric in self.metrics
@@ -145,7 +142,7 @@ class Meanwhile:
         is_slower = found is not None and 1000 * found > self._asked.period_ms
         return found if is_slower else None
 
-    def _wait_for_ticks(self, client: httpx.Client, run: Run) -> None:
+    def _wait_for_ticks(self, store: HttpConnection, run: Run) -> None:
         """Wait until the last tick of the run can be read, for a while."""
         period = self._asked.period_ms
         last_ms = int(run.span.end_ms) // period * period
@@ -154,19 +151,19 @@ class Meanwhile:
         late = min(period, _LONGEST_PERIOD_MS) / 1000
         until = time.monotonic() + _PATIENCE_SECONDS + late
         names = {metric.series for metric in self.metrics}
-        while names - self._there(client, last_ms) and time.monotonic() < until:
+        while names - self._there(store, last_ms) and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
 
-    def _there(self, client: httpx.Client, since_ms: int) -> set[str]:
+    def _there(self, store: HttpConnection, since_ms: int) -> set[str]:
         """The series that have a point since then."""
-        found = self._read(client, since_ms).items()
+        found = self._read(store, since_ms).items()
         return {key.name for key, points in found if points.stamps.size}
 
-    def _read(self, client: httpx.Client, start_ms: int) -> Mapping[SeriesKey, Points]:
+    def _read(self, store: HttpConnection, start_ms: int) -> Mapping[SeriesKey, Points]:
         end_ms = time.time_ns() // 1_000_000 + 1000
-        url, host = self._settings.store_read, self._asked.host
+        host = self._asked.host
         names = sorted(metric.series for metric in self.metrics)
-        return read_points(client, url, host, names, start_ms, end_ms)
+        return read_points(store, host, names, start_ms, end_ms)
 
 
 @contextmanager

@@ -11,9 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from pydantic import SecretStr
-
 from core.linux.ports import free_port
+from core.settings.setting import Secret
 from core.settings.settings import LOOPBACK, Settings
 
 _PREFIX, _LOCK = "supertwin-cost-", "lock"
@@ -67,6 +66,6 @@ def private(settings: Settings, home: Path) -> Settings:
         "store_port": free_port(LOOPBACK),
     }
     urls = dict.fromkeys(("fuseki_url", "store_read_url", "store_write_url"), "")
-    passwords = dict.fromkeys(("fuseki_password", "store_password"), SecretStr(""))
+    passwords = dict.fromkeys(("fuseki_password", "store_password"), Secret(""))
     files = dict.fromkeys(("fuseki_password_file", "store_password_file"))
-    return settings.model_copy(update={**apart, **urls, **passwords, **files})
+    return settings.but(**apart, **urls, **passwords, **files)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import MendableError
+from core.linux.signals import ended_in_order
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
 from core.stores.endpoint import Endpoint
-from ingest.remote_hosts import ended_in_order
 from ingest.sources.pcp import read_pcp
 from ontology.iris import Iris
 from queries.catalogue import saved_query

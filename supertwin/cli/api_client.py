@@ -1,21 +1,22 @@
-"""The API as the command line asks it: httptools over a socket, quick to import."""
+"""The API as the command line asks it."""
 
 import json
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
-from httptools import HttpParserError, HttpResponseParser, parse_url
 
 from api.access.local_api import LocalApi, read_local_api
+from core.stores.http_connection import BROKEN, HttpConnection
 
 _SECONDS = 60.0
 _UNAUTHORIZED, _REFUSED, _FAILURE = 401, 400, 500
-_PIECE = 1 << 16
-_BROKEN = (OSError, HttpParserError)
+_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
 
 
 class ApiAnswerError(click.ClickException):
@@ -42,7 +43,7 @@ class ApiClient:
             raise AwayError(
                 f"no SuperTwin of yours runs in {home}: `make up` starts one"
             )
-        self._connection = _Connection(local)
+        self._local, self._connection = local, _connection(local)
 
     def ask(
         self, method: str, path: str, body: bytes = b"", *, queues: bool = False
@@ -65,130 +66,43 @@ class ApiClient:
 
     def events(self, path: str) -> Iterator[Any]:
         """What a stream of events says, until it ends."""
-        local, rest = self._connection.local, b""
-        with closing(_Connection(local)) as connection:
+        local = self._local
+        with closing(_connection(local)) as connection:
             try:
-                answer = connection.request("GET", path)
+                answer = connection.request("GET", path, headers=_HEADERS)
                 if answer.status >= _REFUSED:
                     raise _refusal(answer.status, b"".join(answer.pieces()))
-                for piece in answer.pieces():
-                    *lines, rest = (rest + piece).split(b"\n")
-                    for line in lines:
-                        if line.startswith(b"data:"):
-                            yield json.loads(line[5:])
-            except _BROKEN as error:
+                for line in answer.lines():
+                    if line.startswith(b"data:"):
+                        yield json.loads(line[5:])
+            except BROKEN as error:
                 raise _away(local, error) from None
 
     def _sent(
         self, method: str, path: str, body: bytes, queues: bool
     ) -> tuple[int, bytes]:
-        local, seconds = self._connection.local, None if queues else _SECONDS
+        local, seconds = self._local, None if queues else _SECONDS
         try:
-            answer = self._connection.request(method, path, body, seconds)
+            answer = self._connection.request(method, path, body, _HEADERS, seconds)
             text = b"".join(answer.pieces())
-        except _BROKEN as error:
+        except BROKEN as error:
             self._connection.close()
             self._is_another()
             raise _away(local, error) from None
-        if not answer.keeps_alive:
-            self._connection.close()
         return answer.status, text
 
     def _is_another(self) -> bool:
         """Whether an API was started meanwhile, which is asked from now on."""
         local = read_local_api(self._home)
-        if local is None or local == self._connection.local:
+        if local is None or local == self._local:
             return False
         self._connection.close()
-        self._connection = _Connection(local)
+        self._local, self._connection = local, _connection(local)
         return True
 
 
-class _Connection:
-    """A way to an API, open from the first request on."""
-
-    def __init__(self, local: LocalApi) -> None:
-        self.local = local
-        self._socket: socket.socket | None = None
-
-    def request(
-        self, method: str, path: str, body: bytes = b"", seconds: float | None = None
-    ) -> "_Answer":
-        """An answer whose status is known, to be read before anything else is asked.
-
-        ``seconds`` is how long each of its pieces is waited for; None: for ever.
-        """
-        self._socket = self._socket or self._opened()
-        self._socket.settimeout(seconds)
-        self._socket.sendall(self._head(method, path, len(body)) + body)
-        return _Answer(self._socket)
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._socket:
-            self._socket.close()
-        self._socket = None
-
-    def _opened(self) -> socket.socket:
-        url = parse_url(self.local.url.encode())
-        place = (url.host.decode(), url.port or 80)
-        opened = socket.create_connection(place, _SECONDS)
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return opened
-
-    def _head(self, method: str, path: str, length: int) -> bytes:
-        lines = (
-            f"{method} {path} HTTP/1.1",
-            f"Host: {self.local.url.partition('//')[2].rstrip('/')}",
-            f"Authorization: Bearer {self.local.key}",
-            "Accept: application/json, text/event-stream",
-            "Content-Type: application/json",
-            f"Content-Length: {length}",
-        )
-        return "\r\n".join((*lines, "", "")).encode()
-
-
-class _Answer:
-    """An answer as it comes; httptools calls what begins with ``on_``.
-
-    Raises OSError and HttpParserError where it breaks off or is none.
-    """
-
-    def __init__(self, source: socket.socket) -> None:
-        self.status, self.keeps_alive = 0, False
-        self._socket, self._parser = source, HttpResponseParser(self)
-        self._body: list[bytes] = []
-        self._is_whole = False
-        while not self.status:
-            self._receive()
-
-    def on_headers_complete(self) -> None:
-        """Take the status."""
-        self.status = self._parser.get_status_code()
-        self.keeps_alive = self._parser.should_keep_alive()
-
-    def on_body(self, body: bytes) -> None:
-        """Take a piece."""
-        self._body.append(body)
-
-    def on_message_complete(self) -> None:
-        """Take it for whole."""
-        self._is_whole = True
-
-    def pieces(self) -> Iterator[bytes]:
-        """Its body, as it comes in."""
-        while True:
-            yield from self._body
-            self._body.clear()
-            if self._is_whole:
-                return
-            self._receive()
-
-    def _receive(self) -> None:
-        piece = self._socket.recv(_PIECE)
-        if not piece:
-            raise ConnectionError("it hung up")
-        self._parser.feed_data(piece)
+def _connection(local: LocalApi) -> HttpConnection:
+    return HttpConnection(local.url, f"Bearer {local.key}", _SECONDS)
 
 
 def _away(local: LocalApi, error: Exception) -> AwayError:

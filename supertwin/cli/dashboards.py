@@ -4,18 +4,27 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import click
-import httpx
+import orjson
 
 from core.errors import MendableError, SuperTwinError
 from core.settings.accounts import fuseki_account, store_read_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointUnreachableError, QueriesError
+from core.stores.http_connection import (
+    BROKEN,
+    FORM,
+    HttpConnection,
+    HttpPool,
+    basic,
+)
 from core.stores.results import Rows
 from dashboards.build import build, run_all
 from dashboards.catalogue import Definition, load_dashboards
@@ -30,6 +39,7 @@ from supertwin.cli.host import HOST
 
 # Questions under way, to the graph store or to the series store.
 _AT_ONCE = 8
+_NO_ACCOUNT = (401, 403)
 
 
 class RefusedError(SuperTwinError):
@@ -158,12 +168,11 @@ def _report(
 ) -> int:
     """Print one line per dashboard, and one per finding; the number of findings."""
     total = 0
-    account = store_read_account(settings)
+    account, timeout = store_read_account(settings), settings.query_timeout
     with (
-        httpx.Client(auth=account, timeout=settings.query_timeout) as client,
+        closing(Store(settings.store_read, account, timeout)) as store,
         ThreadPoolExecutor(_AT_ONCE) as pool,
     ):
-        store = Store(client, settings.store_read)
         examine = partial(_examined, store, endpoint)
         for (_, document), (done, findings) in zip(
             made, pool.map(examine, made), strict=True
@@ -214,9 +223,17 @@ def _line(document: dict[str, Any], done: Checked, findings: int) -> str:
 class Store:
     """Asks VictoriaMetrics for ranges, in steps of five seconds."""
 
-    def __init__(self, client: httpx.Client, url: str) -> None:
-        self.url = f"{url}/api/v1/query_range"
-        self._client = client
+    def __init__(
+        self, url: str, account: tuple[str, str] | None, seconds: float
+    ) -> None:
+        self.url, self._seconds = f"{url}/api/v1/query_range", seconds
+        self._pool = HttpPool(
+            lambda: HttpConnection(self.url, basic(account), connect_s=seconds)
+        )
+
+    def close(self) -> None:
+        """Close the kept-alive connections."""
+        self._pool.close()
 
     def count(self, expression: str, start: float, end: float) -> int | str:
         """The number of series, or the store's words where it refuses."""
@@ -228,30 +245,33 @@ class Store:
     def range(self, expression: str, start: float, end: float) -> list[Any]:
         """The series; RefusedError, and SuperTwinError when the store is away."""
         asked = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}"}
+        body = urlencode({**asked, "step": "5"}).encode()
+        headers = {"Content-Type": FORM}
         try:
-            response = self._client.post(self.url, data={**asked, "step": "5"})
-        except httpx.HTTPError as error:
+            with self._pool.connection() as connection:
+                answer = connection.request("POST", "", body, headers, self._seconds)
+                return self._series(answer.status, b"".join(answer.pieces()))
+        except BROKEN as error:
             raise SuperTwinError(
                 f"the series store {self.url} does not answer "
                 f"({type(error).__name__}): is the stack up? See `make status`"
             ) from error
-        return self._series(response)
 
-    def _series(self, response: httpx.Response) -> list[Any]:
-        if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+    def _series(self, status: int, text: bytes) -> list[Any]:
+        if status in _NO_ACCOUNT:
             raise SuperTwinError(
                 f"the series store {self.url} refuses the account "
-                f"({response.status_code}): mend SUPERTWIN_STORE_USER and "
+                f"({status}): mend SUPERTWIN_STORE_USER and "
                 "SUPERTWIN_STORE_PASSWORD"
             )
         try:
-            answer = response.json()
+            answer = orjson.loads(text)
             if answer["status"] == "success":
                 return list(answer["data"]["result"])
             words = " ".join(str(answer["error"]).split())
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise SuperTwinError(
-                f"{self.url} answers {response.status_code}, and not as "
+                f"{self.url} answers {status}, and not as "
                 "VictoriaMetrics does: mend SUPERTWIN_STORE_READ_URL"
             ) from error
         # The reason stands behind the expression.

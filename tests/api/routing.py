@@ -18,6 +18,4 @@ ROUTES = [
 def app_without_stores() -> FastAPI:
     """An application whose stores do not answer: only the routing matters."""
     away = "http://127.0.0.1:9"
-    return create_app(
-        Settings.model_validate({"fuseki_url": away, "store_read_url": away})
-    )
+    return create_app(Settings(**{"fuseki_url": away, "store_read_url": away}))

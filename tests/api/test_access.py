@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import ValidationError
 
 from api.access.tokens import Role, add_token
 from api.app import create_app
@@ -254,7 +253,7 @@ class Refused(Server):
     ("name", "value", "words"),
     [
         ("CORS_ORIGINS", "*", "SUPERTWIN_READER_PASSWORD"),
-        ("READ_ACCESS", "closed", "'auto', 'open' or 'token'"),
+        ("READ_ACCESS", "closed", "not one of auto, open, token"),
         ("CORS_ORIGINS", "http://x:3000/path", "no origin such as"),
         ("ALLOWED_HOSTS", "name:80", "no name of a host"),
         ("TRUSTED_PROXIES", "10.0.0.1, proxy", "'proxy' is not an address or network"),
@@ -268,8 +267,8 @@ def test_settings_that_are_wrong_are_one_line(
 ) -> None:
     """What the process prints, as the one above has shown."""
     monkeypatch.setenv(f"SUPERTWIN_{name}", value)
-    with pytest.raises((ValidationError, MendableError)) as raised:
-        create_app(Settings.model_validate({}))
+    with pytest.raises(MendableError) as raised:
+        create_app(Settings())
     (line,) = "\n".join(error_lines(raised.value)).splitlines()
     assert f"SUPERTWIN_{name}" in line
     assert words in line

@@ -137,7 +137,7 @@ def test_logins_are_written_down(api: Closed) -> None:
 def test_clients_without_an_ipv4_address_are_refused_too(
     tmp_path: Path, client: str
 ) -> None:
-    app = create_app(Settings.model_validate({"home": tmp_path}))
+    app = create_app(Settings(**{"home": tmp_path}))
 
     async def status() -> int:
         transport = httpx.ASGITransport(app, client=(client, 9))

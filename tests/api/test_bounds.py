@@ -66,7 +66,7 @@ def test_others_are_served_meanwhile(api: httpx.Client) -> None:
 
 
 def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
-    app = create_app(Settings.model_validate({"fuseki_url": fuseki}))
+    app = create_app(Settings(**{"fuseki_url": fuseki}))
     connections = app.state.services.sparql.client._transport
     messages = [{"type": "http.request", "body": f"query={ENDLESS[2][0]}".encode()}]
     sent: list[Message] = []

@@ -153,7 +153,7 @@ def test_this_machine_is_the_host_where_none_is_named(
 @pytest.fixture
 def alone(tmp_path: Path, hosts: Fuseki) -> Settings:
     """Settings of an application in this process, to count what it asks."""
-    return Settings.model_validate({"base": BASE, "fuseki_url": hosts.url})
+    return Settings(**{"base": BASE, "fuseki_url": hosts.url})
 
 
 def test_built_once_for_each_state_of_the_twin(alone: Settings, hosts: Fuseki) -> None:

@@ -159,7 +159,7 @@ async def _polls(live: Watched) -> tuple[list[int], int, int, int]:
     four ticks with ten, with one, and with none.
     """
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
-    services = make_services(Settings.model_validate({"base": BASE, **settings}))
+    services = make_services(Settings(**{"base": BASE, **settings}))
     asked: list[httpx.Request] = []
 
     async def count(request: httpx.Request) -> None:

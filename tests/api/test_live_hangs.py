@@ -45,7 +45,7 @@ def test_a_clock_that_was_set_back(live: Watched) -> None:
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
 
     async def told() -> list[Message | None]:
-        services = make_services(Settings.model_validate({"base": BASE, **settings}))
+        services = make_services(Settings(**{"base": BASE, **settings}))
         spec = await services.specs.get("monitor", SMALL)
         feed, watcher = services.feeds.join(spec, None, 1)
         await feed.ready.wait()

@@ -19,8 +19,8 @@ FIELDS = {"type", "title", "status", "detail", "instance"}
 def app() -> FastAPI:
     """An application whose graph store and series store do not answer."""
     made = create_app(
-        Settings.model_validate(
-            {
+        Settings(
+            **{
                 "fuseki_url": "http://127.0.0.1:9",
                 "store_read_url": "http://127.0.0.1:9",
             }
@@ -138,7 +138,7 @@ def test_others_get_the_document(app: FastAPI, accept: str) -> None:
 
 def test_pages_of_problems_link_below_the_path_of_the_base() -> None:
     settings = {"base": "http://localhost:8000/st", "fuseki_url": "http://127.0.0.1:9"}
-    made = create_app(Settings.model_validate(settings))
+    made = create_app(Settings(**settings))
 
     @made.get("/st/broken")
     async def broken() -> None:

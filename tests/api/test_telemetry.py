@@ -159,7 +159,7 @@ def test_what_is_not_there_is_404(
 
 def test_a_store_that_is_away_is_a_reason(fuseki: str, base: str) -> None:
     away = {"fuseki_url": fuseki, "base": base, "store_read_url": "http://127.0.0.1:9"}
-    app = create_app(Settings.model_validate(away))
+    app = create_app(Settings(**away))
 
     async def asked() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app)

@@ -170,7 +170,7 @@ def test_what_is_cut_is_said(
 ) -> None:
     monkeypatch.setattr(nodes, "MAX_INCOMING", 1)
     monkeypatch.setattr(nodes, "MAX_OWN", 4)
-    app = create_app(Settings.model_validate({"fuseki_url": fuseki, "base": base}))
+    app = create_app(Settings(**{"fuseki_url": fuseki, "base": base}))
 
     async def asked() -> dict[str, Any]:
         transport = httpx.ASGITransport(app)

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from core.errors import SuperTwinError
 from dashboards.grafana import render
 from dashboards.grafana_text import interpolate
 from dashboards.lint import panels, variables
@@ -35,8 +37,8 @@ def store(servers: Servers) -> Iterator[Store]:
     url = f"{servers.store}/api/v1/import/prometheus"
     httpx.post(url, content="\n".join(lines)).raise_for_status()
     httpx.post(f"{servers.store}/internal/force_flush").raise_for_status()
-    with httpx.Client() as client:
-        yield Store(client, servers.store)
+    with closing(Store(servers.store, None, 30.0)) as found:
+        yield found
 
 
 def asked(store: Store, expression: str) -> list[str]:
@@ -210,5 +212,5 @@ def test_silence_is_counted_and_no_error(store: Store) -> None:
 
 def test_a_store_that_is_away_is_one_line(tmp_path: Path) -> None:
     away = VictoriaMetrics(tmp_path / "away").url
-    with httpx.Client() as client, pytest.raises(Exception, match="does not answer"):
-        Store(client, away).count("a", 0, 1)
+    with pytest.raises(SuperTwinError, match="does not answer"):
+        Store(away, None, 30.0).count("a", 0, 1)

@@ -76,7 +76,7 @@ def test_what_install_puts_there_is_what_is_copied() -> None:
 def test_its_settings_exist() -> None:
     names = set(re.findall(r"\b(SUPERTWIN_\w+)=", TEXT))
     assert names
-    assert names <= {f"SUPERTWIN_{name.upper()}" for name in Settings.model_fields}
+    assert names <= {f"SUPERTWIN_{name.upper()}" for name in Settings.fields}
 
 
 def test_nothing_secret_is_built_in() -> None:

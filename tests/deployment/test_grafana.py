@@ -62,7 +62,7 @@ def test_grafana_has_the_account_of_the_store() -> None:
     source = SOURCES["prometheus"]
     assert source["access"] == "proxy", "a browser would be shown the password"
     assert source["basicAuth"] is True
-    assert source["basicAuthUser"] == Settings.model_fields["store_user"].default
+    assert source["basicAuthUser"] == Settings.fields["store_user"].default
     store = compose.services()["victoria-metrics"]
     path = compose.environment(store)["SUPERTWIN_STORE_PASSWORD_FILE"]
     assert source["secureJsonData"] == {"basicAuthPassword": f"$__file{{{path}}}"}

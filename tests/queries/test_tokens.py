@@ -69,3 +69,10 @@ def test_a_string_reads_the_same_wherever_it_stands(before: str, text: str) -> N
     if rest and all(token.end <= len(before) + 1 for token in found[: -len(rest)]):
         alone = [token.start for token in read_tokens(text)]
         assert [start - len(before) - 2 for start in rest] == alone
+
+
+@given(st.text(st.sampled_from(string.printable), max_size=60) | QUOTED)
+def test_ascii_is_read_as_beside_other_letters(text: str) -> None:
+    """Even before a comment that changes nothing."""
+    closed = f"{text}\n"
+    assert [*read_tokens(closed)] == [*read_tokens(f"{closed}#é")]

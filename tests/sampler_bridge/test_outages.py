@@ -85,7 +85,7 @@ def test_the_log_holds_ten_minutes_of_the_monitor_set_twenty_times(
     ticks = (last["last_tick_ms"] - first["last_tick_ms"]) / 200
     a_tick = (last["queue"]["bytes"] - first["queue"]["bytes"]) / ticks
     assert a_tick > 100
-    assert 600 * a_tick * 20 < Settings.model_fields["log_max_bytes"].default
+    assert 600 * a_tick * 20 < Settings.fields["log_max_bytes"].default
 
 
 def test_a_killed_agent_is_a_gap_of_its_own_metrics_until_it_is_back(

@@ -2,8 +2,8 @@
 
 import pytest
 from click.testing import CliRunner
-from pydantic import ValidationError
 
+from core.settings.setting import SettingsError
 from core.settings.settings import Settings
 from supertwin.cli.main import main
 from tests.ports import free_port
@@ -11,7 +11,7 @@ from tests.ports import free_port
 
 @pytest.mark.parametrize("roots", ["slurm//x", "fine/*,../x", "a\nb"])
 def test_roots_that_are_none_are_refused(roots: str) -> None:
-    with pytest.raises(ValidationError, match="is no cgroup root"):
+    with pytest.raises(SettingsError, match="is no cgroup root"):
         Settings(cgroup_roots=roots)
 
 

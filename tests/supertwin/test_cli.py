@@ -78,28 +78,6 @@ def test_group_without_command_prints_its_help(
     assert lines[-1] == f"supertwin: name a command of `supertwin {words[0]}`"
 
 
-_HEAVY = {"fastapi", "pyarrow", "pydantic_settings", "pyshacl", "scipy"}
-
-
-@pytest.mark.parametrize(
-    ("module", "heavy"),
-    [
-        ("supertwin.cli.queries", {*_HEAVY, "asyncio", "numpy", "rdflib"}),
-        ("supertwin.cli.plans", _HEAVY),
-        ("supertwin.cli.dtdl", {*_HEAVY, "asyncio", "numpy"}),
-    ],
-)
-def test_command_imports_nothing_heavy(
-    env: dict[str, str], module: str, heavy: set[str]
-) -> None:
-    program = f"import sys, {module}; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=env, cwd=ROOT, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert not heavy & {*done.stdout.decode().split()}
-
-
 def test_closed_pipe_is_silent(env: dict[str, str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)

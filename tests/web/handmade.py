@@ -138,7 +138,7 @@ async def _events(request: Request, seconds: int) -> AsyncIterator[bytes]:
 @contextmanager
 def handmade_site(home: Path) -> Iterator[str]:
     """The address of an API that serves it, in a thread of this process."""
-    app = create_app(Settings.model_validate({"base": BASE, "home": home}))
+    app = create_app(Settings(**{"base": BASE, "home": home}))
     app.router.routes[0:0] = router.routes
     with socket.create_server((LOOPBACK, 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))

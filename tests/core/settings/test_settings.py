@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
+from core.settings.setting import SettingsError
 from core.settings.settings import Settings
 from tests.servers import ROOT
 
 PAGE = ROOT / "docs" / "settings.md"
 
 
-@pytest.mark.parametrize("name", Settings.model_fields)
+@pytest.mark.parametrize("name", Settings.fields)
 def test_every_setting_is_documented(name: str) -> None:
-    assert Settings.model_fields[name].description
+    assert Settings.fields[name].description
     assert f"`SUPERTWIN_{name.upper()}`" in PAGE.read_text(encoding="utf-8")
 
 
@@ -35,7 +35,7 @@ def test_the_environment_is_read_where_no_argument_is_given(
 
 
 def test_an_argument_that_is_no_setting_is_refused() -> None:
-    with pytest.raises(ValidationError, match="no_such_setting"):
+    with pytest.raises(SettingsError, match="no_such_setting"):
         Settings(no_such_setting=1)  # type: ignore[call-arg]
 
 
@@ -56,3 +56,54 @@ def test_an_api_for_everyone_is_reached_on_loopback() -> None:
     settings = Settings(bind="0.0.0.0", api_port=8001)
     assert settings.api == "http://127.0.0.1:8001"
     assert settings.fuseki == "http://127.0.0.1:3030"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("api_port", "0", "not a whole number from 1 to 65535"),
+        ("api_port", "80.0", "not a whole number from 1 to 65535"),
+        ("cgroup_keep", "-1", "not a whole number from 0 to 100000"),
+        ("owner_pid", "", "not a whole number from 1"),
+        ("query_timeout", "nan", "not a number from 1 to 86400"),
+        ("idle_cpu", "0", "not a number above 0"),
+        ("store_memory_percent", "101", "not a number above 0 to 100"),
+        ("calibrate", "always", "not one of never, when-idle"),
+        ("fuseki_heap", "4 GB", "not like 512m or 4g"),
+        ("host", "", "it is empty"),
+    ],
+)
+def test_a_value_without_its_form_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, wrong: str
+) -> None:
+    variable = f"SUPERTWIN_{name.upper()}"
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError) as raised:
+        Settings()
+    assert str(raised.value) == f"{variable}={value}: {wrong} (see docs/settings.md)"
+
+
+def test_all_that_is_wrong_is_said_and_no_password() -> None:
+    with pytest.raises(SettingsError) as raised:
+        Settings(api_port=0, fuseki_url="http://a:s3cret@x y", idle_seconds=0)
+    said = str(raised.value)
+    assert [name for name in Settings.fields if f"_{name.upper()}=" in said] == [
+        "api_port",
+        "fuseki_url",
+        "idle_seconds",
+    ]
+    assert "s3cret" not in said
+
+
+def test_a_secret_is_shown_nowhere_but_to_a_child() -> None:
+    settings = Settings(store_password="s3cret")
+    assert settings.environment()["SUPERTWIN_STORE_PASSWORD"] == "s3cret"
+    assert "s3cret" not in f"{settings} {vars(settings)} {settings.shown()}"
+
+
+def test_settings_do_not_change() -> None:
+    settings = Settings(api_port=8001)
+    with pytest.raises(AttributeError):
+        settings.api_port = 8002  # type: ignore[misc]
+    assert settings.but(api_port=8002) == Settings(api_port=8002, base=settings.base)
+    assert settings.api_port == 8001

@@ -31,7 +31,9 @@ def test_a_store_that_is_down_names_its_url_and_the_cure():
         endpoint.ask("ASK {}")
 
 
-@pytest.mark.parametrize("url", ["nonsense", "http://", "http://no such host/twin"])
+@pytest.mark.parametrize(
+    "url", ["nonsense", "http://", "http://no such host/twin", "http://["]
+)
 def test_a_url_that_is_none(url):
     with Endpoint(url) as endpoint, pytest.raises(EndpointUnreachableError):
         endpoint.ask("ASK {}")

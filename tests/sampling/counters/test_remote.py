@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from core.errors import MendableError, SuperTwinError
+from core.linux.signals import ended_in_order
 from core.linux.ssh.errors import SocketNameError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.errors import RemoteError
-from ingest.remote_hosts import ended_in_order
 from sampling.counters.counters import resume
 from sampling.counters.perfevent import Prepared
 from sampling.counters.remote import counting_there, folder_there

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ingest.remote_hosts import ended_in_order
+from core.linux.signals import ended_in_order
 
 
 def handled() -> list[object]:

@@ -1,0 +1,89 @@
+"""Connections are kept as long as both sides keep them, and no longer."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+
+from core.stores.http_connection import HttpConnection, NoConnectionError, account_in
+
+KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+LAST = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi"
+ENDLESS = b"HTTP/1.1 200 OK\r\n\r\nhi"
+
+
+@contextmanager
+def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
+    """Its address, and requests by connection, each of which it hangs up on after so
+    many answers."""
+    asked: list[int] = []
+
+    def serve() -> None:
+        with suppress(OSError):  # one side hangs up
+            while True:
+                client, _ = listener.accept()
+                with client:
+                    asked.append(0)
+                    while asked[-1] < times and client.recv(65536):
+                        asked[-1] += 1
+                        client.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", asked
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("answer", "times", "asked"),
+    [
+        (KEPT, 9, [3]),
+        (LAST, 9, [1, 1, 1]),
+        (KEPT, 1, [1, 1, 1]),
+        (ENDLESS, 1, [1, 1, 1]),
+    ],
+    ids=["kept", "last", "hung-up-on", "without-length"],
+)
+def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
+    with server(answer, times) as (url, found), closing(HttpConnection(url)) as one:
+        for _ in range(3):
+            assert b"".join(one.request("GET", "/").pieces()) == b"hi"
+            _wait_for_the_end(one, times)
+    assert found == asked
+
+
+def _wait_for_the_end(one: HttpConnection, times: int) -> None:
+    """Until the server has hung up, where it is about to."""
+    if times == 1:
+        assert one._socket is not None
+        assert one._socket.recv(1, socket.MSG_PEEK) == b""
+
+
+def test_an_answer_that_was_not_read_spoils_no_other():
+    half = KEPT.replace(b"2", b"3")
+    with server(half, 9) as (url, found), closing(HttpConnection(url)) as one:
+        for _ in range(2):
+            assert next(one.request("GET", "/").pieces()) == b"hi"
+    assert found == [1, 1]
+
+
+@pytest.mark.parametrize("url", ["http://", "ftp://localhost", "http://x:port", "x"])
+def test_an_address_that_is_none(url: str):
+    with pytest.raises(NoConnectionError):
+        HttpConnection(url).request("GET", "/")
+
+
+@pytest.mark.parametrize(
+    ("url", "account"),
+    [
+        ("http://host/twin", None),
+        ("http://me:p%40ss@host/twin", ("me", "p@ss")),
+        ("http://me@host", ("me", "")),
+    ],
+)
+def test_an_address_may_hold_an_account(url: str, account: tuple[str, str] | None):
+    assert account_in(url) == account
