@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterable
+from http.client import HTTPResponse
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
@@ -19,12 +20,12 @@ from core.stores.errors import (
 )
 from core.stores.http_connection import (
     BROKEN,
-    Answer,
     HttpConnection,
     HttpPool,
     NoConnectionError,
     Response,
     basic,
+    pieces,
 )
 from core.stores.results import Rows, Table, read_rows, read_table, read_truth
 
@@ -210,7 +211,7 @@ class Endpoint:
             return self._too_slow()
         return CutShortError(f"{url} broke its answer off: try again, or see its log")
 
-    def _let_in(self, answer: Answer) -> Answer:
+    def _let_in(self, answer: HTTPResponse) -> HTTPResponse:
         """The answer, unless the store does not know us."""
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             raise AccountRefusedError(
@@ -220,25 +221,24 @@ class Endpoint:
             )
         return answer
 
-    def _read(self, answer: Answer) -> Response:
+    def _read(self, answer: HTTPResponse) -> Response:
         """The whole answer, within the time and size allowed.
 
         A stream that drips on would never meet the time-out of a single piece.
         """
         deadline = time.monotonic() + math.ceil(self.timeout) + _GRACE
-        pieces: list[bytes] = []
-        size = 0
-        for piece in answer.pieces():
-            pieces.append(piece)
-            size += len(piece)
-            if size > self.max_bytes:
+        content = bytearray()
+        for piece in pieces(answer):
+            content += piece
+            if len(content) > self.max_bytes:
                 raise TooLargeError(
                     f"{self.url} answers with more than {self.max_bytes} bytes: "
                     "ask for less, or add a LIMIT"
                 )
             if time.monotonic() > deadline:
                 raise self._too_slow()
-        return answer.whole(b"".join(pieces))
+        kind = answer.getheader("Content-Type", "")
+        return Response(answer.status, answer.reason, kind, bytes(content))
 
     def _query_error(self, response: Response) -> EndpointError:
         reason = _reason(response)

@@ -1,37 +1,36 @@
-"""Requests over HTTP/1.1, one after another on a connection: httptools over a socket.
+"""Requests over HTTP/1.1, one after another on a connection of the standard library.
 
 Commands use it, because httpx takes a quarter of a second of CPU to import and to ask.
 """
 
 import select
-import socket
 from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
+from socket import IPPROTO_TCP, TCP_CORK
+from ssl import SSLContext
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
-
 _PIECE = 1 << 16
-_PORTS = {"http": 80, "https": 443}
-# What stands in a path as it is, beside letters and digits.
-_IN_PATH = "/%:@!$&'()*+,;=~"
-# Headers that tell where a body ends.
-_LENGTHS = (b"content-length", b"transfer-encoding")
+# What stands in a target as it is, beside letters and digits.
+_IN_TARGET = "/?%:@!$&'()*+,;=~"
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 FORM = "application/x-www-form-urlencoded"
 
 # What a request raises when its answer breaks off, or is none.
-BROKEN = (OSError, HttpParserError, HttpParserUpgrade)
+BROKEN = (OSError, HTTPException)
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,8 @@ class HttpConnection:
     ) -> None:
         self.url, self._connect_s = url.rstrip("/"), connect_s
         self._authorization = authorization
-        self._socket: socket.socket | None = None
-        self._answer: Answer | None = None
+        self._connection: HTTPConnection | None = None
+        self._answer: HTTPResponse | None = None
 
     def request(
         self,
@@ -80,7 +79,7 @@ class HttpConnection:
         body: bytes = b"",
         headers: Mapping[str, str] = _NO_HEADERS,
         seconds: float | None = None,
-    ) -> "Answer":
+    ) -> HTTPResponse:
         """An answer whose status is known, to be read before anything else is asked.
 
         ``seconds`` is how long each of its pieces is waited for; None: for ever. Raises
@@ -88,129 +87,74 @@ class HttpConnection:
         """
         if not self._is_free():
             self.close()
-        self._socket = self._socket or self._opened()
-        self._socket.settimeout(seconds)
+        connection = self._connection = self._connection or self._opened()
         self._answer = None
-        self._socket.sendall(self._head(method, path, len(body), headers) + body)
-        self._answer = Answer(self._socket)
+        connection.sock.settimeout(seconds)
+        target = quote(urlsplit(self.url).path + path, _IN_TARGET)
+        # Head and body are one packet.
+        connection.sock.setsockopt(IPPROTO_TCP, TCP_CORK, 1)
+        connection.request(method, target, body, {**self._account(), **headers})
+        connection.sock.setsockopt(IPPROTO_TCP, TCP_CORK, 0)
+        self._answer = connection.getresponse()
         return self._answer
 
     def close(self) -> None:
         """Hang up."""
-        if self._socket:
-            self._socket.close()
-        self._socket = None
+        for one in (self._answer, self._connection):
+            if one:
+                one.close()
+        self._answer = self._connection = None
 
     def _is_free(self) -> bool:
         """Whether the last answer is over, and the server has not hung up since."""
-        if not (self._socket and self._answer and self._answer.leaves_it_free):
+        answer, connection = self._answer, self._connection
+        if not (answer and answer.isclosed() and connection and connection.sock):
             return False
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
+        poll.register(connection.sock, select.POLLIN)
         return not poll.poll(0)
 
-    def _opened(self) -> socket.socket:
+    def _opened(self) -> HTTPConnection:
         try:
-            parts = urlsplit(self.url)
-            host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
-            if not host or not port:
-                raise ValueError("the address is not http://HOST or https://HOST")
-            opened = socket.create_connection((host, port), self._connect_s)
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if parts.scheme == "https":
-                return _trusted().wrap_socket(opened, server_hostname=host)
-            return opened
+            connection = self._made()
+            connection.connect()
         except TimeoutError:
             raise
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise NoConnectionError(str(error)) from error
+        return connection
 
-    def _head(
-        self, method: str, path: str, length: int, headers: Mapping[str, str]
-    ) -> bytes:
-        parts = urlsplit(self.url)
+    def _made(self) -> HTTPConnection:
+        parts, seconds = urlsplit(self.url), self._connect_s
+        if parts.hostname and parts.scheme == "http":
+            return HTTPConnection(parts.hostname, parts.port or 80, timeout=seconds)
+        if parts.hostname and parts.scheme == "https":
+            return HTTPSConnection(
+                parts.hostname, parts.port or 443, timeout=seconds, context=_trusted()
+            )
+        raise ValueError("the address is not http://HOST or https://HOST")
+
+    def _account(self) -> dict[str, str]:
         asks = self._authorization or basic(account_in(self.url))
-        given = {"Authorization": asks} if asks else {}
-        lines = (
-            f"{method} {quote(parts.path, _IN_PATH)}{path} HTTP/1.1",
-            f"Host: {parts.netloc.rpartition('@')[2]}",
-            f"Content-Length: {length}",
-            *(f"{name}: {value}" for name, value in {**given, **headers}.items()),
-        )
-        return "\r\n".join((*lines, "", "")).encode()
+        return {"Authorization": asks} if asks else {}
 
 
-class Answer:
-    """An answer as it comes; httptools calls what begins with ``on_``.
+def pieces(answer: HTTPResponse) -> Iterator[bytes]:
+    """A body, as it comes in; raises one of BROKEN where it breaks off."""
+    while piece := answer.read1(_PIECE):
+        yield piece
+    if answer.length:  # which `read1` does not check, unlike `read`
+        raise IncompleteRead(b"", answer.length)
+    answer.close()
 
-    Raises what `HttpConnection.request` does where it breaks off or is none.
-    """
 
-    def __init__(self, source: socket.socket) -> None:
-        self.status, self.reason, self.content_type = 0, "", ""
-        self._socket, self._parser = source, HttpResponseParser(self)
-        self._body: list[bytes] = []
-        self._is_whole = self._tells_its_length = self._keeps_alive = False
-        while not self.status:
-            self._receive()
-
-    @property
-    def leaves_it_free(self) -> bool:
-        """Whether another request may follow it on its connection."""
-        return self._is_whole and self._keeps_alive
-
-    def on_status(self, reason: bytes) -> None:
-        """Take the words of the status."""
-        self.reason += reason.decode("utf-8", "replace")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        if name.lower() == b"content-type":
-            self.content_type = value.decode("utf-8", "replace")
-        self._tells_its_length |= name.lower() in _LENGTHS
-
-    def on_headers_complete(self) -> None:
-        """Take the status."""
-        self.status = self._parser.get_status_code()
-        self._keeps_alive = self._parser.should_keep_alive()
-
-    def on_body(self, body: bytes) -> None:
-        """Take a piece."""
-        self._body.append(body)
-
-    def on_message_complete(self) -> None:
-        """Take it for whole."""
-        self._is_whole = True
-
-    def pieces(self) -> Iterator[bytes]:
-        """Its body, as it comes in."""
-        while True:
-            yield from self._body
-            self._body.clear()
-            if self._is_whole:
-                return
-            self._receive()
-
-    def lines(self) -> Iterator[bytes]:
-        """The lines of its body, as they come in."""
-        rest = b""
-        for piece in self.pieces():
-            *lines, rest = (rest + piece).split(b"\n")
-            yield from lines
-        yield rest
-
-    def whole(self, body: bytes) -> Response:
-        """The answer with all its pieces."""
-        return Response(self.status, self.reason, self.content_type, body)
-
-    def _receive(self) -> None:
-        piece = self._socket.recv(_PIECE)
-        if piece:
-            self._parser.feed_data(piece)
-        elif self.status and not self._tells_its_length:
-            self._is_whole = True
-        else:
-            raise ConnectionError("it hung up")
+def lines(answer: HTTPResponse) -> Iterator[bytes]:
+    """The lines of a body likewise; `readline` misses an end between two chunks."""
+    rest = b""
+    for piece in pieces(answer):
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+    yield rest
 
 
 class HttpPool:
@@ -249,12 +193,13 @@ def basic(account: tuple[str, str] | None) -> str:
 
 def account_in(url: str) -> tuple[str, str] | None:
     """The account that stands in an address; None without one."""
-    user, _, password = urlsplit(url).netloc.rpartition("@")[0].partition(":")
-    return (unquote(user), unquote(password)) if user else None
+    parts = urlsplit(url)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return (user, password) if user else None
 
 
 @cache
-def _trusted() -> "SSLContext":
+def _trusted() -> SSLContext:
     """The authorities that a server's name is proved by; reading them takes 15 ms."""
     import httpx  # which no address without encryption needs
 

@@ -10,7 +10,7 @@ import orjson
 from core.errors import SeriesError
 from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
-from core.stores.http_connection import BROKEN, FORM, HttpConnection, basic
+from core.stores.http_connection import BROKEN, FORM, HttpConnection, basic, lines
 from core.stores.points import Points
 from ontology.selectors import escaped, pattern
 
@@ -53,14 +53,13 @@ def read_points(
     body, headers = urlencode(form).encode(), {"Content-Type": FORM}
     try:
         # New points are shown every two seconds only, or when it is asked for.
-        flushed = store.request("GET", "/internal/force_flush", seconds=seconds)
-        b"".join(flushed.pieces())
+        store.request("GET", "/internal/force_flush", seconds=seconds).read()
         answer = store.request("POST", "/api/v1/export", body, headers, seconds)
         if answer.status != _OK:
             raise SeriesError(
                 f"the series store at {store.url} answered with {answer.status}"
             )
-        return _joined(answer.lines(), start_ms, end_ms)
+        return _joined(lines(answer), start_ms, end_ms)
     except BROKEN as error:
         raise SeriesError(
             f"the series store at {store.url} does not answer ({error}): `make status` "
@@ -69,18 +68,18 @@ def read_points(
 
 
 def _joined(
-    lines: Iterable[bytes], start_ms: int, end_ms: int
+    rows: Iterable[bytes], start_ms: int, end_ms: int
 ) -> dict[SeriesKey, Points]:
     """One series may come in several pieces, which are in no order."""
     pieces: dict[SeriesKey, list[Points]] = {}
-    for key, points in _pieces(lines):
+    for key, points in _pieces(rows):
         pieces.setdefault(key, []).append(points)
     return {key: _one(found, start_ms, end_ms) for key, found in pieces.items()}
 
 
-def _pieces(lines: Iterable[bytes]) -> Iterator[tuple[SeriesKey, Points]]:
-    for line in filter(bytes.strip, lines):
-        row = orjson.loads(line)
+def _pieces(rows: Iterable[bytes]) -> Iterator[tuple[SeriesKey, Points]]:
+    for text in filter(bytes.strip, rows):
+        row = orjson.loads(text)
         labels = row["metric"]
         stamps = np.array(row["timestamps"], np.int64)
         values = np.array(row["values"], np.float64)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from api.access.local_api import LocalApi, read_local_api
-from core.stores.http_connection import BROKEN, HttpConnection
+from core.stores.http_connection import BROKEN, HttpConnection, lines
 
 _SECONDS = 60.0
 _UNAUTHORIZED, _REFUSED, _FAILURE = 401, 400, 500
@@ -71,8 +71,8 @@ class ApiClient:
             try:
                 answer = connection.request("GET", path, headers=_HEADERS)
                 if answer.status >= _REFUSED:
-                    raise _refusal(answer.status, b"".join(answer.pieces()))
-                for line in answer.lines():
+                    raise _refusal(answer.status, answer.read())
+                for line in lines(answer):
                     if line.startswith(b"data:"):
                         yield json.loads(line[5:])
             except BROKEN as error:
@@ -84,7 +84,7 @@ class ApiClient:
         local, seconds = self._local, None if queues else _SECONDS
         try:
             answer = self._connection.request(method, path, body, _HEADERS, seconds)
-            text = b"".join(answer.pieces())
+            text = answer.read()
         except BROKEN as error:
             self._connection.close()
             self._is_another()
@@ -106,8 +106,9 @@ def _connection(local: LocalApi) -> HttpConnection:
 
 
 def _away(local: LocalApi, error: Exception) -> AwayError:
+    reason = str(error).strip()
     return AwayError(
-        f"SuperTwin at {local.url} does not answer ({error}): `make status` tells more"
+        f"SuperTwin at {local.url} does not answer ({reason}): `make status` tells more"
     )
 
 

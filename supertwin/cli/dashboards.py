@@ -250,7 +250,7 @@ class Store:
         try:
             with self._pool.connection() as connection:
                 answer = connection.request("POST", "", body, headers, self._seconds)
-                return self._series(answer.status, b"".join(answer.pieces()))
+                return self._series(answer.status, answer.read())
         except BROKEN as error:
             raise SuperTwinError(
                 f"the series store {self.url} does not answer "

@@ -28,8 +28,8 @@ _PLAN = ("kernel.all.load", "--period", "10s", "--plan", "imports", "--yes")
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [
-        (("query", "cache/sharing"), {*_HEAVY, "numpy", "rdflib", "ssl"}),
-        (("query", "--help"), {*_HEAVY, "numpy", "rdflib", "ssl"}),
+        (("query", "cache/sharing"), {*_HEAVY, "numpy", "rdflib"}),
+        (("query", "--help"), {*_HEAVY, "numpy", "rdflib"}),
         (("sample", "list"), _HEAVY),
         (("sample", "add", *_PLAN), _HEAVY),
         (("sample", "remove", "imports"), _HEAVY),

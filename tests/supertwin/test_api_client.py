@@ -148,7 +148,7 @@ def test_events_that_break_off_are_told_as_such(tmp_path: Path) -> None:
         b"",
         b"SSH-2.0-OpenSSH_9.2\r\n",
         answer("200 OK", b'{"a": 1}')[:-3],
-        b"HTTP/1.1 200 OK\r\nContent-Length: ?\r\n\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
     ],
 )
 def test_what_is_no_answer_is_named(tmp_path: Path, text: bytes) -> None:
@@ -222,6 +222,6 @@ def test_who_queues_is_answered_however_late(
 def test_who_queues_is_told_that_the_api_died(tmp_path: Path) -> None:
     with (
         asking(tmp_path, Scripted(b"", seconds=0.2)) as client,
-        pytest.raises(AwayError, match="it hung up"),
+        pytest.raises(AwayError, match="without response"),
     ):
         client.ask("POST", "/observations", b"{}", queues=True)

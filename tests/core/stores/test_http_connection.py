@@ -2,12 +2,21 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from http.client import HTTPResponse
 
 import pytest
 
-from core.stores.http_connection import HttpConnection, NoConnectionError, account_in
+from core.stores.http_connection import (
+    BROKEN,
+    HttpConnection,
+    NoConnectionError,
+    account_in,
+    lines,
+    pieces,
+)
 
 KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 LAST = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi"
@@ -51,7 +60,7 @@ def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
 def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
     with server(answer, times) as (url, found), closing(HttpConnection(url)) as one:
         for _ in range(3):
-            assert b"".join(one.request("GET", "/").pieces()) == b"hi"
+            assert b"".join(pieces(one.request("GET", "/"))) == b"hi"
             _wait_for_the_end(one, times)
     assert found == asked
 
@@ -59,16 +68,50 @@ def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
 def _wait_for_the_end(one: HttpConnection, times: int) -> None:
     """Until the server has hung up, where it is about to."""
     if times == 1:
-        assert one._socket is not None
-        assert one._socket.recv(1, socket.MSG_PEEK) == b""
+        assert one._connection is not None
+        if one._connection.sock:
+            assert one._connection.sock.recv(1, socket.MSG_PEEK) == b""
 
 
 def test_an_answer_that_was_not_read_spoils_no_other():
     half = KEPT.replace(b"2", b"3")
     with server(half, 9) as (url, found), closing(HttpConnection(url)) as one:
         for _ in range(2):
-            assert next(one.request("GET", "/").pieces()) == b"hi"
+            assert next(pieces(one.request("GET", "/"))) == b"hi"
     assert found == [1, 1]
+
+
+@pytest.mark.parametrize("read", [pieces, lines, lambda answer: [answer.read()]])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        KEPT.replace(b"2", b"3"),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhi",
+    ],
+    ids=["length", "between-chunks", "chunk"],
+)
+def test_an_answer_that_breaks_off_is_noticed(
+    answer: bytes, read: Callable[[HTTPResponse], Iterable[bytes]]
+):
+    with server(answer, 1) as (url, _), closing(HttpConnection(url)) as one:
+        found = one.request("GET", "/")
+        with pytest.raises(BROKEN):
+            list(read(found))
+
+
+def test_head_and_body_are_one_packet():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        closing(HttpConnection(f"http://127.0.0.1:{listener.getsockname()[1]}")) as one,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        answer = pool.submit(one.request, "POST", "/", b"body")
+        client, _ = listener.accept()
+        with client:
+            assert client.recv(65536).endswith(b"\r\n\r\nbody")
+            client.sendall(KEPT)
+            assert answer.result().read() == b"hi"
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://localhost", "http://x:port", "x"])
