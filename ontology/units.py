@@ -1,4 +1,4 @@
-"""From PCP's units, as pmUnitsStr prints them, to QUDT's, and the symbols of those."""
+"""From PCP's units, as pmUnitsStr prints them, to QUDT's."""
 
 import re
 
@@ -41,19 +41,6 @@ RATES = {
     UNIT["MicroSEC"]: UNIT["PPM"],
     UNIT["NanoSEC"]: UNIT["PPB"],
 }
-# By the local name; a pure number has none.
-_SYMBOLS = {
-    **dict.fromkeys(("NUM", "UNITLESS", "FRACTION"), ""),
-    **{"BYTE": "B", "BYTE-PER-SEC": "B/s", "BIT-PER-SEC": "bit/s"},
-    **{"KibiBYTE": "KiB", "MebiBYTE": "MiB", "GibiBYTE": "GiB"},
-    **{"TebiBYTE": "TiB", "PebiBYTE": "PiB", "ExbiBYTE": "EiB"},
-    **{"NanoSEC": "ns", "MicroSEC": "µs", "MilliSEC": "ms", "SEC": "s"},
-    **{"MIN": "min", "HR": "h", "NUM-PER-SEC": "1/s", "REV-PER-MIN": "rpm"},
-    **{"HZ": "Hz", "KiloHZ": "kHz", "MegaHZ": "MHz", "GigaHZ": "GHz"},
-    **{"J": "J", "MicroJ": "µJ", "W": "W", "MilliW": "mW", "V": "V", "A": "A"},
-    **{"DEG_C": "°C", "FLOPS": "FLOPS"},
-    **{"PERCENT": "%", "PPTH": "‰", "PPM": "ppm", "PPB": "ppb"},
-}
 _SPACES = re.compile(r"\s+")
 
 
@@ -65,9 +52,3 @@ def qudt_unit(pcp_units: str) -> URIRef | None:
     """
     name = _UNITS.get(_SPACES.sub(" ", pcp_units.strip()))
     return None if name is None else UNIT[name]
-
-
-def unit_symbol(iri: str) -> str | None:
-    """``KiB`` for QUDT's kibibyte, empty for a pure number; None for any other IRI."""
-    is_unit = iri.startswith(str(UNIT))
-    return _SYMBOLS.get(iri.removeprefix(str(UNIT))) if is_unit else None

@@ -20,7 +20,7 @@ from api import formats
 from api.nodes import Node
 from ontology.figures import figures
 from ontology.terms import PREFIXES, ST
-from ontology.units import unit_symbol
+from ontology.unit_symbols import unit_symbol
 from queries.natural_order import natural
 
 _TEMPLATES = Environment(

@@ -10,7 +10,7 @@ import click
 
 from core.stores.results import Rows, Table
 from ontology.figures import figures
-from ontology.units import unit_symbol
+from ontology.unit_symbols import unit_symbol
 from supertwin.cli.wording import counted
 
 _DIGITS = 6

@@ -9,7 +9,7 @@ from dashboards.spec import Unit
 from dashboards.units import _UNITS, drawn_unit, local_name, one_unit
 from ontology import units as pcp
 from ontology.terms import UNIT
-from ontology.units import unit_symbol
+from ontology.unit_symbols import unit_symbol
 
 # Of Grafana's packages/grafana-data/src/valueFormats/categories.ts.
 GRAFANA = {

@@ -8,7 +8,8 @@ from rdflib import RDF
 
 from ontology.load import ontology_graph
 from ontology.terms import QUDT, UNIT
-from ontology.units import RATES, qudt_unit, unit_symbol
+from ontology.unit_symbols import unit_symbol
+from ontology.units import RATES, qudt_unit
 from queries.catalogue import saved_query
 
 
