@@ -31,13 +31,13 @@ status: install  ## what runs, since when, restarted how often
 ENDS_WITH_MAKE := setpriv --pdeathsig TERM --
 
 # Two phases. Four workers at once, also on two cores: most of the time goes into waiting
-# for servers and for the clock. Then the tests that a busy machine would disturb: three
+# for servers and for the clock. Then the tests that a busy machine would disturb: two
 # at once leave half of two cores idle.
 test: install-test  ## every test, on a stack of its own
 	@$(ENDS_WITH_MAKE) $(PYTHON) -m pytest -n 4 --dist loadfile --durations=20 \
 	    -m "not serial"; \
 	parallel=$$?; \
-	$(ENDS_WITH_MAKE) $(PYTHON) -m pytest -n 3 --dist loadfile --durations=20 \
+	$(ENDS_WITH_MAKE) $(PYTHON) -m pytest -n 2 --dist loadfile --durations=20 \
 	    -m serial && exit $$parallel
 
 coverage: install-test  ## run every test, print the share of lines and branches that they reach
@@ -45,7 +45,7 @@ coverage: install-test  ## run every test, print the share of lines and branches
 	@$(ENDS_WITH_MAKE) $(PYTHON) -m coverage run -m pytest -n 4 --dist loadfile \
 	    --durations=20 -m "not serial"; \
 	parallel=$$?; \
-	$(ENDS_WITH_MAKE) $(PYTHON) -m coverage run -m pytest -n 3 --dist loadfile \
+	$(ENDS_WITH_MAKE) $(PYTHON) -m coverage run -m pytest -n 2 --dist loadfile \
 	    --durations=20 -m serial; \
 	serial=$$?; \
 	$(PYTHON) -m coverage combine --quiet && $(PYTHON) -m tests.coverage_totals && \

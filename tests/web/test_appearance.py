@@ -6,9 +6,10 @@ import time
 import pytest
 from playwright.sync_api import expect
 
+from tests.servers import wait_until
 from tests.web.conftest import Open
 from tests.web.site import BIG
-from tests.web.test_dashboard import MONITOR
+from tests.web.test_dashboard import MONITOR, state, wait_for_points
 
 _SHIFT = """() => new Promise((resolve) => {
   let sum = 0;
@@ -99,3 +100,16 @@ def test_the_theme_that_was_chosen_stays(visit: Open) -> None:
     expect(root).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(root).to_have_attribute("data-theme", "dark")
+
+
+def test_panels_out_of_sight_are_printed_with_their_last_points(visit: Open) -> None:
+    page = visit(MONITOR).page
+    wait_for_points(page)
+    last = page.locator(".draws-timeseries").last
+    expect(last.locator("canvas").first).to_be_attached()
+    is_dirty = "element => element.panel.dirty"
+    wait_until(lambda: last.evaluate(is_dirty), what="points that nobody sees")
+    page.keyboard.press("Space")
+    expect(state(page)).to_have_text("Paused")
+    page.pdf()
+    assert not last.evaluate(is_dirty)

@@ -76,19 +76,6 @@ def test_panels_out_of_sight_are_drawn_once_for_captures(visit: Open) -> None:
     assert page.evaluate("window.scrollY") == 0
 
 
-def test_panels_out_of_sight_are_printed_with_their_last_points(visit: Open) -> None:
-    page = visit(MONITOR).page
-    wait_for_points(page)
-    last = page.locator(".draws-timeseries").last
-    expect(last.locator("canvas").first).to_be_attached()
-    is_dirty = "element => element.panel.dirty"
-    wait_until(lambda: last.evaluate(is_dirty), what="points that nobody sees")
-    page.keyboard.press("Space")
-    expect(state(page)).to_have_text("Paused")
-    page.pdf()
-    assert not last.evaluate(is_dirty)
-
-
 def test_range_of_a_month_is_fixed(visit: Open) -> None:
     page = visit(f"{MONITOR}&last=30d").page
     wait_for_points(page)
