@@ -1,4 +1,4 @@
-"""What README promises, on the real stack."""
+"""What README and docs/sparql.md promise, on the real stack."""
 
 import os
 import re
@@ -12,7 +12,8 @@ from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
-EXAMPLES = re.findall(r"```sparql\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+PAGE = (ROOT / "docs/sparql.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```sparql\n(.*?)```", PAGE, re.S)
 
 
 def test_up_says_what_it_found_and_what_to_try(stack: Stack) -> None:
@@ -40,7 +41,7 @@ def test_the_printed_command_answers(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_readme_examples_have_answers(stack: Stack, example: str) -> None:
+def test_sparql_examples_have_answers(stack: Stack, example: str) -> None:
     assert len(EXAMPLES) == 5
     rows = stack.sparql(example)
     # a machine of one NUMA domain without NUMA metrics would be a true empty answer

@@ -15,7 +15,12 @@ def test_a_generated_page_is_up_to_date(name: str) -> None:
     assert page.read_text("utf-8") == PAGES[name], "run `make docs`"
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    readme = (CHECKOUT / "README.md").read_text("utf-8")
-    pages = {path.name for path in (CHECKOUT / "docs").glob("*.md")}
-    assert not [name for name in pages if f"docs/{name}" not in readme]
+def test_every_page_is_linked_from_the_index() -> None:
+    index = CHECKOUT / "docs" / "index.md"
+    text = index.read_text("utf-8")
+    pages = {path.name for path in index.parent.glob("*.md")} - {index.name}
+    assert not [name for name in pages if f"({name})" not in text]
+
+
+def test_the_readme_links_to_the_index() -> None:
+    assert "(docs/index.md)" in (CHECKOUT / "README.md").read_text("utf-8")
