@@ -16,7 +16,7 @@ Mark = tuple[int, int, float]
 def bounded(
     columns: Sequence[Column], greatest: float | None, least: float | None = None
 ) -> list[Column]:
-    """Return the columns with values limited to a range; no limit if it is None."""
+    """Limit the values of columns; with ``greatest`` None, change nothing."""
     if greatest is None:
         return list(columns)
     low = float("-inf") if least is None else least
