@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# Small enough that libpcp can use all descriptors (core.linux.pmapi.fd_limit).
+# With all other descriptors, this stays below the limit of libpcp, see
+# core.linux.pmapi.fd_limit.
 MOST_CONNECTIONS = 512
 _HEADERS_S, _BODY_S, _ANSWER_S = 10.0, 30.0, 120.0
 _TOO_LATE = (

@@ -1,7 +1,7 @@
 """One series as the graph describes it: metric, instance, component, plans.
 
-A series need not be a node in the graph: it is the join of a metric's instance domain
-with an instance of the host.
+A series need not be a node in the graph: it is the join of a metric with a host's
+instance in the metric's instance domain.
 """
 
 from dataclasses import dataclass, field

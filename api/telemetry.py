@@ -93,7 +93,7 @@ async def _is_there(services: Services, found: Series) -> bool:
 
 
 async def _refusal(services: Services, found: Series) -> ApiError | None:
-    """Say why the series cannot exist; None if it can, as for dynamic instances."""
+    """Say why the series cannot exist; None if it can, as if resolved at fetch."""
     metric, known = repr(found.metric), found.known
     if not found.host_known:
         return unknown_host(found.host, await known_hosts(services.graph))

@@ -355,10 +355,11 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
     """Run what the request asks for; 0 if it ran, whatever the outcome, 2 if not.
 
     The request holds ``argv`` and optionally ``cwd``, which must be in one of
-    ``within``, ``env`` (added), ``cpus``, ``timeout`` and ``grace`` (seconds), and
-    ``keep_bytes`` of each stream, of which without ``show_all`` only the first are
-    reported immediately. With ``look``, the ended command stays a zombie until a line
-    comes, at most two seconds. ``about`` collects facts about the command.
+    ``within``, ``env`` (added), ``cpus``, ``timeout`` and ``grace`` (seconds). The
+    first and the last ``keep_bytes`` of each stream are kept; the first, or with
+    ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
+    stays a zombie until a line comes, at most two seconds. ``about`` collects facts
+    about the command.
     """
     try:
         Run(request, about).follow()
