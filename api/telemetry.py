@@ -93,7 +93,10 @@ async def _is_there(services: Services, found: Series) -> bool:
 
 
 async def _refusal(services: Services, found: Series) -> ApiError | None:
-    """Say why the series cannot exist; None if it can, as if resolved at fetch."""
+    """Say why the series cannot exist; None if it can.
+
+    An instance that is resolved at fetch need not be in the graph.
+    """
     metric, known = repr(found.metric), found.known
     if not found.host_known:
         return unknown_host(found.host, await known_hosts(services.graph))

@@ -147,7 +147,10 @@ class Program:
         return []
 
     def _name(self) -> str:
-        """Return its path, which libraries may be next to, or our fd's if replaced."""
+        """Return its path, or that of our descriptor if the file was replaced.
+
+        The loader may look for libraries next to the path.
+        """
         with suppress(OSError):
             if os.path.samestat(os.stat(self._path), os.fstat(self._number)):  # noqa: PTH116
                 return self._path

@@ -1,4 +1,4 @@
-"""Digests of a machine's signs: they identify the machine of a run, not its serials."""
+"""Digests of signs: they identify a run's machine without serial numbers."""
 
 import hashlib
 from collections.abc import Iterable

@@ -23,7 +23,7 @@ def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[
     """Remove runs, or groups of repetitions, for good; return the ids of the runs.
 
     A run that was never recorded is found by its folder. Samples stay in the series
-    store until its retention ends. If anything is wrong, raises MendableError and
+    store until their retention ends. If anything is wrong, raises MendableError and
     removes nothing.
     """
     iris = Iris(settings.base)

@@ -109,7 +109,7 @@ def run_node(iris: Iris, id_: str) -> URIRef:
 
 
 def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
-    """Find the run, or the group of repetitions, of an id; raises MendableError."""
+    """Find the run or group of repetitions of an id or IRI; raises MendableError."""
     return _group(twin, id_, find_runs(twin, iris, id_))
 
 
