@@ -1,4 +1,4 @@
-"""``python -m api``: serve the API until it is told to stop."""
+"""``python -m api``: serve the API until it is stopped."""
 
 import resource
 import socket
@@ -17,17 +17,17 @@ from core.linux import pmapi
 from core.settings.settings import Settings
 from ingest.pmu.pfm_library import load_private_copy
 
-# What uvicorn itself ends with when, say, the port is taken.
+# uvicorn's own exit status if, for example, the port is taken.
 _NOT_STARTED = 3
-# After each send or receive the event loop waits for threads that compute, by default
-# 5 ms for each of them, so that 256 requests delayed all others by seconds.
+# After each send or receive, the event loop waits for each computing thread, by default
+# for 5 ms: 256 requests delayed all others by seconds.
 _SWITCH_S = 0.001
 
 
 def main() -> int:
     """Serve on ``bind`` and ``api_port``; the log goes to stderr.
 
-    2: a setting is wrong, and said to be.
+    Returns 2 and prints the reason if a setting is wrong.
     """
     try:
         settings = Settings()
@@ -43,19 +43,19 @@ def main() -> int:
 
 
 def _allow_more_files() -> None:
-    """Raise the limit on open files, which is 1024 almost everywhere."""
+    """Raise the limit on open files, which is usually 1024."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _change_environment() -> None:
-    """Let libraries change the environment while no other thread can read it."""
+    """Let libraries change the environment while there is only one thread."""
     pmapi.read_settings()
     load_private_copy()
 
 
 class _Server(uvicorn.Server):
-    """Ends the live streams before it waits for the requests under way."""
+    """Ends the live streams before it waits for running requests."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.config.app.state.services.feeds.stop()  # type: ignore[union-attr]
@@ -70,7 +70,7 @@ def _serve(app: FastAPI, settings: Settings) -> int:
         loop="uvloop",
         http=BoundedProtocol,
         ws="none",
-        # By default uvicorn believes each program on this machine.
+        # By default uvicorn trusts every program on this machine.
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies),
         access_log=False,
@@ -80,7 +80,7 @@ def _serve(app: FastAPI, settings: Settings) -> int:
         timeout_graceful_shutdown=5,
     )
     server = _Server(config)
-    with suppress(KeyboardInterrupt):  # Raised again once it has been obeyed.
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again after a clean shutdown
         server.run()
     return 0 if server.started else _NOT_STARTED
 

@@ -1,4 +1,4 @@
-"""What only an admin may do over HTTP: tokens, hosts, and forgetting runs."""
+"""Admin requests: tokens, adding and removing hosts, and forgetting runs."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -182,7 +182,7 @@ async def _done(
     work: Callable[[], T],
     cases: Mapping[type[Exception], int] = MappingProxyType({}),
 ) -> T:
-    """Do it in a thread; ``cases`` are the statuses of errors, else see `answered`."""
+    """Run it in a thread; ``cases`` maps errors to statuses, see also `answered`."""
     with answered(_refused, "not-changed", "Nothing was changed"):
         try:
             return await to_thread.run_sync(work)

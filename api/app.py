@@ -1,4 +1,4 @@
-"""Puts the routes, the errors and the stores together into one application."""
+"""Assembles the routes, errors and stores into one application."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -77,7 +77,7 @@ _PARTS = (
     history,
     exports,
     vocabulary,
-    # Before the components, whose path theirs looks like.
+    # Before the components, because their path also matches these.
     processes,
     twin,
     pin,
@@ -93,12 +93,12 @@ _PARTS = (
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The application for these settings; connections open with the first request."""
+    """Create the application for these settings; connections open on first use."""
     services = make_services(settings)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        # What is broken should be known at the start, not at the first request.
+        # Load these at the start, so that errors show before the first request.
         load_catalogue()
         context()
         ontology_graph()
@@ -132,7 +132,7 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install(app, draw_problem)
     for part in _PARTS:
         app.include_router(part.router)
-    # The last one added is the first to see a request.
+    # Middleware that is added later sees a request earlier.
     app.add_middleware(HeadAsGet)
     app.add_middleware(Reading, gate=services.gate)
     app.add_middleware(CrossSite, origins=settings.origins)
@@ -160,5 +160,5 @@ class HeadAsGet:
                 message = {**message, "body": b""}
             await send(message)
 
-        # What never ends by itself must know that nobody waits for its body.
+        # Endless streams check this, because the client does not want their body.
         await self._app({**scope, "method": "GET", "head": True}, receive, send_head)

@@ -1,4 +1,4 @@
-"""Bodies of requests, read no further than they may be long."""
+"""Reads request bodies up to a maximum size."""
 
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 async def read_body(request: Request, most: int, what: str) -> bytes:
-    """The body; ``what`` names it where it is refused (413) for its length."""
+    """Return the body; ``what`` names it in the refusal (413) if it is too long."""
     if too_long(request, most):
         raise too_large(most, what)
     body = bytearray()
@@ -37,7 +37,7 @@ def too_long(request: Request, most: int) -> bool:
 async def read_model(
     request: Request, most: int, what: str, model: type[Model]
 ) -> Model:
-    """The body as what it says; refused as `read_body` does, and with 422."""
+    """Return the body as a model; refuses it as `read_body` does, or with 422."""
     body = await read_body(request, most, what)
     try:
         return model.model_validate_json(body)
@@ -47,7 +47,7 @@ async def read_model(
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a body, whole: a route's own does not find `$defs`."""
+    """Return the JSON schema of a body without `$defs`, which a route cannot use."""
     schema = model.model_json_schema()
     defined = schema.pop("$defs", {})
     found: dict[str, Any] = _inlined(schema, defined)
@@ -66,9 +66,9 @@ def _inlined(schema: Any, defined: dict[str, Any]) -> Any:
 
 
 def too_large(most: int, what: str) -> ApiError:
-    """The refusal of what is too long."""
+    """Return the error for a body that is too long."""
     detail = f"a {what} may have {most} bytes; send a shorter one"
-    # What is left of the body is not read.
+    # The rest of the body is not read.
     headers = {"Connection": "close"}
     return ApiError(
         413, f"{what}-too-large", f"The {what} is too large", detail, headers=headers

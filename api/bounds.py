@@ -1,6 +1,7 @@
-"""Values bounded by what there can be, and what was measured where they are.
+"""Limits values to what is possible, and marks where they differ from measurements.
 
-A rate divides by the time between two ticks, of which one may have been fetched late.
+A rate is divided by the time between two ticks, and one of them may have been fetched
+late.
 """
 
 from collections.abc import Sequence
@@ -8,14 +9,14 @@ from collections.abc import Sequence
 from ontology.limits import BEYOND
 
 Column = list[float | None]
-# Of a value that is bounded: its series, its place, and what was measured.
+# A bounded value: the index of its series, its position, and the measured value.
 Mark = tuple[int, int, float]
 
 
 def bounded(
     columns: Sequence[Column], greatest: float | None, least: float | None = None
 ) -> list[Column]:
-    """The columns with no value beyond the limits; None: there is no limit."""
+    """Limit the values of columns; with ``greatest`` None, change nothing."""
     if greatest is None:
         return list(columns)
     low = float("-inf") if least is None else least
@@ -23,7 +24,7 @@ def bounded(
 
 
 def bounded_sums(columns: Sequence[Column], greatest: float) -> list[Column]:
-    """The columns scaled where they add up to more than there can be."""
+    """Scale the columns where their sum exceeds what is possible."""
     sums = [sum(filter(None, values)) for values in zip(*columns, strict=True)]
     return [
         [
@@ -37,7 +38,7 @@ def bounded_sums(columns: Sequence[Column], greatest: float) -> list[Column]:
 
 
 def marks(measured: Sequence[Column], shown: Sequence[Column]) -> list[Mark]:
-    """Where the values that are shown are not those that were measured."""
+    """List the positions where the shown values differ from the measured ones."""
     return [
         (series, place, value)
         for series, pair in enumerate(zip(measured, shown, strict=True))

@@ -1,4 +1,4 @@
-"""A log that repeats nothing: what a flood of requests says, it says once a minute."""
+"""A log that writes each kind of message at most once a minute."""
 
 import logging
 import time
@@ -8,14 +8,14 @@ _MOST_KINDS = 1000
 
 
 class OncePerMinute(logging.Filter):
-    """Lets a message through once a minute, with the number of those left out."""
+    """Passes a message once a minute, with the number of suppressed ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: dict[tuple[str, int, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is written; of those before it the first one speaks."""
+        """Whether a record is written; it reports the number suppressed before it."""
         kind = (record.name, record.levelno, str(record.msg))
         now = time.monotonic()
         since, left_out = self._seen.get(kind, (-_QUIET_S, 0))

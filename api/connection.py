@@ -1,4 +1,4 @@
-"""Work that ends when the client that asked for it goes away."""
+"""Work that is cancelled when its client disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 class ClientGoneError(ApiError):
-    """Nobody is left to answer."""
+    """The client disconnected, so nobody reads the answer."""
 
     def __init__(self) -> None:
         super().__init__(499, "client-gone", "Client gone", "the client went away")
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, cancelled as soon as the client disconnects.
+    """Return the result of the work; cancel it when the client disconnects.
 
     The body of the request must have been read. Raises ClientGoneError.
     """

@@ -30,7 +30,7 @@ _KNOWN = (
 
 
 def error_lines(error: Exception) -> list[str]:
-    """Return one line: what went wrong and its cure; then a report if there is one."""
+    """Return one line with the problem and its fix, then a report if there is one."""
     if isinstance(error, NotConformingError):
         return [_flat(error), *(f"  {line}" for line in error.lines)]
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
@@ -46,7 +46,7 @@ def error_lines(error: Exception) -> list[str]:
 
 
 def exit_code(error: Exception) -> int:
-    """Return 2 for what the user can mend, 1 for a failure."""
+    """Return 2 if the user can fix the error, and 1 for a failure."""
     if isinstance(error, SuperTwinError):
         return error.exit_code
     if isinstance(error, QuerySyntaxError | FileNotFoundError):

@@ -1,7 +1,7 @@
-"""Twins in the formats of others: a host as DTDL.
+"""Exports of twins: a host as DTDL.
 
-A document is made whole before it is sent, so that none ends in the middle. What it is
-made of is bounded by what the graph store may answer, and one is made at a time: a host
+A document is complete before it is sent, so none ends in the middle. Its size is
+limited by the maximum answer of the graph store, and only one is made at a time: a host
 of 384 threads takes two seconds of one core.
 """
 

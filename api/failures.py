@@ -1,4 +1,4 @@
-"""What goes wrong while something is changed, as the answer to a request."""
+"""Turns errors of changes into answers to a request."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,10 +24,11 @@ _FAILED = (
 def answered(
     refused: Callable[[str, int], ApiError], kind: str, title: str
 ) -> Iterator[None]:
-    """Make an ApiError of what is raised inside.
+    """Convert exceptions raised inside into an ApiError.
 
-    What can be mended is ``refused``, with 400, or 409 where it is taken; all else is
-    502, or 503 where the graph store is away, of this kind and title.
+    Errors that the user can fix become ``refused`` with 400, or 409 if something is
+    taken; others become 502, or 503 if the graph store is down, with this kind and
+    title.
     """
     try:
         yield
@@ -38,6 +39,6 @@ def answered(
     except _FAILED as error:
         status = 503 if isinstance(error, EndpointUnreachableError) else 502
         raise ApiError(status, kind, title, str(error)) from None
-    except OSError as error:  # the state folder: its disk is full, or read-only
+    except OSError as error:  # the state folder's disk is full or read-only
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise ApiError(502, kind, title, said) from None

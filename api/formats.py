@@ -1,4 +1,4 @@
-"""The media types that each kind of answer can be served in, the default first."""
+"""The media types of each kind of answer, the default first."""
 
 from api.lexer import Form
 from api.negotiation import negotiate
@@ -22,7 +22,7 @@ TABLES = (
 TRIPLES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
 NODES = (JSON_LD, TURTLE, N_TRIPLES, RDF_XML, HTML, JSON)
 
-# What the ending of an address, or ?format=, asks for, whatever is accepted.
+# Chosen by the suffix of a URL or by ?format=, which override Accept.
 ENDINGS = {
     "csv": "text/csv",
     "json": RESULTS_JSON,
@@ -39,12 +39,12 @@ NODE_FORMATS = {
     "html": HTML,
 }
 
-# What the graph store is asked for, where it differs from what the client is told.
+# The type to request from the graph store, where it differs from the client's.
 _UPSTREAM = {JSON: RESULTS_JSON}
 
 
 def answer_type(form: Form, accept: list[str], *, extra: tuple[str, ...] = ()) -> str:
-    """The media type to answer this form of query in; raises NotAcceptableError."""
+    """Choose the media type for this form of query; raises NotAcceptableError."""
     if form.gives_triples:
         what = f"{form.value} gives triples, which are served as RDF"
         return negotiate(accept, (*TRIPLES, *extra), what)
@@ -53,10 +53,10 @@ def answer_type(form: Form, accept: list[str], *, extra: tuple[str, ...] = ()) -
 
 
 def upstream_type(media_type: str) -> str:
-    """The media type to ask the graph store for."""
+    """Return the media type to request from the graph store."""
     return _UPSTREAM.get(media_type, media_type)
 
 
 def content_type(media_type: str) -> str:
-    """The Content-Type header: text names its charset."""
+    """Return the Content-Type header; text types name their charset."""
     return f"{media_type}; charset=utf-8" if media_type[:5] == "text/" else media_type

@@ -1,4 +1,4 @@
-"""``/health``: what runs, and why something does not."""
+"""``/health``: which services work, and why others do not."""
 
 import asyncio
 import time
@@ -15,9 +15,9 @@ from sampling.account.bridge_status import Bridge, read_bridge
 
 router = APIRouter(tags=["Health"])
 
-# The answer must come while a service hangs, and before the asker loses patience.
+# The answer must arrive before the client times out, even while a service hangs.
 _PATIENCE_S = 3.0
-# So many hosts of which points are lost are told of.
+# At most this many hosts that lose points are named.
 _SHOWN = 5
 
 
@@ -55,7 +55,7 @@ async def health(response: Response, services: Use) -> Health:
 
 
 async def find_health(services: Services) -> Health:
-    """What each service answers, or why it does not."""
+    """Return the state of each service, with the reason if it does not work."""
     bridge, graph, store = await asyncio.gather(
         of_health(read_bridge, services.bridge_state, services.settings.host),
         _timed(services.graph.query("ASK {}", "application/sparql-results+json")),
@@ -98,7 +98,7 @@ def _bridge(bridge: Bridge) -> ServiceHealth:
 
 
 def _pmcd(bridge: Bridge) -> ServiceHealth:
-    """PMCD as the bridge sees it, which is the one that needs it."""
+    """The state of PMCD as seen by the bridge, which depends on it."""
     if not bridge.up:
         return ServiceHealth(ok=False, reason="the bridge, which asks it, is down")
     if bridge.not_sampled:

@@ -1,6 +1,6 @@
-"""Answers of saved queries with their hosts in natural order, in every form of table.
+"""Sorts rows of saved queries by host in natural order, in every table format.
 
-Rows are moved, and each stays as the graph store wrote it.
+Rows are moved as the graph store wrote them.
 """
 
 import re
@@ -22,7 +22,7 @@ _XML_CELL = re.compile(
 
 
 async def with_hosts_in_order(query: SavedQuery, body: bytes, media_type: str) -> bytes:
-    """The answer of a SELECT with node2 before node10, where it is ordered by host."""
+    """Put node2 before node10 in the answer of a SELECT that is ordered by host."""
     if query.form != "select" or not has_hosts_in_order(query):
         return body
     reorder = _FORMS[formats.upstream_type(media_type)]
@@ -59,7 +59,7 @@ def _lines(query: SavedQuery, body: bytes, split: Callable[[str], list[str]]) ->
 
 
 def _records(text: str) -> list[str]:
-    """The lines; one that ends within quotation marks goes on in the next."""
+    """Split text into lines; a line that ends inside quotes continues in the next."""
     records: list[str] = []
     within = False
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):

@@ -1,6 +1,6 @@
-"""HTTP/1.1 that no client can hold up: deadlines, and room for one more connection.
+"""HTTP/1.1 with deadlines and a connection limit that slow clients cannot exhaust.
 
-uvicorn alone waits for ever for the rest of a request, and keeps what it waits for.
+uvicorn alone waits forever for the rest of a request and keeps the connection.
 """
 
 import asyncio
@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# Below what libpcp can use (core.linux.pmapi.fd_limit), with the descriptors of all
-# else.
+# With all other descriptors, this stays below the limit of libpcp, see
+# core.linux.pmapi.fd_limit.
 MOST_CONNECTIONS = 512
 _HEADERS_S, _BODY_S, _ANSWER_S = 10.0, 30.0, 120.0
 _TOO_LATE = (
@@ -18,13 +18,13 @@ _TOO_LATE = (
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request, or whose reading, takes too long.
+    """Closes a connection if sending its request or reading its answer takes too long.
 
-    Of too many connections the one ends that has waited longest without a whole
-    request, so that clients that send nothing keep nobody out.
+    Above the limit, it closes the connection that has waited longest without a complete
+    request, so that idle clients lock out nobody.
     """
 
-    # Those without a whole request, the oldest first.
+    # Connections without a complete request, the oldest first.
     _waiting: ClassVar[dict["BoundedProtocol", None]] = {}
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -33,7 +33,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request, in the place of an older connection if need be."""
+        """Wait for a request; close an older connection if there are too many."""
         super().connection_made(transport)
         self._wait(_HEADERS_S)
         while len(self.connections) > MOST_CONNECTIONS:
@@ -43,19 +43,19 @@ class BoundedProtocol(HttpToolsProtocol):
             oldest.connection_dropped()
 
     def connection_dropped(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         self._end_waiting()
         self.connections.discard(self)
         self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks."""
+        """Cancel the timers."""
         self._end_waiting()
         self._end_reading()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Start the clock of a request with its first byte."""
+        """Start the timer of a request with its first byte."""
         if self._deadline is None and not self._is_answering():
             self._wait(_HEADERS_S)
         super().data_received(data)
@@ -66,12 +66,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._wait(_BODY_S)
 
     def on_message_complete(self) -> None:
-        """Wait for nothing: the request is whole."""
+        """Stop waiting: the request is complete."""
         super().on_message_complete()
         self._end_waiting()
 
     def on_response_complete(self) -> None:
-        """Count among those that wait; uvicorn ends an idle connection itself."""
+        """Wait for the next request; uvicorn itself closes idle connections."""
         super().on_response_complete()
         if not self.transport.is_closing() and not self._is_answering():
             self._waiting[self] = None
@@ -82,12 +82,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reading = self.loop.call_later(_ANSWER_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has read."""
+        """Cancel the timer: the client has read."""
         self._end_reading()
         super().resume_writing()
 
     def _wait(self, seconds: float) -> None:
-        """Give the client so many seconds for the next part of its request."""
+        """Wait up to ``seconds`` for the next part of the request."""
         if self._deadline:
             self._deadline.cancel()
         self._deadline = self.loop.call_later(seconds, self._expire)
@@ -105,7 +105,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _is_answering(self) -> bool:
-        """Whether a whole request is being answered."""
+        """Whether a complete request is being answered."""
         if self.pipeline:
             return True
         cycle = self.cycle

@@ -1,4 +1,4 @@
-"""How many requests are answered at once: pages find room when programs take much."""
+"""Limits concurrent requests, with a reserve for our pages when programs send many."""
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,7 +13,7 @@ _OWN_PATHS = ("/health", "/static/")
 
 
 class InFlight:
-    """Refuses a request when too many are being answered; our own pages' come last."""
+    """Refuses a request if too many are being answered; those of our pages last."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -35,7 +35,7 @@ class InFlight:
 
 
 def _is_page_s(request: Request) -> bool:
-    """Whether a browser asks for a page of ours, or a page of ours for its parts."""
+    """Whether a browser requests one of our pages, or one of our pages its parts."""
     own = request.headers.get("sec-fetch-site") in ("same-origin", "none")
     return own or route_path(request.scope).startswith(_OWN_PATHS)
 

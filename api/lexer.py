@@ -1,6 +1,6 @@
-"""What kind of SPARQL a text is, decided on its tokens.
+"""Determines the form of a SPARQL query from its tokens.
 
-The graph store decides on syntax; this decides only what it is given to read.
+The graph store checks the syntax; this only decides what may be sent to it.
 """
 
 import re
@@ -21,7 +21,7 @@ _UPDATES = frozenset(
 
 
 class Form(Enum):
-    """What a query gives: a table, a yes or no, or triples."""
+    """The form of a query, which decides the kind of its answer."""
 
     SELECT = "SELECT"
     ASK = "ASK"
@@ -34,7 +34,7 @@ class Form(Enum):
 
 
 def read_form(text: str) -> Form:
-    """The form of a query; raises BadQueryError for updates, SERVICE and the rest."""
+    """Return the form of a query; raises BadQueryError for updates, SERVICE etc."""
     form = None
     for token in read_tokens(text):
         if token.kind == "iri" and _IS_JAVA.match(_unescaped(token.text)):
@@ -92,7 +92,7 @@ def _java(text: str, position: int) -> BadQueryError:
 
 
 def _unescaped(iri: str) -> str:
-    """An IRI with its \\u escapes as the characters they stand for."""
+    """Return an IRI with its \\u escapes replaced by the characters."""
     return _CODE_POINT.sub(lambda m: chr(int(m[1] or m[2], 16) % 0x110000), iri)
 
 

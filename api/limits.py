@@ -1,4 +1,4 @@
-"""What drawn values of a host cannot exceed, as the graph tells it."""
+"""Upper limits of a host's drawn values, from the graph."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from queries.catalogue import saved_query
 
 
 async def greatest_on(services: Services, host: str, metric: Metric) -> float | None:
-    """What a drawn value of a metric cannot exceed on a host; None: nobody knows.
+    """Return the limit of a metric's drawn values on a host; None if unknown.
 
     Raises GraphStoreError.
     """
@@ -21,9 +21,9 @@ async def greatest_on(services: Services, host: str, metric: Metric) -> float | 
 async def cpus_for(
     services: Services, host: str, metrics: Iterable[Metric]
 ) -> int | None:
-    """How many CPUs a host has, if one of the metrics adds up over all of them.
+    """Return the number of a host's CPUs, if a metric adds up over all of them.
 
-    None where nobody knows. Raises GraphStoreError.
+    None if unknown or not needed. Raises GraphStoreError.
     """
     if not any(is_of_all_cpus(metric.name) for metric in metrics):
         return None

@@ -1,4 +1,4 @@
-"""Metrics of the catalogue as pages and pictures speak of them."""
+"""Metrics of the catalogue, as used by pages and charts."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +13,7 @@ from ontology.terms import PREFIXES
 METRIC_PREFIXES = "".join(
     f"PREFIX {prefix}: <{PREFIXES[prefix]}>\n" for prefix in ("st", "qudt", "rdfs")
 )
-# What `metric_of` reads beside ?name and ?db, where ?metric is bound.
+# Columns that `metric_of` reads in addition to ?name and ?db; ?metric must be bound.
 METRIC_COLUMNS = "?name ?db ?kind ?unit ?pcp ?comment"
 METRIC_PATTERN = (
     "OPTIONAL { ?metric st:semantics ?kind } "
@@ -25,10 +25,10 @@ METRIC_PATTERN = (
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by PCP's name.
+    """A metric by its PCP name.
 
-    ``unit`` is that of a value, ``drawn`` that of a picture: of a counter the rate.
-    Both come with what a stored value is multiplied by.
+    ``unit`` is the unit of a value, and ``drawn`` that of a chart, which shows the rate
+    of a counter. Each comes with the factor for stored values.
     """
 
     name: str
@@ -40,10 +40,7 @@ class Metric:
     pcp_units: str = ""
 
     def greatest(self, cpus: int | None = None) -> float | None:
-        """What a drawn value cannot exceed on a host of so many CPUs.
-
-        None: nobody knows.
-        """
+        """Return the limit of a drawn value on a host of ``cpus`` CPUs, if known."""
         if not self.is_counter:
             return None
         rate = greatest_rate(self.name, self.pcp_units, cpus)
@@ -51,7 +48,7 @@ class Metric:
 
 
 def metric_of(row: Row) -> Metric:
-    """The metric of a row of METRIC_COLUMNS."""
+    """Build the metric of a row of METRIC_COLUMNS."""
 
     def text(name: str) -> str:
         return row[name].value if name in row else ""
@@ -70,7 +67,7 @@ def metric_of(row: Row) -> Metric:
 
 
 def unit_of(qudt: str, pcp: str, *, rate: bool) -> tuple[Unit, Fraction]:
-    """The unit to draw; for one that nobody knows how to draw, PCP's own text."""
+    """Return the unit to draw; if it is unknown, the text of PCP's unit."""
     try:
         return drawn_unit(local_name(qudt) if qudt else None, rate)
     except UnitError:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from api.problems import NotAcceptableError
 
-# A quoted string that never ends takes all the rest, possessively: to look for its end
-# from every quote anew would take minutes.
+# An unterminated quoted string matches all the rest possessively: looking for its end
+# from every quote again would take minutes.
 _QUOTED = r'"(?:[^"\\]|\\.?)*+"?'
 _PIECE = re.compile(rf'(?:[^;"]|{_QUOTED})++', re.DOTALL)
 _PART = re.compile(rf'(?:[^,"]|{_QUOTED})++', re.DOTALL)
@@ -25,7 +25,7 @@ class MediaRange:
     quality: float
 
     def rank(self, media_type: str) -> int:
-        """How closely it names the media type: 0 not at all, 3 exactly."""
+        """How closely it matches the media type: from 0, not at all, to 3, exactly."""
         type_, _, subtype = media_type.partition("/")
         if (self.type, self.subtype) == (type_, subtype):
             return 3
@@ -35,7 +35,7 @@ class MediaRange:
 
 
 def parse_accept(header: str) -> list[MediaRange]:
-    """The ranges of an Accept header; whatever is no media range is left out."""
+    """Parse the ranges of an Accept header; skips parts that are not media ranges."""
     found = (_media_range(part) for part in _PART.findall(header))
     return [range_ for range_ in found if range_ is not None]
 
@@ -50,9 +50,9 @@ def _media_range(part: str) -> MediaRange | None:
 
 
 def choose(accept: Iterable[str], offers: Sequence[str]) -> str | None:
-    """The best of the offers (first = default) for these Accept headers, or None.
+    """Choose the best offer for these Accept headers; the first is the default.
 
-    No header, or an empty one, accepts everything.
+    No header, or an empty one, accepts everything. None if nothing is acceptable.
     """
     header = ",".join(accept).strip(" \t,")
     if not header:
@@ -64,13 +64,13 @@ def choose(accept: Iterable[str], offers: Sequence[str]) -> str | None:
 
 
 def _quality(offer: str, ranges: Sequence[MediaRange]) -> float:
-    """The quality of the range that names the offer most closely, 0 without one."""
+    """Return the quality of the range that matches the offer best, 0 if none does."""
     matching = [(r.rank(offer), r.quality) for r in ranges if r.rank(offer)]
     return max(matching)[1] if matching else 0.0
 
 
 def negotiate(accept: Sequence[str], offers: Sequence[str], what: str) -> str:
-    """Like choose; raises NotAcceptableError, which lists the offers."""
+    """Choose an offer; raises NotAcceptableError, which lists the offers."""
     chosen = choose(accept, offers)
     if chosen is None:
         asked = ", ".join(accept)[:200]

@@ -1,4 +1,4 @@
-"""What the graph knows about one IRI, bounded, and the hosts it knows."""
+"""What the graph says about one IRI, with limits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Node:
 
 
 async def describe(store: GraphStore, iri: URIRef) -> Node:
-    """All triples of an IRI, the labels of its neighbours, and what points at it.
+    """Return all triples of an IRI, the labels of its neighbours, and links to it.
 
     At most MAX_OWN triples and MAX_INCOMING of each incoming property.
     """

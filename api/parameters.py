@@ -1,6 +1,6 @@
-"""Parameters of addresses: a route takes those that it declares, and no others.
+"""Query parameters: a route accepts those that it declares, and no others.
 
-A list that ignored ``limit=2`` would look as if it had been shortened.
+If a list ignored ``limit=2``, the client would believe that it was shortened.
 """
 
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ from core.errors import ApiError
 
 
 def declared(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter for ``openapi_extra`` of a route that reads it by itself."""
+    """Declare a parameter in ``openapi_extra`` of a route that reads it itself."""
     about = {"description": description} if description else {}
     return {"name": name, "in": "query", **about, "schema": schema}
 
 
 def any_other(description: str) -> dict[str, Any]:
-    """The same for parameters of any name."""
+    """Declare parameters of any name in the same way."""
     texts = {"type": "object", "additionalProperties": {"type": "string"}}
     form = {"style": "form", "explode": True}
     return {**declared("parameters", description, texts), **form}
 
 
 _TEXT = {"type": "string"}
-# What the script of a page with charts keeps in its address.
+# The script of a page with charts keeps these in the URL.
 TIMES = (
     declared("last", "What the page shows: the latest time, such as 15m", _TEXT),
     declared("from", "What the page shows: since a time (ISO 8601)", _TEXT),
@@ -36,7 +36,7 @@ TIMES = (
 
 
 def refuse_undeclared(request: Request) -> None:
-    """Refuse (400) what the route does not declare: a dependency of all routes."""
+    """Refuse (400) parameters that the route does not declare; for all routes."""
     route = request.scope["route"]
     known = dict.fromkeys(_names(route))
     unknown = [name for name in request.query_params if name not in known]

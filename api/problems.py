@@ -1,8 +1,8 @@
-"""The one shape of every error: RFC 9457 ``application/problem+json``.
+"""The one format of all errors: RFC 9457 ``application/problem+json``.
 
-ApiError (core.errors) is the root of these errors; whatever the framework itself
-refuses (404, 405, 422) and whatever breaks unforeseen (500) is turned into the same
-shape. A browser is shown the same as a page.
+ApiError (core.errors) is the root of these errors. Refusals of the framework (404, 405,
+422) and unexpected exceptions (500) get the same format. Browsers get a page with the
+same content.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Vary": "Accept",
 }
-# Draws a problem document, with these headers, for a client that prefers a page.
+# Renders a problem document, with these headers, for a client that prefers a page.
 Draw = Callable[[Request, Mapping[str, Any], Mapping[str, str]], Response | None]
 
 
 class ProblemDocument(BaseModel):
-    """What every error is answered with."""
+    """The answer to every failed request."""
 
     type: str = Field(description="IRI that names the kind of problem")
     title: str = Field(description="The kind of problem in words")
@@ -63,7 +63,7 @@ class NotAcceptableError(ApiError):
 
 
 def install(app: FastAPI, draw: Draw) -> None:
-    """Make every error of the application a problem document, drawn for browsers."""
+    """Answer every error with a problem document, or with a page for browsers."""
     app.state.draw_problem = draw
     app.add_exception_handler(ApiError, _problem)
     app.add_exception_handler(HTTPException, _http_exception)
@@ -101,7 +101,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 def answer(request: Request, error: ApiError, *, drawn: bool = False) -> Response:
-    """The problem document of an error; ``drawn`` for whoever prefers a page."""
+    """Return the problem document; ``drawn``: a page for clients that prefer it."""
     request.app.state.services.refusals.note(request, error.status, error.kind)
     return _document(
         request,
@@ -129,7 +129,7 @@ async def _http_exception(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods that this path takes: the router names those of one route only."""
+    """Return all methods of this path: the router names those of one route only."""
     taken = [m for m in _METHODS if _takes(request, m)]
     return ["HEAD", *taken] if "GET" in taken else taken
 

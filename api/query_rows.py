@@ -5,15 +5,15 @@ from typing import Any
 import orjson
 from rdflib.namespace import XSD
 
-# Longer ones are no longer exact where numbers are doubles.
+# Longer integers are not exact where numbers are doubles.
 _DIGITS = 15
 
 
 def rows_json_ld(results: bytes, name: str, base: str) -> bytes:
-    """SPARQL JSON results of a saved query as JSON-LD.
+    """Convert SPARQL JSON results of a saved query to JSON-LD.
 
-    Columns are ``{base}/queries/{name}#column``, rows blank nodes of the class
-    ``…#Row``, in order; what is unbound is absent.
+    Columns are ``{base}/queries/{name}#column``, rows are blank nodes of the class
+    ``…#Row``, in order; unbound values are left out.
     """
     document = orjson.loads(results)
     rows = document.get("results", {}).get("bindings", [])

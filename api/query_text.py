@@ -1,4 +1,4 @@
-"""The text of a saved query with the values of a request."""
+"""Binds a saved query to the values of a request."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from queries.run_ids import bind_runs, group_query, with_run_iris
 async def query_text(
     services: Services, query: SavedQuery, given: Mapping[str, str]
 ) -> str:
-    """The SPARQL that these values make; the graph names the runs of a group.
+    """Return the bound SPARQL; the runs of a group are looked up in the graph.
 
     Raises ParameterError and GraphStoreError.
     """

@@ -1,4 +1,4 @@
-"""RDF terms and documents: rows of the graph store in, JSON-LD out."""
+"""Graphs as RDF/XML and JSON-LD documents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ontology.terms import PREFIXES
 
 
 def rdf_xml(graph: Graph, cut: Sequence[str] = ()) -> str:
-    """The graph as RDF/XML; what was cut off stands in comments."""
+    """Return the graph as RDF/XML; comments say what was cut off."""
     text = _with_prefixes(graph).serialize(format="xml")
     notes = "".join(f"<!-- cut: {line.replace('--', '- -')} -->\n" for line in cut)
     declaration, _, rest = text.partition("\n")
@@ -24,9 +24,9 @@ def json_ld(
     first: URIRef | None = None,
     cut: Sequence[str] = (),
 ) -> bytes:
-    """The graph as compact JSON-LD; its context is only named, the node first.
+    """Return the graph as compact JSON-LD, with the node first; it links its context.
 
-    What was cut off stands in ``cut``, which the context gives no meaning.
+    ``cut`` lists what was cut off; the context gives it no meaning.
     """
     document = orjson.loads(
         _with_prefixes(graph).serialize(

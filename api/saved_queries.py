@@ -112,7 +112,7 @@ async def _body(
 
 
 def _form_asked(name: str) -> tuple[str, str]:
-    """The name without the ending that asks for a form, and its media type."""
+    """Split a name into the query and the media type that its suffix selects."""
     stem, dot, ending = name.rpartition(".")
     if dot and ending in formats.ENDINGS:
         return stem, formats.ENDINGS[ending]
@@ -120,7 +120,7 @@ def _form_asked(name: str) -> tuple[str, str]:
 
 
 def _extra(form: Form) -> tuple[str, ...]:
-    """What a saved query is served as besides the forms of its answer."""
+    """Return the media types in addition to those of the answer's form."""
     json_ld = (formats.JSON_LD,) if form is Form.SELECT else ()
     return (formats.QUERY, *json_ld, formats.HTML)
 
@@ -136,7 +136,7 @@ def _find(name: str) -> SavedQuery:
 
 
 def _given(query: SavedQuery, pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """The parameters of the URL, each at most once; an empty one is as good as none."""
+    """Return the parameters, each given at most once; an empty one counts as absent."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:

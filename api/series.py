@@ -1,7 +1,7 @@
-"""One series as the graph knows it: metric, instance, component, plans.
+"""One series as the graph describes it: metric, instance, component, plans.
 
-Nothing of it need stand in the graph as a node: a metric has an instance domain, a host
-an instance in it, and their join is the series.
+A series need not be a node in the graph: it is the join of a metric with a host's
+instance in the metric's instance domain.
 """
 
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of the catalogue; ``domain`` is empty where it has no instances."""
+    """A metric of the catalogue; ``domain`` is empty if it has no instances."""
 
     iri: str
     db_name: str
@@ -58,7 +58,7 @@ class Series:
 
     @property
     def selector(self) -> str:
-        """Its MetricsQL selector."""
+        """The MetricsQL selector of the series."""
         name = self.known.db_name if self.known else ""
         labels = series_labels(self.host, self.instance)
         return selector(name or series_name(self.metric), labels)
@@ -67,7 +67,7 @@ class Series:
 async def find(
     store: GraphStore, iris: Iris, host: str, metric: str, instance: str | None
 ) -> Series:
-    """Look a series up; what is missing is left empty in the result."""
+    """Look up a series; missing parts are empty in the result."""
     node = iris.host(host)
     rows = await store.rows(_metric_query(node, metric))
     if not rows:
@@ -95,7 +95,7 @@ async def find(
 
 
 async def instances(store: GraphStore, iris: Iris, series: Series) -> list[str]:
-    """Names of the first instances that the metric has on the host."""
+    """Return the names of the metric's first instances on the host."""
     if series.known is None or not series.known.domain:
         return []
     domain = iri_term(iris.instance_domain(series.known.domain))

@@ -1,4 +1,4 @@
-"""What every route works with, made once per application."""
+"""The stores and other services that routes use, created once per application."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +29,9 @@ _STORE_CONNECTIONS = 64
 class Services:
     """The stores and names of one application.
 
-    ``sparql`` runs what clients wrote, ``graph`` what the API itself asks, ``history``
-    what concerns the past: each has its own connections, so that slow queries keep no
-    page of the twin waiting.
+    ``sparql`` runs queries of clients, ``graph`` those of the API itself, and
+    ``history`` those about the past. Each has its own connections, so that slow queries
+    do not delay pages.
     """
 
     settings: Settings
@@ -49,7 +49,7 @@ class Services:
     observing: Observing
 
     async def aclose(self) -> None:
-        """Close every connection, and write down what was refused until now."""
+        """Close all connections, and log the refusals that are still pending."""
         self.refusals.flush()
         graphs = (self.sparql, self.graph, self.history)
         for client in (*(graph.client for graph in graphs), self.store.client):
@@ -57,7 +57,7 @@ class Services:
 
 
 def make_services(settings: Settings) -> Services:
-    """Services for these settings; opens nothing yet."""
+    """Create the services for these settings; opens no connection yet."""
     root, limit = settings.fuseki.rstrip("/"), settings.query_max_bytes
     url = f"{root}/twin"
     own = min(OWN_TIMEOUT, settings.query_timeout)

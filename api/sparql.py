@@ -70,7 +70,7 @@ _BODY = {
 
 @dataclass(frozen=True)
 class Asked:
-    """One query of the protocol, with the graphs it is limited to."""
+    """One query of the protocol, with the graphs that it is limited to."""
 
     query: str
     graphs: tuple[tuple[str, str], ...] = ()
@@ -108,7 +108,7 @@ async def run(
     media_type: str,
     dataset: str = "twin",
 ) -> bytes:
-    """The complete answer in one media type, given up when the client goes away."""
+    """Return the complete answer in one media type; cancel it if the client leaves."""
     upstream = formats.upstream_type(media_type)
     store = services.history if dataset == "history" else services.sparql
     work = store.query(asked.query, upstream, asked.graphs)
@@ -123,7 +123,7 @@ async def _answer(request: Request, services: Services, asked: Asked) -> Respons
 
 
 def response(body: bytes | str, media_type: str) -> Response:
-    """A negotiated answer."""
+    """Build a negotiated answer."""
     headers = {
         "Content-Type": formats.content_type(media_type),
         "Vary": "Accept",
@@ -169,7 +169,7 @@ def _graphs(pairs: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def read_pairs(text: bytes) -> list[tuple[str, str]]:
-    """The name=value pairs of a form; raises BadQueryError."""
+    """Parse the name=value pairs of a form; raises BadQueryError."""
     try:
         return parse_qsl(
             text.decode("ascii"),

@@ -31,7 +31,7 @@ router = APIRouter(tags=["Telemetry"])
 
 @dataclass(frozen=True)
 class Reading:
-    """What the store holds of a series: its last sample, or why it cannot be read."""
+    """The last sample of a series in the store, or why it cannot be read."""
 
     sample: Sample | None = None
     reason: str = ""
@@ -58,7 +58,7 @@ async def telemetry(
 
 
 async def read(services: Services, selector: str) -> Reading:
-    """The last sample of a series; a store that is away is a reason, not an error."""
+    """Read the last sample of a series; if the store is down, return the reason."""
     try:
         return Reading(await services.store.last(selector))
     except StoreError as error:
@@ -93,7 +93,10 @@ async def _is_there(services: Services, found: Series) -> bool:
 
 
 async def _refusal(services: Services, found: Series) -> ApiError | None:
-    """Why there is no such series, or None; instances resolved at fetch may be."""
+    """Say why the series cannot exist; None if it can.
+
+    An instance that is resolved at fetch need not be in the graph.
+    """
     metric, known = repr(found.metric), found.known
     if not found.host_known:
         return unknown_host(found.host, await known_hosts(services.graph))
@@ -148,13 +151,13 @@ def _add_series(node: Node, found: Series, services: Services) -> None:
 
 
 def _kind(found: Series) -> URIRef:
-    """The class of a series that does not stand in the graph."""
+    """Return the class of a series that is not a node in the graph."""
     counted = found.metric.startswith(COUNTER_PREFIX)
     return ST.HWTelemetry if counted else ST.SWTelemetry
 
 
 async def _add_event(node: Node, found: Series, services: Services) -> None:
-    """The PMU event of a series that does not stand in the graph, which has it else."""
+    """Add the PMU event of a series that is not a node in the graph."""
     if found.explicit_type or _kind(found) != ST.HWTelemetry:
         return
     asked = {"host": found.host, "metric": found.metric}
@@ -184,7 +187,7 @@ def _add_reading(node: Node, reading: Reading, found: Series) -> None:
 
 
 def _value(sample: Sample) -> Literal:
-    """The stored text, typed as a number where JSON and XSD have one."""
+    """Return the stored text, typed as a number if JSON and XSD can represent it."""
     if not math.isfinite(float(sample.value)):
         return Literal(sample.value)
     whole = sample.value.removeprefix("-").isdecimal()

@@ -1,4 +1,4 @@
-"""Turtle and N-Triples, written so that every literal keeps its text.
+"""Writes Turtle and N-Triples so that every literal keeps its text.
 
 rdflib's own writer rounds doubles to six digits.
 """
@@ -26,7 +26,7 @@ _NAMESPACES = sorted(PREFIXES.items(), key=lambda item: -len(item[1]))
 
 
 def turtle(graph: Graph, first: URIRef | None = None) -> str:
-    """The graph as Turtle: one block a subject, the given one first."""
+    """Return the graph as Turtle, with one block per subject and ``first`` first."""
     subjects = sorted(
         set(graph.subjects()), key=lambda subject: (subject != first, str(subject))
     )
@@ -58,7 +58,7 @@ def _objects(objects: Iterable[Node]) -> str:
 
 
 def n_triples(graph: Graph) -> str:
-    """The graph as N-Triples, sorted."""
+    """Return the graph as N-Triples, sorted."""
     lines = (f"{_full(s)} {_full(p)} {_full(o)} .\n" for s, p, o in graph)
     return "".join(sorted(lines))
 
@@ -90,7 +90,7 @@ def _short(iri: str) -> str:
 
 
 def _plain(literal: Literal) -> str:
-    """A number or boolean that needs no quotes, else an empty text."""
+    """Return a number or boolean that needs no quotes; empty for others."""
     pattern = _PLAIN.get(str(literal.datatype))
     return str(literal) if pattern and pattern.fullmatch(str(literal)) else ""
 

@@ -30,10 +30,10 @@ from queries.natural_order import natural
 router = APIRouter(tags=["Twin"])
 
 _WHAT = "This is served as RDF and HTML"
-# Above this, a document is written in a thread, so that others are not kept waiting.
+# A larger document is written in a thread, so that it does not delay others.
 _LARGE = 300
-# What the twin of today may lack, and the past has. Components that are gone are not
-# told from it: they would look as if they were there.
+# Kinds that the current twin may lack but the history has. Removed components are not
+# served from the history: they would look as if they still existed.
 _PAST = {"state", "probe", "tool", "toolset"}
 
 Segment = Annotated[
@@ -58,7 +58,7 @@ OPTIONS: dict[str, Any] = {
     "response_class": Response,
     "openapi_extra": {"parameters": [FORMAT]},
 }
-# Of a page with charts.
+# For a page with charts.
 CHART_OPTIONS = {**OPTIONS, "openapi_extra": {"parameters": [FORMAT, *TIMES]}}
 _CHART_HOST = declared(
     "host", "Whose series the page draws; else this machine's", {"type": "string"}
@@ -174,9 +174,9 @@ async def agent(request: Request, services: Use, name: Segment) -> Response:
 
 
 def accepted(request: Request) -> str:
-    """The media type to serve a node in; raises NotAcceptableError.
+    """Return the media type to serve a node in; raises NotAcceptableError.
 
-    `?format=` goes before `Accept`, for links that are followed in a browser.
+    `?format=` overrides `Accept`, for links that a browser follows.
     """
     asked = request.query_params.get("format")
     if asked in formats.NODE_FORMATS:
@@ -189,7 +189,7 @@ def accepted(request: Request) -> str:
 
 
 def decoded(segment: str) -> str:
-    """The id in a path segment; raises NotFoundError, which shows how it is written."""
+    """Decode the id in a path segment; raises NotFoundError with the right form."""
     try:
         return decode_id(segment)
     except IdError:
@@ -199,7 +199,7 @@ def decoded(segment: str) -> str:
 async def node_response(
     request: Request, services: Services, node: Node, media_type: str
 ) -> Response:
-    """A node in the media type that was negotiated."""
+    """Return a node in the negotiated media type."""
     if media_type == formats.HTML:
         return await while_connected(request, node_page(request, services, node))
     return await _written(request, services, node, media_type)

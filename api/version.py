@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 @cache
 def supertwin_version() -> str:
-    """The version of the installed package, ``unknown`` in a bare checkout."""
+    """Return the version of the installed package; ``unknown`` if there is none."""
     try:
         return version("supertwin")
     except PackageNotFoundError:

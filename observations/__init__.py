@@ -1,1 +1,1 @@
-"""Commands that are run, pinned and sampled, and found again by what they did."""
+"""Runs commands pinned and sampled, and records what they did."""

@@ -1,4 +1,4 @@
-"""How true the events of a PMU are: what they counted beside what is known."""
+"""The accuracy of PMU events: measured counts compared with known ones."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ontology.terms import ST
 
 @dataclass(frozen=True)
 class Pair:
-    """What a run did and what an event counted of it; ``run`` is its IRI."""
+    """What a run executed and what an event counted in it; ``run`` is its IRI."""
 
     run: str
     expected: float
@@ -24,9 +24,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """An event of a PMU model, counted while a kernel ran, over all of its runs.
+    """The accuracy of an event of a PMU model for one kernel, over all runs of it.
 
-    ``error`` is the mean of the runs' relative errors, whichever way they are off.
+    ``error`` is the mean of the runs' relative errors, as absolute values.
     """
 
     pmu: str
@@ -42,7 +42,7 @@ class Accuracy:
 def accuracy_of(
     pmu: str, event: str, role: str, kernel: str, pairs: Sequence[Pair]
 ) -> Accuracy | None:
-    """How true an event is; None where there is nothing to count."""
+    """Compute the accuracy of an event; None if no pair has anything to count."""
     known = [pair for pair in pairs if pair.expected]
     if not known:
         return None
@@ -59,7 +59,7 @@ def accuracy_of(
 def keep_accuracy(
     host: str, found: Iterable[Accuracy], at: datetime, twin: Endpoint, iris: Iris
 ) -> None:
-    """Replace what is known of a host's events; raises ObservationError."""
+    """Replace the stored accuracies of a host's events; raises ObservationError."""
     triples = describe_accuracy(host, found, at, iris)
     check_shapes(triples, twin)
     graph = iris.accuracy_graph(host)
@@ -69,7 +69,7 @@ def keep_accuracy(
 def describe_accuracy(
     host: str, found: Iterable[Accuracy], at: datetime, iris: Iris
 ) -> Triples:
-    """The triples of a host's own graph of accuracies."""
+    """Return the triples of a host's graph of accuracies."""
     triples = Triples()
     time = Literal(at.isoformat(timespec="seconds"), datatype=XSD.dateTime)
     for one in found:

@@ -1,4 +1,4 @@
-"""Who runs on which CPUs: two observations at once would measure each other."""
+"""Which run uses which CPUs: two runs on one CPU would distort each other."""
 
 from collections.abc import Iterable
 from threading import Lock
@@ -7,23 +7,25 @@ _Named = dict[str, frozenset[int]]
 
 
 class Cpus:
-    """The CPUs of all hosts that observations have, or queue for, in the order in which
-    they came; threads may share it.
+    """The CPUs of all hosts that runs hold or queue for, in the order of requests.
+
+    Methods may be called from any thread.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        # Nobody's names: all of a host.
+        # An empty set of CPUs means all CPUs of the host.
         self._had: dict[str, _Named] = {}
         self._queues: dict[str, _Named] = {}
 
     def take(
         self, host: str, cpus: Iterable[int], who: str, *, queues: bool = False
     ) -> str:
-        """Give CPUs, all of the host where none are named, to somebody.
+        """Reserve CPUs for ``who``; no CPUs means all of the host.
 
-        Nothing is given where another has one, or came first and ``queues`` for one;
-        the answer says who and which. Who queues asks again, or gives back.
+        Nothing is reserved if another run holds one of them, or asked earlier and
+        ``queues`` for one: the return value names that run and the CPU, and is empty on
+        success. A run that queues must ask again, or call `give_back`.
         """
         wanted = frozenset(cpus)
         with self._lock:
@@ -38,25 +40,25 @@ class Cpus:
         return reason
 
     def keep(self, host: str, cpus: Iterable[int], who: str) -> None:
-        """Give CPUs to somebody who runs on them already, whoever else has them."""
+        """Reserve CPUs for a run that already uses them, even if others hold them."""
         with self._lock:
             self._had.setdefault(host, {})[who] = frozenset(cpus)
 
     def shared(self, host: str, who: str) -> str:
-        """Who else has one of somebody's CPUs, and which; empty where nobody has."""
+        """Name another run that holds one of ``who``'s CPUs; empty if there is none."""
         with self._lock:
             had = dict(self._had.get(host, {}))
             wanted = had.pop(who, None)
         return "" if wanted is None else _taken(host, wanted, had)
 
     def give_back(self, host: str, who: str) -> bool:
-        """Nobody has them, or queues for them, any more; whether somebody had."""
+        """Release the CPUs and the place in the queue; True if any CPUs were held."""
         with self._lock:
             self._queues.get(host, {}).pop(who, None)
             return self._had.get(host, {}).pop(who, None) is not None
 
     def pinned(self, host: str) -> frozenset[int]:
-        """All that somebody asked for by number."""
+        """Return all CPUs that runs reserved by number."""
         with self._lock:
             return frozenset().union(*self._had.get(host, {}).values())
 
@@ -78,7 +80,7 @@ def _queued(host: str, wanted: frozenset[int], queue: _Named, who: str) -> str:
 
 
 def _shared(one: frozenset[int], other: frozenset[int]) -> int | None:
-    """The first CPU that both ask for."""
+    """Return the first CPU in both sets; None if there is none."""
     if not one or not other:
         return min(one or other, default=0)
     return min(one & other, default=None)

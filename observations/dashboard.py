@@ -1,4 +1,4 @@
-"""The address of the dashboard that shows a run's host during the run."""
+"""The address of the dashboard that shows a host during a run."""
 
 import math
 from datetime import UTC, datetime
@@ -11,9 +11,10 @@ from ontology.iris import Iris
 
 
 def dashboard_address(iris: Iris, host: str, span: Span) -> Literal:
-    """The monitor dashboard of a host from the start to the end of a run.
+    """Return the address of a host's monitor dashboard for the time of a run.
 
-    It begins and ends at whole seconds, which the page's address has.
+    The start is rounded down and the end up to whole seconds, the resolution of the
+    address.
     """
     first, last = math.floor(span.start_ms / 1000), math.ceil(span.end_ms / 1000)
     asked = {"host": host, "from": _time(first), "to": _time(max(last, first + 1))}

@@ -1,8 +1,8 @@
-"""What the counters of a run come to: totals of roles, and what follows from them.
+"""Figures of a run: totals of roles, and rates and ratios of these totals.
 
-A total is of events that were counted for the whole run, and for not much longer; else
-the reason stands in its place. Where events shared counters it is an estimate, and its
-duty cycle says so.
+A role has a total only if its events were counted for the whole run and not for much
+longer; otherwise the figure has a reason instead of a value. If events shared counters,
+the total is an estimate, and its duty cycle shows it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ from observations.record import Derived, Summary
 from ontology.figures import figures
 
 _UNIT = "http://qudt.org/vocab/unit/"
-# Much of what is counted for longer than this is not the run's.
+# If the counted time is longer than this, too much of it lies outside the run.
 _MOST_TIMES, _MOST_MORE = 2.0, 0.5
 
 Series = Mapping[tuple[str, str | None], Summary]
@@ -22,7 +22,7 @@ Series = Mapping[tuple[str, str | None], Summary]
 
 @dataclass(frozen=True)
 class Term:
-    """An event of a role: its factor, and PCP's metrics of its value and dutycycle."""
+    """An event of a role: its weight, and PCP's metrics of its value and duty cycle."""
 
     event: str
     weight: Decimal
@@ -32,9 +32,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Role:
-    """A role on the host of a run: a sum over events and instances, None: all of them.
+    """A role on the host of a run: a weighted sum over events and instances.
 
-    ``reason`` says why the host has none.
+    ``instances`` None means all of them. ``reason`` says why the host cannot count the
+    role.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Role:
 
     @property
     def metrics(self) -> set[str]:
-        """All that has to be sampled for it."""
+        """Return all metrics that must be sampled for the role."""
         return {
             metric for term in self.terms for metric in (term.value, term.dutycycle)
         }
@@ -53,7 +54,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Figure:
-    """The total of a role over that of another, or over seconds."""
+    """The total of a role divided by the total of another role or by seconds."""
 
     name: str
     over: str
@@ -63,11 +64,11 @@ class Figure:
 
     @property
     def roles(self) -> list[str]:
-        """The roles that it takes."""
+        """Return the roles that the figure needs."""
         return [self.over, *({self.under} - {RUN_SECONDS, COVERED_SECONDS})]
 
 
-# Those of the run; of what is spent all the time, those that the total is of.
+# Divisors: the seconds of the run, or, for power, the seconds that the total covers.
 RUN_SECONDS, COVERED_SECONDS = "run", "covered"
 FIGURES = (
     Figure("IPC", "Instructions", "Cycles", "UNITLESS"),
@@ -75,7 +76,7 @@ FIGURES = (
     Figure("double FLOP rate", "FLOPsDouble", RUN_SECONDS, "FLOPS"),
     Figure("single FLOP rate", "FLOPsSingle", RUN_SECONDS, "FLOPS"),
     Figure("memory bandwidth", "DramTraffic", RUN_SECONDS, "BYTE-PER-SEC"),
-    # QUDT has no unit for what is done for each byte.
+    # QUDT has no unit for operations per byte.
     Figure("arithmetic intensity", "FLOPs", "DramTraffic"),
     Figure("double arithmetic intensity", "FLOPsDouble", "DramTraffic"),
     Figure("package power", "EnergyPackage", COVERED_SECONDS, "W", True),
@@ -85,14 +86,14 @@ ROLES = tuple(dict.fromkeys(role for figure in FIGURES for role in figure.roles)
 
 
 def less_is_better(name: str) -> bool | None:
-    """Whether less of a figure is better; None: nobody knows, as of metrics."""
+    """Whether less of a figure is better; None if unknown, as for a metric."""
     return next((one.less_is_better for one in FIGURES if one.name == name), None)
 
 
 def derive(
     roles: Iterable[Role], summaries: Iterable[Summary], seconds: float
 ) -> list[Derived]:
-    """The total of each role in a run of so many seconds, and all that follows."""
+    """Return the total of each role in a run of ``seconds``, and derived figures."""
     series = {(one.metric, one.instance): one for one in summaries}
     totals = {role.name: _total(role, series, seconds) for role in roles}
     follows = (
@@ -145,7 +146,7 @@ def _total(role: Role, series: Series, seconds: float) -> Derived:
 def _counted(
     term: Term, role: Role, series: Series, seconds: float
 ) -> Iterator[Summary]:
-    """What an event came to on each instance; raises NotCountedError."""
+    """Yield the counted summaries of an event; raises NotCountedError."""
     names = role.instances
     if names is None:
         names = frozenset(i for metric, i in series if metric in role.metrics and i)
@@ -171,12 +172,12 @@ def _check_time(term: Term, covered: float, seconds: float) -> None:
 
 
 def _exact(seconds: float) -> str:
-    """To the millisecond: less may decide whether an event was counted all the time."""
+    """Format to the millisecond, which can decide whether the time is covered."""
     return figures(round(seconds, 3), 15)
 
 
 def _dutycycle(term: Term, counted: Summary, series: Series) -> float:
-    """The share of the time in which it had a counter; NotCountedError for none."""
+    """Return the share of the time with a counter; raises NotCountedError."""
     one = series.get((term.dutycycle, counted.instance))
     figures = one.figures if one else None
     share = figures.median if figures else None

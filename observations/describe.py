@@ -1,4 +1,4 @@
-"""An observation → its graph; no sample is in it."""
+"""Turns an observation into its graph, which contains no samples."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -30,14 +30,14 @@ _FIGURES = {
     ST.coveredTime: "covered",
 }
 
-# PCP's agent of PMU events.
+# The PCP agent of PMU events.
 _HARDWARE = "perfevent."
 
 Properties = dict[URIRef, Value | Iterable[Value]]
 
 
 def describe_observation(observation: Observation, iris: Iris) -> Triples:
-    """All triples of an observation's own graph."""
+    """Return all triples of an observation's graph."""
     triples, node = Triples(), iris.observation(observation.id)
     triples.node(
         node,
@@ -90,7 +90,7 @@ def _asked(observation: Observation, iris: Iris) -> Properties:
 
 
 def _observed(metrics: Mapping[str, str]) -> Properties:
-    """Each metric as such, and as what it tells of: the hardware or the software."""
+    """List all metrics, and separately those of the hardware and of the software."""
     hardware = [n for n in metrics if n.startswith(_HARDWARE)]
     software = [n for n in metrics if not n.startswith(_HARDWARE)]
     return {
@@ -199,7 +199,7 @@ def _derive(
 
 
 def _decimal(value: float | None, digits: int = 9) -> Literal | None:
-    """A figure to so many digits behind the point, and twelve in all."""
+    """Round to ``digits`` decimal places and twelve significant digits."""
     return (
         None if value is None else Literal(Decimal(f"{value:.12g}").__round__(digits))
     )

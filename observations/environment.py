@@ -1,7 +1,7 @@
-"""What a command ran in and was made of, as far as it changes how fast it is.
+"""Collects what affects a command's speed: its program, environment and system.
 
-It stands alone like the runner, whose program it is a part of. Whatever cannot be read
-is left out.
+Like the runner, whose program it is a part of, it imports nothing from this project.
+Anything that cannot be read is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ARGUMENTS = re.compile(
     r"|transparent_hugepage|preempt|iommu|intel_iommu|amd_iommu)(=\S*)?"
 )
 _GOVERNOR = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
-# Of all others the names may be secrets' as well as the values.
+# Only these variables are recorded: the names of others may be private, too.
 _VARIABLES = re.compile(
     r"(OMP|GOMP|KMP|MKL|OPENBLAS|BLIS|LD|MALLOC|I_MPI|OMPI|UCX|SLURM|CUDA|HIP|ROCR)_\w+"
     r"|PATH|LOADEDMODULES|LANG|LC_ALL|CC|CFLAGS|VIRTUAL_ENV|CONDA_PREFIX"
@@ -42,7 +42,7 @@ _VARIABLES = re.compile(
 _SECRET = re.compile(
     "KEY|TOKEN|SECRET|PASS|CRED|COOKIE|_PWD|AUTH(?!OR(_|$))", re.IGNORECASE
 )
-# An address with an account and its password.
+# A URL with a user name and password.
 _PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
 _LIBRARY = re.compile(r"^\s*(?:(\S+) => )?(/\S+) \(0x", re.MULTILINE)
 _CHOSEN = re.compile(r"\[(\w+)\]")
@@ -54,7 +54,7 @@ _BUILD_ID = 3
 
 
 class Elf(NamedTuple):
-    """What a program says of its making: its loader, compilers and build id."""
+    """The loader, compilers and build id that an ELF program names."""
 
     loader: str | None
     compilers: list[str]
@@ -62,9 +62,9 @@ class Elf(NamedTuple):
 
 
 class Surroundings:
-    """What a command runs in; its program is opened now, for it may change meanwhile.
+    """The environment of a command; opens its program now, because it may change later.
 
-    What the command is: an argument vector, its environment, folder and CPUs.
+    The command is given by its argument vector, environment, folder and CPUs.
     """
 
     def __init__(
@@ -79,32 +79,32 @@ class Surroundings:
         self._facts: dict[str, Any] | None = None
 
     def facts(self) -> dict[str, Any]:
-        """Kernel, frequency control, environment, and where the program is."""
+        """Return kernel, frequency control, environment, and path of the program."""
         if self._facts is None:
             self._facts = {**_settings(self._cpus), "environment": _told(self._env)}
         return {**self._facts, "program": self._program and self._program.place()}
 
     def whole(self) -> dict[str, Any]:
-        """The same, with what the program is made of."""
+        """Return the same, with the contents of the program described."""
         program = self._program and self._program.read(self._env)
         return {**self.facts(), "program": program}
 
 
 class Program:
-    """The file that is run, open: another may be in its place by the end."""
+    """The file that is run, kept open: it may be replaced before the run ends."""
 
     def __init__(self, path: str, number: int) -> None:
         self._path, self._number = path, number
         self._before = _state(number)
 
     def place(self) -> dict[str, Any]:
-        """Where it is, or was."""
+        """Return the path and size that it had at the start."""
         return {"path": self._path, "bytes": self._before[0]}
 
     def read(self, env: Mapping[str, str]) -> dict[str, Any]:
-        """What it is made of, unless it was written to; of a script what runs it."""
+        """Describe its contents if they are unchanged; of a script, its interpreter."""
         content = None
-        with suppress(OSError):  # its file server may have gone away
+        with suppress(OSError):  # its file server may be gone
             content = self._content()
         if content is None:
             return self.place()
@@ -130,7 +130,7 @@ class Program:
         return {name: value for name, value in found.items() if value}
 
     def _libraries(self, loader: str, env: Mapping[str, str]) -> list[str]:
-        """The libraries that the loader finds for it, which does not run it."""
+        """List the libraries that its loader resolves; does not run the program."""
         with suppress(OSError, subprocess.SubprocessError):
             told = subprocess.run(
                 [loader, "--list", self._name()],
@@ -147,7 +147,10 @@ class Program:
         return []
 
     def _name(self) -> str:
-        """Its path, beside which libraries may be; where it is gone, our own of it."""
+        """Return its path, or that of our descriptor if the file was replaced.
+
+        The loader may look for libraries next to the path.
+        """
         with suppress(OSError):
             if os.path.samestat(os.stat(self._path), os.fstat(self._number)):  # noqa: PTH116
                 return self._path
@@ -170,7 +173,7 @@ def _told(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable looks like one whose value is not to be told."""
+    """Whether a variable looks as if its value were secret."""
     return bool(_SECRET.search(name) or _PASSWORD.search(value))
 
 
@@ -179,13 +182,13 @@ def _is_told(name: str, value: str) -> bool:
 
 
 def _opened(command: str, env: Mapping[str, str], cwd: str | None) -> Program | None:
-    """The file that a command is; None where it is not to be read."""
+    """Open the file of a command; None if it cannot be read."""
     found: str | None = os.path.join(cwd or ".", command)  # noqa: PTH118
     if "/" not in command:
         found = shutil.which(command, path=env.get("PATH"))
     with suppress(OSError):
         path = os.path.realpath(found or command)
-        # A named pipe would let us wait.
+        # Opening a named pipe would block.
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         if stat.S_ISREG(os.fstat(number).st_mode):
             return Program(path, number)
@@ -194,13 +197,13 @@ def _opened(command: str, env: Mapping[str, str], cwd: str | None) -> Program | 
 
 
 def _state(number: int) -> tuple[int, int]:
-    """What changes when a file is written to: its size and the time of that."""
+    """Return size and modification time, which change when a file is written to."""
     found = os.fstat(number)
     return found.st_size, found.st_mtime_ns
 
 
 def read_elf(content: bytes) -> Elf | None:
-    """Loader, compilers and build id of a 64-bit program; None for anything else."""
+    """Read loader, compilers and build id of a 64-bit program; None for other files."""
     if not content.startswith(_ELF):
         return None
     with suppress(struct.error, IndexError, ValueError, OverflowError):
@@ -253,7 +256,7 @@ def _build_id(notes: bytes) -> str | None:
 
 
 def _choice(text: str) -> str:
-    """The one in brackets of several, as in ``always [madvise] never``."""
+    """Return the choice in brackets, as in ``always [madvise] never``."""
     chosen = _CHOSEN.search(text)
     return chosen[1] if chosen else text
 

@@ -1,29 +1,29 @@
-"""Errors of observations; each text names the thing and the cure."""
+"""Errors of observations; each message names the object and the fix."""
 
 
 class ObservationError(Exception):
-    """Root of the errors of this folder."""
+    """Root of the errors of this package."""
 
 
 class TakenError(ObservationError):
-    """CPUs that another observation holds."""
+    """Another observation holds the CPUs."""
 
 
 class LaunchError(ObservationError):
-    """A command that could not be started, or whose host went away."""
+    """A command could not be started, or contact with its runner was lost."""
 
 
 class NotCountedError(ObservationError):
-    """An event of a run that does not tell what a figure needs."""
+    """A run does not have the counts of an event that a figure needs."""
 
 
 class BenchmarkError(ObservationError):
-    """A benchmark that does not say what it did."""
+    """A benchmark did not print what it executed."""
 
 
 class SaidError(ObservationError):
-    """A line that no runner says."""
+    """A line is not a valid event of a runner."""
 
 
 class CrateError(ObservationError):
-    """A crate that cannot be written, or read, as it is."""
+    """A crate cannot be written or read."""

@@ -1,7 +1,7 @@
-"""What a runner said, as others tell it: over HTTP, in a crate, in a file of ours.
+"""Validates runner events that come from outside: over HTTP, from a crate or a file.
 
-Nothing of it is believed that a runner would not say: its words become names of files,
-IRIs and times.
+Anything that a runner would not send is rejected, because its content becomes file
+names, IRIs and times.
 """
 
 from base64 import b64decode, b64encode
@@ -24,7 +24,7 @@ from observations.errors import SaidError
 from observations.launch import Event
 
 STREAMS = ("stdout", "stderr")
-# As base64: a runner keeps and sends no more than a MiB at once.
+# In base64: a runner keeps and sends at most 1 MiB at once.
 _MOST_TEXT = 1_400_000
 _BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
@@ -32,7 +32,7 @@ Printed = Mapping[str, Mapping[str, Any]]
 
 
 class Line(NamedTuple):
-    """A line and what it says."""
+    """A line and the event in it."""
 
     text: bytes
     event: Event
@@ -40,14 +40,14 @@ class Line(NamedTuple):
 
 _FIRST, _LAST = ("started", "refused"), ("ended", "refused")
 
-# Until 2262, in ns.
+# In ns; up to the year 2262.
 _Time = Annotated[int, Field(ge=0, lt=2**63)]
 _Pid = Annotated[int, Field(ge=0, lt=2**31)]
 _Size = Annotated[int, Field(ge=0, lt=2**63)]
 _Word = Annotated[str, Field(max_length=300)]
 _Line = Annotated[str, Field(max_length=10_000)]
 _Text = Annotated[str, Field(max_length=_MOST_TEXT, pattern=_BASE64)]
-# A variable may be as long as Linux lets an argument be.
+# A variable may be as long as Linux allows for one argument.
 _Values = dict[str, Annotated[str, Field(max_length=131_072)]]
 _Lines = Annotated[list[_Line], Field(max_length=10_000)]
 
@@ -118,7 +118,7 @@ class _Kept(_Said):
 
 
 class _Streams(_Said):
-    # Their names are those of files: no others are let through.
+    # The names become file names, so no others are allowed.
     model_config = ConfigDict(extra="forbid")
 
     stdout: _Kept
@@ -151,7 +151,7 @@ _EVENT: TypeAdapter[_Said] = TypeAdapter(
 
 
 def event_of(line: bytes) -> Event:
-    """What a line says; raises SaidError for what no runner says."""
+    """Parse a line; raises SaidError if it is not a valid event of a runner."""
     try:
         found: Event = orjson.loads(line)
         _EVENT.validate_python(found)
@@ -163,9 +163,9 @@ def event_of(line: bytes) -> Event:
 
 
 def check_order(last: Event, events: Iterable[Event]) -> None:
-    """Raise SaidError where a run would begin without its start, or twice.
+    """Raise SaidError if an event precedes the start of its run, or it starts twice.
 
-    ``last`` is the one that was told before these; an empty one where none was.
+    ``last`` is the event before these; empty if there is none.
     """
     is_over = not last or last["event"] in _LAST
     for event in events:
@@ -178,17 +178,17 @@ def check_order(last: Event, events: Iterable[Event]) -> None:
 
 
 def kept_lines(text: bytes) -> Iterator[Line]:
-    """The lines of a file that hold an event: a full disk cuts one short."""
+    """Yield the lines of a file that hold an event; a full disk may truncate a line."""
     for line in filter(None, text.split(b"\n")):
         with suppress(SaidError):
             yield Line(line, event_of(line))
 
 
 def printed(events: Iterable[Event]) -> Printed:
-    """What was printed on each stream; also of a run that broke off.
+    """Return what was printed on each stream, even if the run was interrupted.
 
-    How many ``bytes``, the first and the last of them in base64 (``head``, ``tail``),
-    and how many between them are ``cut``.
+    For each stream: the number of ``bytes``, the first and the last of them in base64
+    (``head``, ``tail``), and how many between them were ``cut``.
     """
     pieces: dict[str, list[bytes]] = {name: [] for name in STREAMS}
     for event in events:
@@ -200,7 +200,7 @@ def printed(events: Iterable[Event]) -> Printed:
 
 
 def printed_text(kept: Mapping[str, Any]) -> bytes:
-    """What was printed on a stream, with a line in the place of what was cut."""
+    """Return the kept output of a stream; a line marks the place of a cut."""
     cut = kept["cut"]
     mark = b"\n[%d bytes were not kept]\n" % cut if cut else b""
     return b64decode(kept["head"]) + mark + b64decode(kept["tail"])

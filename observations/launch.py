@@ -1,8 +1,8 @@
-"""Starts the runner on this machine, and reads what a runner says anywhere.
+"""Starts the runner on this machine and reads the events of any runner.
 
-The runner is sent through its standard input, which then stays open: whoever lets go of
-the other end, and be it a network that broke, ends the run. Nothing is imported that
-takes long, the runner neither.
+The runner's program is sent through its standard input, which then stays open: when the
+other end is closed, or the network fails, the run is cancelled. This module and the
+runner import nothing that is slow to load.
 """
 
 import fcntl
@@ -22,11 +22,11 @@ from observations.program import beginning
 Event = Mapping[str, Any]
 
 PIECE = 1 << 20
-# The runner's words of the same names: the end of its input cancels the run; the
-# number of what the command reads.
+# Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
+# INPUT: the number of the descriptor that the command reads.
 HELD, INPUT = "held", "input="
-# Reads how the program will begin, and does that while nobody waits; then the program,
-# of which the rest is left to do. Each is told after how long it is.
+# Reads and executes the common start of all programs while there is no request yet,
+# then reads a whole program and executes its remainder. The length precedes each part.
 START = (
     "import sys, base64, ctypes, hashlib, json, pathlib, select, shutil, subprocess; "
     "_part = lambda: sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0)); "
@@ -38,27 +38,27 @@ _LAST_SECONDS = 10.0
 
 
 class Running(Protocol):
-    """A runner at work."""
+    """A running runner."""
 
     def read(self) -> bytes:
-        """What it said since, at least a byte; nothing when it has ended."""
+        """Return its new output, at least one byte; empty once it has ended."""
 
     def let_go(self) -> None:
-        """What is over was looked at and need not be kept any more."""
+        """Tell the runner that the counters were read, so it can reap the command."""
 
     def cancel(self) -> None:
-        """Have the command ended; the runner goes on to say how that went."""
+        """End the command; the runner still reports how it ended."""
 
     def complaint(self) -> str:
-        """The last line that went wrong, once it has ended; empty where none did."""
+        """Return the last line of error output after its end, or nothing."""
 
 
 def events(running: Running, uid: int | None = None) -> Iterator[Event]:
-    """What a runner says, until it has said how the command ended.
+    """Yield a runner's events up to the one that says how the command ended.
 
-    ``uid`` is the user that it runs as, where that is another than ours. Raises
-    LaunchError where it ends without, as when its host goes away; nothing of the
-    command runs on here then.
+    ``uid`` is the user that the runner runs as, if it is not ours. If the runner ends
+    without such an event, as when its host goes down, end what is left of the command
+    on this machine and raise LaunchError.
     """
     rest = b""
     started: Event = {}
@@ -79,7 +79,7 @@ def events(running: Running, uid: int | None = None) -> Iterator[Event]:
 
 
 def _event(line: bytes) -> Event | None:
-    """A line of the runner's; None for what a login says of itself."""
+    """Parse a line of the runner; None for other lines, such as a login banner."""
     try:
         found = json.loads(line)
     except ValueError:
@@ -98,22 +98,22 @@ class _Here:
         self._out, self._err = process.stdout, process.stderr
 
     def read(self) -> bytes:
-        """What it said since."""
+        """Return its new output."""
         return os.read(self._out.fileno(), PIECE)
 
     def let_go(self) -> None:
-        """What is over was looked at."""
+        """Tell the runner that the counters were read."""
         with suppress(OSError, ValueError):
             self._in.write(b"\n")
             self._in.flush()
 
     def cancel(self) -> None:
-        """Have the command ended."""
+        """End the command."""
         with suppress(BrokenPipeError):
             self._in.close()
 
     def complaint(self) -> str:
-        """The last line on its standard error."""
+        """Return the last line of its standard error."""
         text = self._err.read()[-_COMPLAINT_BYTES:].decode(errors="replace")
         return last_line(text.split("\n"))
 
@@ -124,11 +124,11 @@ def ahead(
     before: Sequence[str] = (),
     source: int | None = None,
 ) -> Iterator[Callable[[bytes], Running]]:
-    """What starts a program on this machine, ready while there is none yet.
+    """Start a process ahead of time that later runs a given program on this machine.
 
-    It is ended, with its command, at the end. ``before`` are the words of what starts
-    it in its place, as srun does. ``source`` is the descriptor that the command reads,
-    above 2; without, it reads nothing.
+    The process and its command are ended when the block ends. ``before`` holds the
+    words of a command that starts it, such as srun. ``source`` is the descriptor, above
+    2, that the command reads; by default it reads nothing.
     """
     given = [] if source is None else [f"{INPUT}{source}"]
     process = subprocess.Popen(  # noqa: S603
@@ -138,17 +138,17 @@ def ahead(
         stderr=subprocess.PIPE,
         env=environment,
         pass_fds=[] if source is None else [source],
-        # An interrupt is ours to pass on.
+        # We forward interrupts to it ourselves.
         start_new_session=True,
     )
     assert process.stdout  # noqa: S101
-    with suppress(OSError):  # more than a user may have
+    with suppress(OSError):  # the user's limit may be lower
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIECE)
     _say(process, sent(beginning()))
     with process:
         try:
             yield partial(_begun, process)
-            # A job that is ended from outside counts as cancelled.
+            # Let srun end by itself: a job that is terminated counts as cancelled.
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_LAST_SECONDS if before else 0)
         finally:
@@ -168,10 +168,10 @@ def _say(process: subprocess.Popen[bytes], text: bytes) -> None:
 
 
 def sent(text: bytes) -> bytes:
-    """A part as START reads it, of which more may follow."""
+    """Encode a part as START reads it; more parts may follow."""
     return b"%d\n%s" % (len(text), text)
 
 
 def last_line(lines: Sequence[str]) -> str:
-    """The last of some lines that is not blank."""
+    """Return the last line that is not blank; empty if there is none."""
     return next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -1,8 +1,8 @@
-"""What likwid-bench does, in numbers: it knows what its kernels execute.
+"""Runs kernels of likwid-bench and reads what they executed.
 
-The six kernels are those of the thesis' section 5.3. They are scalar, so that each
-element is one update, and run as often as is said, without runs before that are not
-told of.
+The six kernels are those of section 5.3 of the thesis. They are the scalar variants, so
+each element is one update. The number of iterations is fixed, so likwid-bench makes no
+calibration runs that it does not report.
 """
 
 import re
@@ -13,7 +13,7 @@ from observations.errors import BenchmarkError
 
 PROGRAM = "likwid-bench"
 SIZE = "100kB"
-# How often each kernel goes over its 100 kB: three seconds of a processor of today.
+# The iterations of each kernel over its 100 kB: about three seconds on a current CPU.
 KERNELS = {
     "triad": 2_000_000,
     "stream": 2_000_000,
@@ -28,14 +28,14 @@ _THREAD = re.compile(r"running on hwthread (\d+) - Vector length (\d+)")
 
 @dataclass(frozen=True)
 class Work:
-    """What a run executed, by the names of roles, and the thread that did it."""
+    """What a run executed, by role name, and the hardware thread that it ran on."""
 
     done: Mapping[str, float]
     cpu: int
 
 
 def cure(architecture: str) -> str:
-    """What to do where it is missing, given the kernel's name of the processor."""
+    """Say how to install it; ``architecture`` is the kernel's name of the processor."""
     if architecture == "x86_64":
         return "`apt install likwid`"
     return (
@@ -44,12 +44,12 @@ def cure(architecture: str) -> str:
 
 
 def command(kernel: str, iterations: int) -> list[str]:
-    """The words that run a kernel on one thread."""
+    """Return the command that runs a kernel on one thread."""
     return [PROGRAM, "-t", kernel, "-w", f"N:{SIZE}:1", "-i", str(iterations)]
 
 
 def read_work(printed: str) -> Work:
-    """What a kernel says that it did; raises BenchmarkError where it does not."""
+    """Read from a kernel's output what it executed; raises BenchmarkError."""
     said = {name: float(value) for name, value in _LINE.findall(printed)}
     threads = _THREAD.findall(printed)
     if len(threads) != 1:

@@ -1,7 +1,8 @@
-"""Starts the runner on this machine so that it outlives who follows it.
+"""Starts a runner on this machine that outlives the process that follows it.
 
-Its folder holds what they tell one another: what it says in a file that it keeps locked
-while it lives, what it is told in a named pipe of which it holds both ends.
+They communicate through the run's folder. The runner writes its events to a file that
+it keeps locked while it lives, and reads commands from a named pipe; it holds both ends
+of the pipe.
 """
 
 import fcntl
@@ -18,46 +19,47 @@ from typing import Any
 from observations.errors import LaunchError
 from observations.launch import HELD, PIECE, Running, last_line
 
-# The runner's word of the same name.
+# As in runner.py.
 CANCEL = b"cancel\n"
 _SAID, _TOLD, _COMPLAINT = "said.jsonl", "told", "complaint.txt"
 _LOOK_SECONDS = 0.02
 _PATH, _UMASK = "/usr/local/bin:/usr/bin:/bin", 0o022
-# Reads a program that another user may not open by its path.
+# Runs a program that another user cannot open by its path.
 _READ = "exec(compile(open({}, 'rb').read(), 'run.py', 'exec'))"
 
 
 class _Beside:
-    """A runner that reads and writes files of a folder."""
+    """A runner that reads and writes files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._said = (folder / _SAID).open("rb", buffering=0)
 
     def read(self) -> bytes:
-        """What it said since."""
+        """Return its new output."""
         while True:
-            # Asked first: what it said last is there by then.
+            # Check this before reading: after the runner has ended, its output is
+            # complete.
             lives = self._lives()
             if (piece := self._said.read(PIECE)) or not lives:
                 return piece
             time.sleep(_LOOK_SECONDS)
 
     def let_go(self) -> None:
-        """What is over was looked at."""
+        """Tell the runner that the counters were read."""
         self._tell(b"\n")
 
     def cancel(self) -> None:
-        """Have the command ended."""
+        """End the command."""
         self._tell(CANCEL)
 
     def complaint(self) -> str:
-        """The last line on its standard error."""
+        """Return the last line of its standard error."""
         text = (self._folder / _COMPLAINT).read_text(errors="replace")
         return last_line(text.split("\n"))
 
     def close(self) -> None:
-        """Follow it no more."""
+        """Stop following it."""
         self._said.close()
 
     def _lives(self) -> bool:
@@ -69,7 +71,7 @@ class _Beside:
         return False
 
     def _tell(self, line: bytes) -> None:
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the runner has ended
             pipe = os.open(self._folder / _TOLD, os.O_WRONLY | os.O_NONBLOCK)
             try:
                 os.write(pipe, line)
@@ -78,7 +80,7 @@ class _Beside:
 
 
 def is_begun(folder: Path) -> bool:
-    """Whether a runner was started in a folder, and not followed to its end."""
+    """Whether a runner was started in a folder and not followed to its end."""
     return (folder / _SAID).exists()
 
 
@@ -86,10 +88,10 @@ def is_begun(folder: Path) -> bool:
 def beside(
     folder: Path, name: str, environment: Mapping[str, str], user: str = ""
 ) -> Iterator[Running]:
-    """Follow the program of this name in a folder, which is started where it was not.
+    """Follow the program ``name`` in a folder; start it first if that has not happened.
 
-    With ``user`` that user runs it, in an environment of its own. At the end of a
-    block that fails its command is ended.
+    With ``user``, that user runs it, in a fresh environment. If the block fails, the
+    command is ended.
     """
     process = None if is_begun(folder) else _start(folder, name, environment, user)
     running = _Beside(folder)
@@ -109,7 +111,7 @@ def beside(
 def _start(
     folder: Path, name: str, environment: Mapping[str, str], user: str
 ) -> subprocess.Popen[bytes]:
-    (folder / _TOLD).unlink(missing_ok=True)  # of one that was killed here
+    (folder / _TOLD).unlink(missing_ok=True)  # left by a runner that was killed
     os.mkfifo(folder / _TOLD, 0o600)
     with (
         (folder / name).open("rb") as program,
@@ -138,7 +140,7 @@ def _start_as(
     """Start a program as another user; raises LaunchError."""
     known = pwd.getpwnam(user)
     home = known.pw_dir if Path(known.pw_dir).is_dir() else "/"
-    # A virtual environment may be in a folder that is closed to that user.
+    # Resolve a virtual environment: the user may have no access to its folder.
     python = os.path.realpath(sys.executable)
     try:
         return subprocess.Popen(  # noqa: S603
@@ -161,6 +163,6 @@ def _start_as(
 
 
 def _environment_of(user: pwd.struct_passwd) -> Mapping[str, str]:
-    """What a login of theirs begins with: ours may hold secrets."""
+    """Return a basic login environment of the user: our own may contain secrets."""
     names = {"USER": user.pw_name, "LOGNAME": user.pw_name}
     return {**names, "HOME": user.pw_dir, "SHELL": user.pw_shell, "PATH": _PATH}

@@ -1,7 +1,7 @@
-"""How true the counters of a host are: benchmark kernels run under observation.
+"""Measures how accurate a host's counters are, by running benchmark kernels.
 
-As section 5.3 of the thesis: what likwid-bench's kernels are known to execute is set
-against the totals of roles that their runs recorded.
+As in section 5.3 of the thesis, the known work of likwid-bench's kernels is compared
+with the totals of roles that their runs recorded.
 """
 
 import base64
@@ -27,7 +27,8 @@ from sampling.counters.perfevent import prepare
 from sampling.events.choice import RoleFormula
 from sampling.events.event import Event
 
-# Each is one event, so that it is the event that is judged; of two the first that is.
+# Only roles that consist of one event, so that the error is that of the event. Of two
+# alternatives, the first that qualifies is used.
 WANTED = (("FLOPsScalarDouble", "FLOPs"), ("Instructions",), ("Loads",), ("Stores",))
 TAG = "accuracy"
 _EVERY = "125ms"
@@ -38,19 +39,19 @@ Printed = Mapping[str, str]
 
 
 class Api(Protocol):
-    """The API, as the command line asks it."""
+    """The HTTP API as the command line uses it."""
 
     def ask(self, method: str, path: str, body: bytes = b"") -> Any:
-        """The JSON document that a request is answered with."""
+        """Return the JSON document that answers a request."""
 
     def events(self, path: str) -> Iterator[Any]:
-        """What a stream of events says, until it ends."""
+        """Yield the events of an event stream until it ends."""
 
 
 def judged_events(twin: Endpoint, host: str) -> dict[str, Event]:
-    """The event of each role that can be judged on a host.
+    """Return the event of each role that can be measured on a host.
 
-    Raises MendableError where it counts none, with what is missing.
+    Raises MendableError with the reason if there is none.
     """
     names = [name for either in WANTED for name in either]
     choice = prepare(twin, host, names, (), multiplex=True).choice
@@ -76,9 +77,9 @@ def measure(
     repeat: int,
     progress: Progress,
 ) -> list[Accuracy]:
-    """Run kernels on a host, judge its events by them, and keep that in the graph.
+    """Run kernels on a host, measure its events' accuracy and store it in the graph.
 
-    Raises MendableError for what is missing, and what the API raises.
+    Raises MendableError if something is missing, and the errors of the API.
     """
     events = judged_events(twin, host)
     if host == settings.host and which(likwid.PROGRAM) is None:
@@ -96,9 +97,9 @@ def measure(
 def judge(
     twin: Endpoint, iris: Iris, kernel: str, events: Mapping[str, Event], runs: Printed
 ) -> Iterator[Accuracy]:
-    """Set what recorded runs counted against what they printed, by their ids.
+    """Compare what recorded runs counted with what they printed; ``runs`` is by id.
 
-    Raises SuperTwinError for a run that counted nothing, with the reason.
+    Raises SuperTwinError with the reason for a run that has no usable count.
     """
     works = {str(iris.observation(id_)): read_work(text) for id_, text in runs.items()}
     totals = {run: _totals(twin, run, [*events]) for run in works}
@@ -119,7 +120,7 @@ def _pair(run: str, work: Work, role: str, totals: Mapping[str, Any]) -> Pair:
 
 
 def _totals(twin: Endpoint, run: str, roles: Sequence[str]) -> dict[str, Any]:
-    """The figures of a run, once it is recorded."""
+    """Wait until a run is recorded and return its figures."""
     until = time.monotonic() + _PATIENCE
     while True:
         answer = twin.select(saved_query("observations/derived").bind({"id": run}))
@@ -135,7 +136,7 @@ def _totals(twin: Endpoint, run: str, roles: Sequence[str]) -> dict[str, Any]:
 def _run(
     api: Api, host: str, kernel: str, roles: Iterable[str], repeat: int
 ) -> Printed:
-    """Run a kernel under observation; what each run printed, by the run's id."""
+    """Run a kernel under observation; return the output of each run by its id."""
     wish = {
         "argv": likwid.command(kernel, likwid.KERNELS[kernel]),
         "host": host,
@@ -158,7 +159,7 @@ def _run(
 
 
 def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
-    """What was counted is of these CPUs alone."""
+    """Check that a kernel ran on the given CPUs, the only ones that were counted."""
     for text in printed.values():
         if (cpu := read_work(text).cpu) not in cpus:
             raise SuperTwinError(f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}")
@@ -184,7 +185,7 @@ def _check_ended(closed: Mapping[str, Any]) -> None:
 
 
 def lines(found: Iterable[Accuracy]) -> list[str]:
-    """A line for each kernel and event."""
+    """Format a line for each kernel and event."""
     return [
         f"{one.kernel:10} {f'{one.pmu}::{one.event}':44} "
         f"{100 * one.error:9.4f} %  "

@@ -1,4 +1,4 @@
-"""Where a run comes from, in PROV: what it used, who asked for it, by which plan."""
+"""The provenance of a run in PROV: what it used, who requested it, and its plan."""
 
 from rdflib import PROV, RDFS, URIRef
 
@@ -13,7 +13,7 @@ _SOFTWARE = f"SuperTwin {VERSION}"
 
 
 def describe_origin(triples: Triples, iris: Iris, run: Observation) -> None:
-    """Link a run with all that it comes from, and describe what only it knows."""
+    """Link a run to its origins, and describe those that no other graph describes."""
     asked, node = run.asked, iris.observation(run.id)
     chosen_by = [URIRef(address) for address in asked.pinning_queries]
     process = process_of(iris, asked.host, run.run)
@@ -33,7 +33,7 @@ def describe_origin(triples: Triples, iris: Iris, run: Observation) -> None:
 
 
 def process_of(iris: Iris, host: str, run: Run) -> URIRef:
-    """The twin of the process that a command was."""
+    """Return the IRI of the process that a command was."""
     return process_iri(iris, host, _identity(run))
 
 
@@ -43,7 +43,7 @@ def _identity(run: Run) -> Identity:
 
 
 def _describe_process(triples: Triples, process: URIRef, run: Observation) -> None:
-    """What is left of it: it has ended, so that it is a part of nothing."""
+    """Describe the process; it has ended, so it is not a part of the host."""
     identity, program = _identity(run.run), run.run.about.get("program") or {}
     triples.node(
         process,
@@ -64,7 +64,7 @@ def _describe_process(triples: Triples, process: URIRef, run: Observation) -> No
 def _describe_agents(
     triples: Triples, iris: Iris, node: URIRef, run: Observation
 ) -> None:
-    """Who asked for it, and the software that sampled it by a plan."""
+    """Describe who requested the run, and the software that sampled it by a plan."""
     software, asked = iris.agent(_SOFTWARE), run.asked
     triples.node(software, PROV.SoftwareAgent, {}, label=_SOFTWARE)
     triples.link(node, {PROV.wasAssociatedWith: software})
@@ -84,5 +84,5 @@ def _describe_agents(
 
 
 def plan_of(id_: str) -> str:
-    """The name of the plan of an observation, or of a group of them."""
+    """Return the name of the plan of an observation or of a group."""
     return f"run-{id_}"

@@ -1,8 +1,9 @@
-"""Ends what is left of a command whose runner was killed before it could.
+"""Ends what is left of a command after its runner was killed.
 
-The first process ends with its runner; what that started goes on as an orphan, and is
-known by what was told of it last. A process is known by its number and its start, in
-clock ticks since the boot; its session and its children belong to it.
+The first process of the command ends with its runner. The processes that it started
+live on as orphans, and are found by the last event that listed them. The pid and the
+start time in clock ticks since boot identify a process; its session and its children
+belong to it.
 """
 
 import os
@@ -15,13 +16,13 @@ from typing import Any, NamedTuple
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PAUSE_SECONDS, _MOST_SECONDS = 0.02, 5.0
-# A number comes again only when all others have been given away.
+# A pid is reused only after all others have been used; assume that takes this long.
 _SAME_SECONDS = 60.0
 _ENDED = b"ZX"
 
 
 class Process(NamedTuple):
-    """A line of the kernel's."""
+    """The fields of a process that the kernel reports."""
 
     state: bytes
     parent: int
@@ -30,7 +31,7 @@ class Process(NamedTuple):
 
 
 class Orphans:
-    """What belongs to a command, from its start and from what was told of it last."""
+    """The processes of a command, by its start and the last event that listed them."""
 
     def __init__(
         self, started: Mapping[str, Any], last: Mapping[str, Any], uid: int | None
@@ -44,7 +45,7 @@ class Orphans:
         self._starts = {**dict(told), self._leader: first}
 
     def end(self) -> None:
-        """Kill all of them, with what they fork meanwhile."""
+        """Kill all of them, including those that they fork in the meantime."""
         until = time.monotonic() + _MOST_SECONDS
         while living := self._living():
             for pid in living:
@@ -79,10 +80,10 @@ class Orphans:
 def end_orphans(
     started: Mapping[str, Any], last: Mapping[str, Any], uid: int | None = None
 ) -> None:
-    """End what is left of a command on this machine; ``last``: who was told last.
+    """End what is left of a command here; ``last`` is the last event with pids.
 
-    With ``uid`` no process of another user is ended: that user's processes can make
-    their runner say anything.
+    With ``uid``, only processes of that user are ended: a user's own processes can make
+    the runner write any pid.
     """
     if started["boot"] == _BOOT.read_text().strip():
         Orphans(started, last, uid).end()

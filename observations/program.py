@@ -1,33 +1,33 @@
-"""What is sent to where a command is to run: the runner, with what it is asked for."""
+"""Builds the program that is sent to a host: the runner with a request."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 _FUTURE = "from __future__ import annotations\n"
-# Read as text: whoever sends them need not import them.
+# Read as text, so that callers need not import these modules.
 _PARTS = ("environment.py", "runner.py")
 _ABOUT = "Surroundings"
 
 
 def program(request: Mapping[str, object]) -> bytes:
-    """The runner with a request, complete: ``python3 run.py`` runs it anywhere.
+    """Return the runner with a request; ``python3 run.py`` runs it anywhere.
 
-    The request is data in it: nothing of a command is read as a program.
+    The request is embedded as data: no part of it is executed as Python.
     """
     return beginning() + ending(request)
 
 
 def beginning() -> bytes:
-    """What all programs begin with; by itself it does nothing."""
-    # What is to come first may come twice in one file, but not later.
+    """Return the common start of all programs; alone it does nothing."""
+    # The future import may appear only once, at the start.
     return "".join([_FUTURE, *map(_source, _PARTS)]).encode()
 
 
 def ending(request: Mapping[str, object], about: str = _ABOUT) -> bytes:
-    """What a program ends with; ``about`` is what it asks about the command."""
+    """Return the end of a program; ``about`` names what describes the command."""
     text = json.dumps(dict(request), sort_keys=True)
-    # All is said then, and who follows waits for the end: nothing is tidied up.
+    # All output is written by then and the caller waits for the exit: skip cleanup.
     return f"\n\nos._exit(run(json.loads({text!r}), {about}))\n".encode()
 
 

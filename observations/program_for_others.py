@@ -1,4 +1,4 @@
-"""A run's program without what others are not to know."""
+"""A run's program without private values."""
 
 import ast
 import json
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from observations.environment import is_secret
 from observations.program import ending
 
-# The last line of a program; what it asks about the command was called otherwise once.
+# The last line of a program. Older versions wrote the class name in lower case.
 _REQUEST = re.compile(
     rb"\n\nos\._exit\(run\(json\.loads\(('(?:[^'\\\n]|\\.)*')\), "
     rb"([Ss]urroundings)\)\)\n\Z"
@@ -23,14 +23,14 @@ if missing := [name for name in {} if name not in os.environ]:
 def without_secrets(program: bytes) -> bytes | None:
     """Return a program without the variables that look like secrets.
 
-    It runs where they are set, and else says which. None for a file that SuperTwin did
-    not write.
+    The result runs only where they are set, and otherwise lists the missing ones. None
+    for a file that SuperTwin did not write.
     """
     return _without(program, is_secret)
 
 
 def without_values(program: bytes) -> bytes | None:
-    """Return a program without the values of all variables, as `without_secrets`."""
+    """Return a program without the values of any variable; see `without_secrets`."""
     return _without(program, lambda _name, _value: True)
 
 

@@ -1,4 +1,4 @@
-"""An observation as it is kept: what ran where, how it ended, and what was measured."""
+"""An observation as it is recorded: what ran where, how it ended, what was measured."""
 
 import json
 import shlex
@@ -20,11 +20,11 @@ OUTCOMES = (COMPLETED, FAILED, KILLED, TIMED_OUT, CANCELLED, BROKE_OFF)
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user asked to be run and observed.
+    """What a user asked to run and observe.
 
-    ``pinning_queries`` are the addresses of the saved queries that the CPUs were chosen
-    from; ``by`` is who asked. ``environment`` is what is added to the host's own,
-    ``timeout`` is in seconds, and ``repeat`` says how many runs there are to be.
+    ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
+    ``by`` is the user who asked. ``environment`` is added to the host's own,
+    ``timeout`` is in seconds, and ``repeat`` is the number of runs.
     """
 
     host: str
@@ -47,17 +47,17 @@ class Asked:
 
     @property
     def command(self) -> str:
-        """The argument vector as a shell would read it."""
+        """The argument vector, quoted for a shell."""
         return shlex.join(self.argv)
 
     @property
     def vector(self) -> str:
-        """The argument vector as it was."""
+        """The argument vector as JSON."""
         return json.dumps(self.argv, ensure_ascii=False)
 
     @property
     def variables(self) -> list[str]:
-        """The variables that are added, as NAME=value; the name alone of a secret."""
+        """The added variables as NAME=value; of secrets only the name."""
         return [
             name if is_secret(name, value) else f"{name}={value}"
             for name, value in self.environment.items()
@@ -66,9 +66,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures of one series; ``metric`` by PCP's name, and its IRI.
+    """Figures of one series; ``metric`` is the PCP name, ``metric_iri`` its IRI.
 
-    ``resolution``: seconds between two updates by its source, if longer than a period.
+    ``resolution``: seconds between two updates by its source, if longer than the
+    period.
     """
 
     metric: str
@@ -80,10 +81,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Derived:
-    """A figure that follows from totals of ``roles``, or why there is none.
+    """A figure derived from totals of ``roles``, or the reason why it is missing.
 
-    ``covered``: seconds that the totals are of. ``dutycycle``: the least share of these
-    in which an event had a counter; below 1 the value is an estimate.
+    ``covered``: seconds that the totals cover. ``dutycycle``: the smallest share of
+    that time in which an event had a counter; below 1 the value is an estimate.
     """
 
     name: str
@@ -97,10 +98,9 @@ class Derived:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a command, from what its runner said.
+    """What happened to a command, according to its runner's events.
 
-    ``broken`` says why there is no end, where it broke off; the span ends then with
-    the last sign of life.
+    ``broken`` says why the end is missing; the span then ends at the last sign of life.
     """
 
     started: Event
@@ -125,7 +125,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Observation:
-    """One run and what was sampled meanwhile; ``metrics`` are IRIs by PCP's names."""
+    """One run and what was sampled during it; ``metrics`` maps PCP names to IRIs."""
 
     id: str
     asked: Asked
@@ -136,7 +136,7 @@ class Observation:
 
 
 def run_of(events: Sequence[Event], broken: str = "") -> Run:
-    """A run from all that its runner said; the first event is its start."""
+    """Build a run from all events of its runner; the first event is its start."""
     started = events[0]
     named = {event["event"]: event for event in events}
     ended = named.get("ended")
@@ -147,10 +147,10 @@ def run_of(events: Sequence[Event], broken: str = "") -> Run:
 
 
 def at(ms: float) -> datetime:
-    """A time in Unix milliseconds, to the microsecond."""
+    """Convert Unix milliseconds to a time, to the microsecond."""
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def time_literal(ms: float) -> Literal:
-    """The same as the graph holds it."""
+    """Convert Unix milliseconds to the literal in the graph."""
     return Literal(at(ms).isoformat(timespec="microseconds"), datatype=XSD.dateTime)

@@ -16,7 +16,7 @@ _SSH_FAILED = 255
 
 
 class _There:
-    """A runner behind ssh."""
+    """A runner reached over ssh."""
 
     def __init__(self, ssh: Ssh, address: Address) -> None:
         assert ssh.process.stdout  # noqa: S101
@@ -24,19 +24,19 @@ class _There:
         self._out = ssh.process.stdout
 
     def read(self) -> bytes:
-        """What it said since."""
+        """Return its new output."""
         return os.read(self._out.fileno(), PIECE)
 
     def let_go(self) -> None:
-        """What is over was looked at."""
+        """Tell the runner that the counters were read."""
         self._ssh.say(b"\n")
 
     def cancel(self) -> None:
-        """Have the command ended."""
+        """End the command."""
         self._ssh.let_go()
 
     def complaint(self) -> str:
-        """Why ssh gave up, or the last line that came over it."""
+        """Say why ssh failed, or return the last line that came over it."""
         status, said = self._ssh.wait(_LAST_SECONDS), self._ssh.last_lines()
         if status == _SSH_FAILED:
             return explain(self._address, said)
@@ -47,13 +47,13 @@ class _There:
 
 @contextmanager
 def there(text: bytes, address: Address, config: Path | None) -> Iterator[Running]:
-    """Start a program in what a login there gives; at the end it is ended.
+    """Start a program in a login over ssh; end it when the block ends.
 
     Raises SshMissingError, SshNotStartedError.
     """
     script = f'{FIND_PYTHON}exec "$p" -ISB -c "{START}" {HELD}'
     words = (*ssh_argv(address, config, OPTIONS), f"exec sh -c '{script}'")
-    # The whole of it is there already: nothing is to be begun ahead.
+    # The whole program is known already, so there is no part to execute ahead.
     ssh = Ssh(words, address, sent(b"") + sent(text), hold=True)
     try:
         yield _There(ssh, address)

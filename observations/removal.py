@@ -1,4 +1,4 @@
-"""Runs that are not to be kept: their records, their programs, what they printed."""
+"""Removes runs: their records, their programs and their output."""
 
 import json
 import re
@@ -20,10 +20,11 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 
 
 def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[str]:
-    """Remove runs, or groups of repetitions, for good; the ids of the runs.
+    """Remove runs, or groups of repetitions, for good; return the ids of the runs.
 
-    A run that was never recorded is known by its folder. Samples stay in the time
-    series until they are too old. Raises MendableError, and nothing is removed then.
+    A run that was never recorded is found by its folder. Samples stay in the series
+    store until their retention ends. If anything is wrong, raises MendableError and
+    removes nothing.
     """
     iris = Iris(settings.base)
     rows: list[Row] = []
@@ -37,14 +38,14 @@ def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[
     _check_no_baseline(twin, {row["run"] for row in rows})
     for name in names:
         _remove(settings.home, name)
-    # The graph last: what is cut short can be told to go on.
+    # Remove the graphs last: an interrupted removal can be repeated.
     drops = (f"DROP SILENT GRAPH <{iris.observation_graph(name)}>" for name in names)
     twin.update(" ;\n".join(drops))
     return names
 
 
 def _recorded(twin: Endpoint, iris: Iris, id_: str, is_stored: bool) -> list[Row]:
-    """The recorded runs of an id; a run that has a folder need not be recorded."""
+    """Return the recorded runs of an id; none are required if it has stored files."""
     try:
         return find_runs(twin, iris, id_)
     except UnknownRunError:
@@ -54,7 +55,7 @@ def _recorded(twin: Endpoint, iris: Iris, id_: str, is_stored: bool) -> list[Row
 
 
 def _stored(home: Path, id_: str) -> set[str]:
-    """The runs of an id, or of a group of that id, that have files here."""
+    """Return the runs with files here that have this id or belong to this group."""
     if not _NAME.fullmatch(id_):
         return set()
     folder = home / "observations"
@@ -65,7 +66,7 @@ def _stored(home: Path, id_: str) -> set[str]:
 
 
 def _group(folder: Path) -> str:
-    """The group that a run belongs to; empty where its folder does not say."""
+    """Return the group that a run belongs to; empty if its folder does not say."""
     try:
         return str(json.loads((folder / WISH).read_bytes()).get("group", ""))
     except (OSError, ValueError, AttributeError):

@@ -1,12 +1,11 @@
-"""Runs one command and says in JSON lines what becomes of it.
+"""Runs one command and reports its progress in JSON lines.
 
-It stands alone (Python 3.8 or newer and nothing else), so that it can be sent to where
-the command is to run; a last line that calls `run` completes it. The
-command is an argument vector in a session of its own. What it starts and leaves behind
-is adopted and ended: nothing outlives the run. Who reads the lines goes away: the run
-is cancelled.
+It needs only Python 3.8 or newer, so that it can be sent to the host of the command; a
+last line that calls `run` completes the program. The command is an argument vector and
+runs in its own session. Processes that it leaves behind are adopted and ended: none
+outlives the run. If the reader of the lines goes away, the run is cancelled.
 
-Times are Unix time in ns, sizes bytes.
+Times are Unix time in ns, sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Protocol
 
 BEAT_SECONDS = 1.0
-# With this word among its arguments, the end of its input cancels the run, and so does
-# the other word on it; another line lets go of a command that is over.
+# If HELD is among the arguments, the end of standard input cancels the run, and so does
+# CANCEL on it. Any other line says that an ended command can be reaped.
 HELD, CANCEL = "held", b"cancel"
-# What the command reads is the descriptor of this number. Without the word it reads
-# nothing where our own input is for us, and else what we would.
+# The number of the descriptor that the command reads. Without this argument it reads
+# nothing if HELD is given, and otherwise our standard input.
 INPUT = "input="
 _PIECE = 1 << 18
-# Nothing in it is to be escaped, and there may be much of it.
+# Formatted without json: the data may be large and needs no escaping.
 _OUTPUT = b'{"event": "output", "stream": "%s", "data": "%s"}\n'
 _HOLD = 0
 _LAST_WORDS_SECONDS = 2.0
-# How long a command that is over stays, for somebody to look at what it counted.
+# How long an ended command stays a zombie, so that its counters can be read.
 _LOOK_SECONDS = 2.0
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python 3.8 does not name
@@ -57,27 +56,27 @@ _RUSAGE = {
 
 
 class Around(Protocol):
-    """What a command runs in and is made of."""
+    """Describes what a command runs in and is made of."""
 
     def facts(self) -> dict[str, Any]:
-        """What is quickly told."""
+        """Return the facts that are quick to read."""
 
     def whole(self) -> dict[str, Any]:
-        """The same, with what takes a while to read."""
+        """Return the same, with the facts that take longer."""
 
 
-# What is known of argument vector, environment, folder and CPUs of a command.
+# Takes the argument vector, environment, folder and CPUs of a command.
 About = Callable[[List[str], Dict[str, str], Optional[str], Iterable[int]], Around]
 
 
 class Refused(Exception):
-    """The command cannot be started: nothing has run."""
+    """The command cannot be started; nothing has run."""
 
 
 class Kept:
-    """The first and the last ``most`` bytes of a stream, and how many there were.
+    """The first and the last ``most`` bytes of a stream, and its size so far.
 
-    The first are shown at once, or, with ``show_all``, whatever comes.
+    The first bytes, or with ``show_all`` all bytes, are reported immediately.
     """
 
     def __init__(self, pipe: int, most: int, show_all: bool) -> None:
@@ -85,12 +84,12 @@ class Kept:
         self.size = 0
         self.open = True
         self._most, self._show_all = most, show_all
-        with suppress(OSError):  # more than a user may have
+        with suppress(OSError):  # the user's limit may be lower
             fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIECE)
         self._head, self._tail = bytearray(), bytearray()
 
     def read(self) -> bytes:
-        """What is there now, as far as it is shown."""
+        """Read what is available; return the part to report immediately."""
         piece = os.read(self.pipe, _PIECE)
         self.open = bool(piece)
         self.size += len(piece)
@@ -101,7 +100,7 @@ class Kept:
         return piece if self._show_all else first
 
     def document(self) -> dict[str, Any]:
-        """Head and tail in base64; between them ``cut`` bytes are not kept."""
+        """Return head and tail in base64; ``cut`` bytes between them were dropped."""
         return {
             "bytes": self.size,
             "head": base64.b64encode(self._head).decode(),
@@ -111,7 +110,7 @@ class Kept:
 
 
 class Run:
-    """One command from its start to the end of everything that it started."""
+    """One command, from its start to the end of every process that it started."""
 
     def __init__(self, request: dict[str, Any], about: About | None) -> None:
         self._request = request
@@ -129,7 +128,7 @@ class Run:
         _prctl(_SET_CHILD_SUBREAPER, 1)
         _leave(request.get("cpus") or ())
         self._process = self._started()
-        # Taken now: the output that this process keeps later is not the command's.
+        # Read now: the output that this process keeps later adds to its peak.
         self._own_kib = _own_peak_kib()
         self._usage: resource.struct_rusage | None = None
         most = int(request.get("keep_bytes", 1 << 20))
@@ -142,7 +141,7 @@ class Run:
         }
 
     def follow(self) -> None:
-        """Tell how it goes until it has ended, and all that it left behind."""
+        """Report events until the command and all that it left behind have ended."""
         seconds = self._request.get("timeout")
         until = None if seconds is None else time.monotonic() + seconds
         timed_out = not self._wait(until)
@@ -168,7 +167,7 @@ class Run:
         )
 
     def _asked(self, about: About) -> Around:
-        """What there is to know, of which the program is kept as it is now."""
+        """Collect facts about the command; keeps its program open as it is now."""
         request = self._request
         cpus = request.get("cpus") or os.sched_getaffinity(0)
         return about(request["argv"], self._environment(), request.get("cwd"), cpus)
@@ -195,17 +194,17 @@ class Run:
             raise Refused(_why_not(request, error)) from None
         except subprocess.SubprocessError:
             raise Refused(_why_no_place(request)) from None
-        # Between asking for it and being it lies some time of ours.
+        # Some of our own time lies between the request to start and the exec.
         exec_ns = time.time_ns()
         identity = _identity(process.pid)
         whose = {"user": _user()}
         self._say("started", start_ns=start_ns, exec_ns=exec_ns, **identity, **whose)
-        if source is not None and source >= 0:  # who writes there is to see it leave
+        if source is not None and source >= 0:  # lets its writer get EPIPE
             os.close(source)
         return process
 
     def _enter(self) -> None:
-        """Go to the command's folder; links have been followed once we are in it."""
+        """Change to the command's folder, and check it after links are resolved."""
         cwd = self._request.get("cwd")
         if cwd is None:
             return
@@ -218,7 +217,7 @@ class Run:
             )
 
     def _become(self) -> None:
-        """In the new process, before it is the command."""
+        """Prepare the new process before it executes the command."""
         _prctl(_SET_PDEATHSIG, signal.SIGKILL)
         if not _take(set(self._request.get("cpus") or ())):
             raise OSError
@@ -227,12 +226,12 @@ class Run:
         self._cancel_for(signal.Signals(number).name)
 
     def _cancel_for(self, reason: str) -> None:
-        """What is over already is cancelled no more."""
+        """Mark the run as cancelled, unless the command is over."""
         if not self._is_over:
             self._cancelled = self._cancelled or reason
 
     def _wait(self, until: float | None) -> bool:
-        """Read and beat until the command is over; False: it is to be ended."""
+        """Read output and send beats until the command is over; False: end it."""
         beat, is_first = time.monotonic() + BEAT_SECONDS, True
         while True:
             if self._has_ended():
@@ -241,28 +240,28 @@ class Run:
             if self._cancelled or (until is not None and now >= until):
                 return False
             if now >= beat:
-                if is_first and self._around:  # for a run of which no more is heard
+                if is_first and self._around:  # in case contact is lost
                     self._say("about", **self._around.facts())
                 beat, is_first = now + BEAT_SECONDS, False
                 self._say("alive", ns=time.time_ns(), **self._pids(), **self._sizes())
             self._read(min(beat, until or beat) - now)
 
     def _say(self, event: str, **what: Any) -> None:
-        """Tell it; that nobody listens any more cancels a command, and no more."""
+        """Report an event; if nobody reads it any more, cancel the command."""
         try:
             _tell(event, **what)
         except OSError:
             self._cancel_for("nobody listened")
 
     def _pids(self) -> dict[str, list[int]]:
-        """All that runs of it; starts, in clock ticks, tell a number from its next."""
+        """List the run's processes; start times, in clock ticks, detect reused pids."""
         found = _descendants()
         own = self._process.pid
         pids = [own, *(pid for pid in found if pid != own)]
         return {"pids": pids, "starts": [found.get(pid, 0) for pid in pids]}
 
     def _show(self, ended_ns: int) -> None:
-        """Keep what is over, as the kernel keeps it, until it was looked at."""
+        """Keep the ended command as a zombie until its counters were read."""
         if not self._request.get("look"):
             return
         self._say("over", ns=ended_ns, **self._pids())
@@ -274,7 +273,7 @@ class Run:
         return {name: kept.size for name, kept in self._streams.items()}
 
     def _read(self, seconds: float) -> None:
-        """Wait for output, a signal or the time; pass on what is shown at once."""
+        """Wait for output, a signal or the timeout; report what is due immediately."""
         streams = {k.pipe: (name, k) for name, k in self._streams.items() if k.open}
         held = [_HOLD] if self._held else []
         waited = [self._wake, *held, *streams]
@@ -294,9 +293,9 @@ class Run:
                     _write(_OUTPUT % (name.encode(), base64.b64encode(shown)))
 
     def _listen(self) -> None:
-        """Who holds the other end has looked, or lets go."""
+        """Handle input: a line says that counters were read, EOF cancels the run."""
         said = b""
-        with suppress(OSError):  # a connection that broke
+        with suppress(OSError):  # the connection failed
             said = os.read(_HOLD, _PIECE)
         if said and CANCEL not in said:
             self._looked_at = True
@@ -305,18 +304,18 @@ class Run:
             self._cancel_for("its observer let go")
 
     def _has_ended(self) -> bool:
-        """Whether the command is over; it stays until it is reaped."""
+        """Whether the command is over; it stays a zombie until it is reaped."""
         how = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, how) is not None
 
     def _reap(self) -> int:
-        """The status of the command, which has ended."""
+        """Reap the ended command and return its status."""
         _, status, self._usage = os.wait4(self._process.pid, 0)
         self._process.returncode = status
         return status
 
     def _end(self) -> None:
-        """End the command, politely first."""
+        """End the command: SIGTERM first, then SIGKILL."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -328,8 +327,8 @@ class Run:
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
 
     def _end_others(self) -> list[dict[str, Any]]:
-        """End what the command started and left; who that was."""
-        if not _reap_any():  # whatever is left would be ours, adopted
+        """End the processes that the command left behind; return which these were."""
+        if not _reap_any():  # any process that is left would be our adopted child
             return []
         left = [{"pid": pid, "name": _name(pid)} for pid in _descendants()]
         self._signal_others(signal.SIGTERM, is_repeated=False)
@@ -337,7 +336,7 @@ class Run:
         return left
 
     def _signal_others(self, number: int, is_repeated: bool) -> None:
-        """Signal what is left, and what that forks meanwhile, until nothing is."""
+        """Signal remaining processes, and those that they fork, until none is left."""
         signalled: set[int] = set()
         until = time.monotonic() + _LAST_WORDS_SECONDS
         while _reap_any() and time.monotonic() < until:
@@ -353,13 +352,14 @@ class Run:
 
 
 def run(request: dict[str, Any], about: About | None = None) -> int:
-    """Run what is asked for: ``argv``; if given ``cwd``, which must be in one of
-    ``within``, ``env`` (added), ``cpus``, ``timeout`` and ``grace`` (seconds),
-    ``keep_bytes`` of a stream, which are all that is shown of it without ``show_all``;
-    with ``look``, what is over stays until a line comes, two seconds at most.
+    """Run what the request asks for; 0 if it ran, whatever the outcome, 2 if not.
 
-    ``about`` is asked what it ran in. 0: it ran, whatever became of it; 2: it could
-    not be started.
+    The request holds ``argv`` and optionally ``cwd``, which must be in one of
+    ``within``, ``env`` (added), ``cpus``, ``timeout`` and ``grace`` (seconds). The
+    first and the last ``keep_bytes`` of each stream are kept; the first, or with
+    ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
+    stays a zombie until a line comes, at most two seconds. ``about`` collects facts
+    about the command.
     """
     try:
         Run(request, about).follow()
@@ -370,7 +370,7 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
 
 
 def _tell(event: str, **what: Any) -> None:
-    """Raises OSError: what is to be done before anything else is not to wait for it."""
+    """Write an event; raises OSError if nobody reads it any more."""
     _write((json.dumps({"event": event, **what}) + "\n").encode())
 
 
@@ -381,7 +381,7 @@ def _write(line: bytes) -> None:
 
 
 def _input() -> int | None:
-    """What the command reads, as Popen takes it."""
+    """Return what the command reads, as Popen takes it."""
     for word in sys.argv:
         if word.startswith(INPUT):
             return int(word[len(INPUT) :])
@@ -400,7 +400,7 @@ def _why_not(request: dict[str, Any], error: OSError) -> str:
 
 
 def _why_no_place(request: dict[str, Any]) -> str:
-    """Why the new process could not become what it should."""
+    """Say why the new process could not be set up."""
     cpus = set(request.get("cpus") or ())
     if absent := cpus - _online():
         return f"CPUs {_list(absent)} are not online: choose others"
@@ -412,7 +412,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _take(cpus: set[int]) -> bool:
-    """Work on these CPUs and no others; False where some of them are withheld."""
+    """Restrict this process to these CPUs; False if some are not allowed."""
     if not cpus:
         return True
     try:
@@ -423,7 +423,7 @@ def _take(cpus: set[int]) -> bool:
 
 
 def _leave(cpus: Iterable[int]) -> None:
-    """Work on other CPUs than the command, unless it takes all."""
+    """Move this process off the command's CPUs, unless the command takes all."""
     others = os.sched_getaffinity(0) - set(cpus)
     if others:
         os.sched_setaffinity(0, others)
@@ -440,7 +440,7 @@ def _list(numbers: Iterable[int]) -> str:
 
 
 def _identity(pid: int) -> dict[str, Any]:
-    """What tells a process of ours from all others: boot, pid, start in clock ticks."""
+    """Return boot id, pid and start in clock ticks, which identify a process."""
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return {"pid": pid, "start_ticks": int(fields[19]), "boot": boot}
@@ -449,7 +449,7 @@ def _identity(pid: int) -> dict[str, Any]:
 def _user() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:  # a container may have numbers only
+    except KeyError:  # a container may have numeric ids only
         return str(os.geteuid())
 
 
@@ -461,10 +461,10 @@ def _name(pid: int) -> str:
 
 
 def _descendants() -> dict[int, int]:
-    """All below this process, ours and adopted: their starts by their numbers."""
+    """Return the start times, by pid, of all processes below this one."""
     children: dict[int, list[int]] = {}
     starts: dict[int, int] = {}
-    # No Path for each of hundreds: whoever runs a command waits for this.
+    # No Path for hundreds of processes: the start of the run waits for this.
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
             fields = stat.read().rpartition(b") ")[2].split()
@@ -486,7 +486,7 @@ def _signal(pids: Iterable[int], number: int) -> None:
 
 
 def _reap_any() -> bool:
-    """Take leave of all that have ended; whether any child is left."""
+    """Reap all children that have ended; whether any child is left."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -495,10 +495,10 @@ def _reap_any() -> bool:
 
 
 def _rusage(usage: Any, own_kib: int) -> dict[str, float | None]:
-    """What the command used, with all that it waited for itself."""
+    """Return the usage of the command, including children that it waited for."""
     found = {name: getattr(usage, key) for key, name in _RUSAGE.items()}
-    # Linux counts the fork of this process before it becomes the command: a peak not
-    # above our own is only an upper bound of the command's.
+    # Linux counts the fork of this process before the exec: a peak that does not exceed
+    # our own is only an upper bound of the command's.
     is_bound = found["max_rss_kib"] <= own_kib
     found["max_rss_bound_kib"] = found["max_rss_kib"] if is_bound else None
     found["max_rss_kib"] = None if is_bound else found["max_rss_kib"]
@@ -506,9 +506,9 @@ def _rusage(usage: Any, own_kib: int) -> dict[str, float | None]:
 
 
 def _own_peak_kib() -> int:
-    """The peak memory of this process, without that of the process that started it."""
+    """Return the peak memory of this process, without that of its parent."""
     words = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()
-    # Not every sandbox has the line.
+    # Some sandboxes lack this line.
     return (
         int(words[0]) if words else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     )

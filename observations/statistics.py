@@ -1,13 +1,15 @@
-"""What a series did during a run, in a few numbers.
+"""Statistics of a series during a run.
 
-A counter is looked at through its rates between neighbouring ticks. Its total is what
-it grew by between two readings just before and just after the run; where there are
-none, from the last tick before it to the first one after it: whatever the run did is in
-there, and beside it what others did in the fractions of a period before and after.
-A tick may be fetched up to half a period late, so a rate may come out greater than
-there can be: it is then taken for the greatest, and counted.
-Where its source updates it less often than it was sampled, its rates are over the time
-between two updates at least. Anything else is looked at by its values within the run.
+A counter is summarised by its rates between neighbouring ticks. Its total is the growth
+between two readings, one just before and one just after the run. Without these
+readings, it is the growth from the last tick before the run to the first one after it;
+it then includes what other processes did in the fractions of a period before and after
+the run.
+
+A tick may be fetched up to half a period late, so a rate may exceed what is possible:
+it is then set to the greatest possible rate, and counted as bounded. If the source
+updates a counter less often than it was sampled, its rates span at least the time
+between two updates. Any other series is summarised by its values within the run.
 """
 
 from bisect import bisect_left
@@ -23,25 +25,25 @@ from ontology.limits import BEYOND
 
 @dataclass(frozen=True)
 class Span:
-    """From when to when a run went, in Unix milliseconds with fractions."""
+    """Start and end of a run, in Unix milliseconds with fractions."""
 
     start_ms: float
     end_ms: float
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration."""
         return (self.end_ms - self.start_ms) / 1000
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Figures of a series during a run, in its unit; those of a counter but its
-    ``total`` are per second. None: too few ticks to say.
+    """Figures of a series during a run, in its unit; None if there were too few ticks.
 
-    ``samples``: ticks within the run. ``covered``: seconds between the ticks that the
-    total is of. ``bounded``: rates, the mean included, that came out greater than
-    there can be.
+    All figures of a counter except ``total`` are per second.
+
+    ``samples``: ticks within the run. ``covered``: seconds that the total covers.
+    ``bounded``: rates, including the mean, that exceeded what is possible.
     """
 
     samples: int
@@ -57,7 +59,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Growth:
-    """How far a counter grew between two readings around a run, seconds apart."""
+    """The growth of a counter between two readings around a run, seconds apart."""
 
     total: float
     seconds: float
@@ -70,10 +72,10 @@ def of_counter(
     resolution: float | None = None,
     greatest: float | None = None,
 ) -> Statistics:
-    """Rates and total of a counter; one that is reset counts from zero again.
+    """Rates and total of a counter; after a reset it counts from zero again.
 
-    ``resolution``: seconds between two updates by its source, if longer than a period.
-    ``greatest``: what a rate cannot exceed.
+    ``resolution``: seconds between two updates by its source, if longer than the
+    period. ``greatest``: the greatest possible rate.
     """
     limit = np.inf if greatest is None else greatest
     found = _of_ticks(points, span, resolution, limit)
@@ -104,19 +106,19 @@ def _of_ticks(
 def rates_of(
     points: Points, resolution: float | None = None, period_ms: float | None = None
 ) -> Points:
-    """The rates of a counter, each at the tick that its step ends with.
+    """Return the rates of a counter, each at the tick that ends its step.
 
-    ``resolution``: seconds between two updates by its source, if longer than a period.
-    Each rate is then that between the two updates around its step; steps before the
-    first and after the last update are left out where they are too short to tell.
-    ``period_ms``: that of the ticks, where the points are not all of them.
+    ``resolution``: seconds between two updates by its source, if longer than the
+    period. Each rate is then that between the two updates around its step; steps before
+    the first and after the last update are left out if they are too short for a rate.
+    ``period_ms``: the period of the ticks, if the points do not include every tick.
     """
     if points.stamps.size < 2:
         return NO_POINTS
     grown, stamps = _grown(points.values), points.stamps
     if resolution is None:
         return Points(stamps[1:], 1000 * grown / np.diff(stamps))
-    # Ticks are not the moments of updates: one may be seen half a period early.
+    # A tick may see an update up to half a period off, so allow that much less.
     apart = 1000 * resolution - (period_ms or float(np.median(np.diff(stamps)))) / 2
     places = _updates(np.flatnonzero(grown) + 1, stamps, apart)
     times, sums = stamps[places], np.concatenate([[0.0], np.cumsum(grown)])[places]
@@ -125,13 +127,13 @@ def rates_of(
 
 
 def _grown(values: Values) -> Values:
-    """What a counter grew by in each step; one that is reset counts from zero."""
+    """Return a counter's growth in each step; after a reset it counts from zero."""
     steps = np.diff(values)
     return np.where(steps < 0, values[1:], steps)
 
 
 def _updates(updates: npt.NDArray[np.intp], stamps: Stamps, apart: float) -> list[int]:
-    """Places of updates with ``apart`` ms between them, and the ends if as far away."""
+    """Indices of updates at least ``apart`` ms apart, plus ends as far away."""
     times = stamps[updates].tolist()
     found, place = [], 0
     while place < len(times):
@@ -146,7 +148,7 @@ def _updates(updates: npt.NDArray[np.intp], stamps: Stamps, apart: float) -> lis
 
 
 def of_gauge(points: Points, span: Span) -> Statistics:
-    """Values within a run."""
+    """Statistics of the values within a run."""
     values = _within(points, span).values
     return Statistics(values.size, **_spread(values))
 

@@ -1,4 +1,4 @@
-"""Observations in the graph store, each in a graph of its own."""
+"""Writes observations to the graph store, each in its own graph."""
 
 from core.stores.endpoint import Endpoint
 from ingest.shape_check import first_fault
@@ -12,7 +12,7 @@ from ontology.terms import ST
 
 
 def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> None:
-    """Write an observation; raises ObservationError for what the shapes refuse."""
+    """Write an observation; raises ObservationError if it violates the shapes."""
     triples = describe_observation(observation, iris)
     signs = signs_of_host(twin, iris.host(observation.asked.host))
     triples.link(iris.observation(observation.id), {ST.hostSign: signs})
@@ -21,6 +21,6 @@ def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> No
 
 
 def check_shapes(triples: Triples, twin: Endpoint) -> None:
-    """Raise ObservationError for what the shapes refuse."""
+    """Raise ObservationError if triples violate the shapes."""
     if fault := first_fault(triples, twin):
         raise ObservationError(f"it cannot be recorded as it is: {fault}")

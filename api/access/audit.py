@@ -1,4 +1,4 @@
-"""What the API writes into the audit trail: changes, logins and refusals."""
+"""Writes changes, logins and refusals to the audit trail."""
 
 import asyncio
 from pathlib import Path
@@ -18,15 +18,15 @@ _LOGGED = (401, 403, 421)
 def record(
     request: Request, what: str, thing: str, outcome: str = "done", who: str = ""
 ) -> None:
-    """Write down what a request has done; ``who`` where it had to log in for it."""
+    """Record what a request did; ``who`` names the caller of a login."""
     home: Path = request.app.state.services.settings.home
     audit.record(home, who or _who(request), what, thing, outcome)
 
 
 class RefusalLog:
-    """Writes refusals down, those of one client and reason at most once a minute.
+    """Records refusals, at most one per minute for each client and reason.
 
-    The first is written at once, and those of the minute after it as one line with
+    The first is written immediately, and the others of the next minute as one line with
     their count. Clients beyond 50 a minute share a line.
     """
 
@@ -35,7 +35,7 @@ class RefusalLog:
         self._repeated: dict[tuple[str, str], int] = {}
 
     def note(self, request: Request, status: int, reason: str) -> None:
-        """Note an answer with this status; only refusals are written."""
+        """Record an answer if its status is a refusal."""
         if status not in _LOGGED:
             return
         key = (address_of(request), reason)
@@ -50,7 +50,7 @@ class RefusalLog:
         asyncio.get_running_loop().call_later(_QUIET_S, self._flush, key)
 
     def flush(self) -> None:
-        """Write down what was not written yet, before the API ends."""
+        """Write the pending counts before the API ends."""
         for key in [*self._repeated]:
             self._flush(key)
 
@@ -62,6 +62,6 @@ class RefusalLog:
 
 
 def _who(request: Request) -> str:
-    """A token by its name; the owner of the state folder as the user of the client."""
+    """Name the caller's token; the owner of the state folder by the client's user."""
     caller = getattr(request.state, "caller", None)
     return peer_of(request) if caller and caller.is_owner else client_of(request)

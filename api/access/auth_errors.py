@@ -1,4 +1,4 @@
-"""Why somebody is not let in, and what would let them in."""
+"""The reasons for refusing access, and how to get it."""
 
 from api.access.token_file import TokenFileError
 from api.access.tokens import Role
@@ -9,7 +9,7 @@ _BASIC = 'Basic realm="SuperTwin", charset="UTF-8"'
 
 
 def nobody(settings: Settings, role: Role, wrong: str = "") -> ApiError:
-    """401: no credentials, or wrong ones, in words."""
+    """401: missing or wrong credentials; ``wrong`` says in words what is wrong."""
     error = ', error="invalid_token"' if wrong else ""
     challenge = f'Bearer realm="SuperTwin"{error}'
     cure = f"send `Authorization: Bearer TOKEN`, made by {_add(role)}"
@@ -29,7 +29,7 @@ def nobody(settings: Settings, role: Role, wrong: str = "") -> ApiError:
 
 
 def too_small(name: str, role: Role, needed: Role) -> ApiError:
-    """403: somebody, but not with this role."""
+    """403: authenticated, but with too small a role."""
     return ApiError(
         403,
         "role-too-small",
@@ -50,12 +50,12 @@ def foreign() -> ApiError:
 
 
 def unreadable(error: TokenFileError) -> ApiError:
-    """503: it is unknown who may."""
+    """503: the tokens cannot be read, so nobody can be authenticated."""
     return ApiError(503, "tokens-unreadable", "The tokens cannot be read", str(error))
 
 
 def has_account(settings: Settings) -> bool:
-    """Whether the settings name an account that may read."""
+    """Whether the settings define an account that may read."""
     password = settings.reader_password.reveal()
     return bool(password or settings.reader_password_file)
 

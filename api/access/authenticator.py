@@ -1,4 +1,4 @@
-"""Who sends a request, and whether they may do what it takes: the one place."""
+"""The only place that authenticates the callers of requests and checks their roles."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _NO_TOKEN = "what was sent is no token"  # noqa: S105
 
 @dataclass(frozen=True)
 class Caller:
-    """Who was let in; without a token it was the reader's account."""
+    """An authenticated caller; without a token the reader account or the owner."""
 
     name: str
     role: Role
@@ -32,7 +32,7 @@ class Caller:
 
     @property
     def is_owner(self) -> bool:
-        """Whether it is the owner of the state folder, who can do all without us."""
+        """Whether it is the owner of the state folder, who can change it without us."""
         return self.token is None and self.role is Role.ADMIN
 
 
@@ -40,7 +40,7 @@ _OWNER = Caller("the owner of the state", Role.ADMIN)
 
 
 class Gate:
-    """Lets requests in by bearer token, by Basic, or by the session of a browser."""
+    """Authenticates requests by bearer token, by Basic, or by a browser's session."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -51,7 +51,7 @@ class Gate:
         self.cookie = cookie_name(settings)
 
     def open_to_owner(self) -> None:
-        """Let in who can read the state folder; nobody where it cannot be written."""
+        """Admit users who can read the state folder; nobody if it is read-only."""
         path, local = local_api_file(self._settings.home), LocalApi(self._settings.api)
         with suppress(OSError):
             make_private(path.parent)
@@ -60,31 +60,31 @@ class Gate:
 
     @property
     def reads_are_open(self) -> bool:
-        """Whether who only reads needs no token."""
+        """Whether reading needs no token."""
         return self._settings.reads_are_open
 
     def admit(self, request: Request, role: Role) -> Caller:
-        """Who sends a request that takes a role; raises ApiError (401, 403, 503).
+        """Authenticate the caller and check its role; raises ApiError (401, 403, 503).
 
-        Revocation and expiry count from the next request on.
+        Revocation and expiry apply from the next request.
         """
         sent = credentials(request, self.cookie)
-        # What is only read, a page of another origin cannot see (api.access.cors).
+        # A page of another origin cannot see the answers to reads (api.access.cors).
         if role is not Role.READER and self._is_borrowed(request, sent):
             raise auth_errors.foreign()
         caller = self._caller(sent, role)
-        # Set before the check: the audit trail names whose role is too small.
+        # Set before the check, so that the audit trail names the caller.
         request.state.caller = caller
         if not caller.role.includes(role):
             raise auth_errors.too_small(caller.name, caller.role, role)
         return caller
 
     def admit_token(self, text: str) -> Caller:
-        """Whose token a text is; raises ApiError."""
+        """Return the caller that a token belongs to; raises ApiError."""
         return self._caller(Credentials("bearer", text), Role.READER)
 
     def still_admits(self, caller: Caller) -> bool:
-        """Whether somebody who was let in before would be now."""
+        """Whether a caller that was admitted before would be admitted now."""
         if caller.session and not self.sessions.find(caller.session):
             return False
         if caller.token is None:
@@ -133,13 +133,13 @@ class Gate:
         return Caller(f"token {token.name}", token.role, token, secret)
 
     def _holds(self, token: Token) -> str:
-        """Why a token that let somebody in does so no longer; '' when it does."""
+        """Say why a previously valid token is not valid any more; '' if it is."""
         if self._known.find(token.id) != token:
             return _UNKNOWN
         return token.refusal(self._known.now())
 
     def _is_borrowed(self, request: Request, sent: Credentials) -> bool:
-        """Whether a page of another origin has a browser use what the browser keeps."""
+        """Whether a page of another origin made a browser use stored credentials."""
         return sent.kept_by_browsers and is_foreign(
             request, self._settings, must_say=sent.scheme == "session"
         )

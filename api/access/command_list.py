@@ -1,15 +1,16 @@
-"""Which commands may be launched for others: a list, where there is one.
+"""The list of commands that other users may launch.
 
-A file of lines, each a command as words, quoted as in a shell that is never asked::
+Each line of the file is one command as words, with the quoting of a shell, although no
+shell runs it::
 
     # word for word
     /usr/bin/likwid-bench -t stream -w S0:100kB
-    # one word that is no option; any words at the end, options included
+    # one word that is not an option; any words at the end, options included
     /usr/bin/sleep *
     "/opt/my apps/solver" --steps * **
 
-What else decides what runs is allowed by lines of their own: variables by name, or by
-name and value, and folders with all that is below them::
+Separate lines allow variables, by name or by name and value, and folders with all that
+is below them::
 
     env: OMP_NUM_THREADS OMP_PROC_BIND=close
     cwd: /scratch "/data/my runs"
@@ -33,16 +34,16 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class CommandListError(MendableError):
-    """A list of commands that cannot be read."""
+    """A list of commands cannot be read."""
 
 
 @dataclass(frozen=True)
 class CommandList:
     """The commands of a list, each as words; an empty list allows none.
 
-    ``env`` are the variables that may be added, as NAME or NAME=value, ``cwd`` the
-    folders that a command may be started in or below. Links and ``..`` of a folder on
-    this machine are followed before it is compared.
+    ``env`` lists variables that may be added, as NAME or NAME=value, and ``cwd`` the
+    folders that a command may start in or below. Links and ``..`` in a folder on this
+    machine are resolved before the comparison.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -57,13 +58,13 @@ class CommandList:
         cwd: str = "",
         is_here: bool = True,
     ) -> str:
-        """Why a command may not be launched, '' when it may.
+        """Say why a command may not be launched; '' if it may.
 
-        ``argv`` is what would be executed, word for word: a program that the list names
-        by its path is allowed by that path alone, and nothing is looked up. ``env`` is
-        what is added to its environment, ``cwd`` its folder, '' for the usual one;
-        ``is_here`` says that this is a folder of this machine. Its runner compares once
-        more, where it is.
+        ``argv`` is executed word for word: a program that the list names by its path is
+        allowed by that path only, and PATH is not searched. ``env`` is added to its
+        environment, ``cwd`` is its folder, '' for the default one, and ``is_here`` says
+        whether that folder is on this machine. The runner compares the folder again on
+        its host.
         """
         of_env = filter(None, (self._of_variable(*one) for one in env.items()))
         return (
@@ -106,7 +107,7 @@ class CommandList:
 
 
 def read_command_list(path: Path) -> CommandList:
-    """The list that a file holds; raises CommandListError, and then allows nothing."""
+    """Read a list from a file; raises CommandListError, and nothing is allowed then."""
     try:
         return parse_command_list(read_file(path, _MOST_BYTES).decode(), str(path))
     except SourceError as error:
@@ -116,12 +117,13 @@ def read_command_list(path: Path) -> CommandList:
 
 
 def parse_command_list(text: str, name: str) -> CommandList:
-    """The list that a text holds; raises CommandListError, naming the line."""
+    """Parse a list; raises CommandListError, which names the line."""
     commands = []
     also: dict[str, set[str]] = {_ENV: set(), _CWD: set()}
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            # No comments at the end: a # within a word would cut the command short.
+            # No comments at the end of a line: a # inside a word would truncate the
+            # command.
             words = tuple(shlex.split("" if line.lstrip().startswith("#") else line))
         except ValueError as error:
             raise CommandListError(f"{name}, line {number}: {error}") from None
@@ -151,7 +153,7 @@ def _wrong(words: Sequence[str]) -> str:
 
 
 def _is_variable(word: str) -> bool:
-    # Of a family some are harmless, and others name a library that is loaded.
+    # No wildcards: some variables of a family name a library to be loaded.
     name = word.partition("=")[0]
     return bool(name) and ONE not in name
 
@@ -172,5 +174,5 @@ def _matches(command: Sequence[str], argv: Sequence[str]) -> bool:
 
 
 def _fits(listed: str, word: str) -> bool:
-    # What looks like an option would say more than the list's author foresaw.
+    # An option could do more than the author of the list expects.
     return word == listed or (listed == ONE and not word.startswith("-"))

@@ -1,4 +1,4 @@
-"""Which pages of other origins may ask ``/sparql`` from a browser (CORS)."""
+"""Cross-origin requests (CORS): which origins may query ``/sparql`` from a browser."""
 
 from collections.abc import Sequence
 
@@ -21,8 +21,7 @@ _PREFLIGHT = {
 class Cors:
     """Tells browsers which origins may read the answers of ``/sparql``.
 
-    Cookies and passwords that the browser keeps are not for them: a page sends the
-    account itself.
+    Cookies and stored passwords do not apply: a page must send the credentials itself.
     """
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a request shows of who sends it: a header, or the cookie of a session."""
+"""Reads the credentials of a request: a header, or the cookie of a session."""
 
 import binascii
 from base64 import b64decode
@@ -14,9 +14,9 @@ _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 @dataclass(frozen=True)
 class Credentials:
-    """``scheme`` is bearer, basic, session or '' for none; ``user`` is Basic's alone.
+    """``scheme`` is bearer, basic, session or '' for none; only Basic has ``user``.
 
-    A header that cannot be read, or stands twice, is a bearer of nothing.
+    A header that is malformed or given twice is treated as an empty bearer token.
     """
 
     scheme: str
@@ -25,12 +25,12 @@ class Credentials:
 
     @property
     def kept_by_browsers(self) -> bool:
-        """Whether a browser sends them by itself, whichever page made it do so."""
+        """Whether a browser sends them automatically, for any page."""
         return self.scheme in ("basic", "session")
 
 
 def credentials(request: Request, cookie: str) -> Credentials:
-    """The credentials of a request; a header goes before the cookie of that name."""
+    """Read the credentials of a request; a header takes precedence over the cookie."""
     sent = request.headers.getlist("authorization")
     if not sent:
         session = request.cookies.get(cookie, "")
@@ -44,10 +44,11 @@ def credentials(request: Request, cookie: str) -> Credentials:
 
 
 def is_foreign(request: Request, settings: Settings, must_say: bool) -> bool:
-    """Whether a page of another origin made the browser send a request that changes.
+    """Whether a page of another origin made the browser send a changing request.
 
-    Browsers name the origin with every such request; ``must_say`` is for what none but
-    browsers send. A port is part of the origin, though not of a cookie's place.
+    Browsers send the origin with every such request; ``must_say`` requires it, for
+    requests that only browsers send. The port is part of the origin, although cookies
+    ignore it.
     """
     if request.method not in _UNSAFE:
         return False
@@ -60,7 +61,7 @@ def is_foreign(request: Request, settings: Settings, must_say: bool) -> bool:
 
 
 def cookie_name(settings: Settings) -> str:
-    """A cookie of its own for each port: to browsers all ports are one place."""
+    """Name the cookie by port, because browsers share cookies between all ports."""
     return f"supertwin_{settings.api_port}"
 
 

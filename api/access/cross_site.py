@@ -1,9 +1,9 @@
-"""Which requests a page of another site may make a browser send.
+"""Refuses requests that pages of other sites make a browser send.
 
-A page that somebody visits could otherwise make the browser ask for a costly query, or
-use a login, without reading the answer. Browsers say in ``Sec-Fetch-Site`` where a
-request comes from; other programs do not send it and are not concerned. Another port
-of the same host is ``same-site`` to a browser: it may belong to another user.
+Such a page could otherwise run a costly query or use a login without reading the
+answer. Browsers say in ``Sec-Fetch-Site`` where a request comes from; other programs do
+not send it and are not affected. Browsers call another port of the same host
+``same-site``: it may belong to another user.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ _OTHERS = ("cross-site", "same-site")
 
 
 class CrossSite:
-    """Refuses what pages of other sites ask, but for links that somebody follows.
+    """Refuses requests of pages of other sites, except followed links.
 
-    ``origins`` may ask ``/sparql``, as `Cors` allows them.
+    ``origins`` may query ``/sparql``, as in `Cors`.
     """
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
@@ -45,7 +45,7 @@ class CrossSite:
 
 
 def _follows_link(request: Request) -> bool:
-    """Whether the answer becomes the page that the browser shows, not a part of one."""
+    """Whether the answer becomes the page itself and not a part of another page."""
     sent = request.headers
     return (
         request.method in ("GET", "HEAD")

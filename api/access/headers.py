@@ -1,4 +1,4 @@
-"""What every request and every answer must keep to: size, and no guessing of types."""
+"""Limits the size of requests, and forbids browsers to guess media types."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -9,12 +9,12 @@ from api.problems import answer
 from core.errors import ApiError
 
 MAX_BYTES = 64 * 1024
-# No route takes a longer body.
+# No route accepts a longer body.
 MAX_BODY_BYTES = 16 * 1024 * 1024
 
 
 class Headers:
-    """Refuses requests that are too large; browsers guess no media type."""
+    """Refuses requests that are too large, and sets ``nosniff`` on all answers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""By which names the API may be called.
+"""The host names that the API accepts.
 
-A web site whose name is made to point at this machine (DNS rebinding) is of the same
-origin as the API to a browser, and could read the twin. Its name gives it away.
+With DNS rebinding, a web site points its name at this machine and has the same origin
+as the API for a browser, so it could read the twin. The ``Host`` header reveals it.
 """
 
 from ipaddress import ip_address
@@ -16,7 +16,7 @@ from core.settings.settings import Settings
 
 
 class Hosts:
-    """Refuses requests whose ``Host`` is a name that is not ours."""
+    """Refuses requests whose ``Host`` is not a name of this service."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Hosts:
             address = ip_address(name.strip("[]"))
         except ValueError:
             return False
-        # An address cannot be made to point elsewhere.
+        # DNS rebinding does not work with an address.
         return address.is_loopback or not self._is_local
 
 

@@ -1,4 +1,4 @@
-"""The tokens as their file has them now, looked at with every request."""
+"""The tokens in their file, which is checked for changes with every request."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ _NOTED_EVERY_S = 60.0
 
 
 class KnownTokens:
-    """The tokens of an installation; a change of the file counts at once."""
+    """The tokens of an installation; a change of the file applies immediately."""
 
     def __init__(self, home: Path) -> None:
         self._home, self._file = home, file_of(home)
@@ -23,7 +23,7 @@ class KnownTokens:
         self._noted: dict[str, float] = {}
 
     def find(self, id_: str) -> Token | None:
-        """The token with an id; raises TokenFileError, and then nobody is let in."""
+        """Return the token with an id; raises TokenFileError if none can be trusted."""
         seen = self._state()
         if seen != self._seen:
             self._read()
@@ -33,12 +33,12 @@ class KnownTokens:
         return self._tokens.get(id_)
 
     def now(self) -> float:
-        """The time, which never goes back: what has ended stays so."""
+        """Return the time, which never goes back: expired tokens stay expired."""
         self._latest = max(self._latest, time.time())
         return self._latest
 
     def note_use(self, token: Token) -> None:
-        """Keep the time for `supertwin token list`, if the disk has room for it."""
+        """Record the time for `supertwin token list`, unless the disk is full."""
         now = time.monotonic()
         if now - self._noted.get(token.id, -_NOTED_EVERY_S) < _NOTED_EVERY_S:
             return
@@ -56,7 +56,7 @@ class KnownTokens:
             self._problem = error
 
     def _state(self) -> tuple[int, ...]:
-        """What differs when the file is another one; () where there is none."""
+        """Return what identifies the version of the file, or the error number."""
         try:
             found = os.lstat(self._file)
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Where the API of a state folder listens, and the key of who owns that folder.
+"""The address of a state folder's API, and the key of the folder's owner.
 
-The API writes it anew at each start. Whoever can read it could change all state without
-the API, so it lets do everything.
+The API writes a new file at each start. The key allows everything, because anyone who
+can read the file could also change all state without the API.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def _new_key() -> str:
-    # Who only reads the file need not wait for all that secrets imports.
+    # Imported here because readers of the file do not need it, and it loads slowly.
     import secrets
 
     return f"local_{secrets.token_hex(32)}"
@@ -18,23 +18,23 @@ def _new_key() -> str:
 
 @dataclass(frozen=True)
 class LocalApi:
-    """The API on this machine; ``key`` goes where else a token would."""
+    """The API on this machine; ``key`` is used in place of a token."""
 
     url: str
     key: str = field(default_factory=_new_key, repr=False)
 
     def text(self) -> str:
-        """What the file holds."""
+        """The content of the file."""
         return json.dumps(asdict(self)) + "\n"
 
 
 def local_api_file(home: Path) -> Path:
-    """The file of a state folder."""
+    """Return the path of the file in a state folder."""
     return home / "access" / "local.json"
 
 
 def read_local_api(home: Path) -> LocalApi | None:
-    """The API of a state folder; None where it was never started, or for others."""
+    """Read a state folder's API; None if it never started or is not readable."""
     try:
         return LocalApi(**json.loads(local_api_file(home).read_text("utf-8")))
     except (OSError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""``/login`` and ``/logout``: a browser shows its token once, and gets a cookie."""
+"""``/login`` and ``/logout``: a browser sends its token once and gets a cookie."""
 
 from urllib.parse import quote, urlencode
 
@@ -53,7 +53,7 @@ async def login(request: Request, services: Use) -> Response:
         gate.sessions.begin(caller.token),
         max_age=LASTS_S,
         path=_root(request) or "/",
-        # What the browser calls the API by; a proxy may stand between.
+        # The scheme that the browser uses; there may be a proxy in between.
         secure=request.headers.get("origin", "").startswith("https:"),
         httponly=True,
         samesite="strict",
@@ -78,9 +78,9 @@ async def logout(request: Request, services: Use) -> Response:
 
 
 def login_page(request: Request, error: ApiError) -> Response | None:
-    """The way to log in, for a person at a browser who is nobody yet; else None.
+    """Redirect a browser without credentials to the login page; else return None.
 
-    Where there is an account, the browser asks for it by itself.
+    If there is a reader account, the browser itself asks for the password.
     """
     services: Services = request.app.state.services
     chosen = choose(request.headers.getlist("accept"), _OFFERS)
@@ -118,6 +118,6 @@ def _root(request: Request) -> str:
 
 
 def _within(goal: str) -> str:
-    """A path of ours: nobody is led elsewhere by a link to the login."""
+    """Return the path if it is one of ours; else /, so that no link leads elsewhere."""
     plain = goal.isascii() and goal.isprintable() and "\\" not in goal
     return goal if plain and goal.startswith("/") and goal[1:2] != "/" else "/"

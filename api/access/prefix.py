@@ -1,16 +1,16 @@
-"""The path of the base: the API is served under it, and links begin with it."""
+"""The path of the base URL, which all routes and links begin with."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 def route_path(scope: Scope) -> str:
-    """The path of a request below the path of the base."""
+    """Return the path of a request without the path of the base URL."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
 
 class Prefix:
-    """Puts the path in front of every request's, unless a proxy left it there."""
+    """Prepends the path to every request, unless a proxy left it in."""
 
     def __init__(self, app: ASGIApp, path: str) -> None:
         self._app = app

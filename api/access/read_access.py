@@ -1,6 +1,6 @@
-"""Who may read: where reads are not open, whoever has a token, and the reader.
+"""Access to reads: if reads are not open, they need a token or the reader account.
 
-A stream ends as soon as whoever was let in for it would be let in no more.
+A stream ends as soon as its client would not be admitted any more.
 """
 
 from fastapi import Request
@@ -15,15 +15,15 @@ from api.access.tokens import Role
 from api.problems import answer
 from core.errors import ApiError
 
-# For health checks, for readers of JSON-LD, which have no token, and for logging in:
-# none of them tells of the twin.
+# Open for health checks, for readers of JSON-LD, which have no token, and for logging
+# in; these do not reveal the twin.
 _OPEN = ("/health", "/context.jsonld", "/ontology", LOGIN, "/logout")
 _OPEN_BELOW = ("/static/", "/ontology/")
 _STREAM = "text/event-stream"
 
 
 class Reading:
-    """Lets nobody read without a token or the account, unless reads are open."""
+    """Refuses reads without a token or the account, unless reads are open."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app, self._gate = app, gate
@@ -54,9 +54,9 @@ class Reading:
     async def _serve(
         self, state: State, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answer, and end a stream as soon as its reader would be let in no more.
+        """Answer a request; end a stream once its client would not be admitted.
 
-        Where reads are open, its route says who that is, if it takes a role.
+        If reads are open, a route that requires a role sets the caller.
         """
         streams = False
 
@@ -76,7 +76,7 @@ class Reading:
 
 
 def _private(send: Send) -> Send:
-    """What a cookie opened is not for a proxy to keep for others."""
+    """Forbid shared caches to store an answer that required credentials."""
 
     async def send_private(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -87,4 +87,4 @@ def _private(send: Send) -> Send:
 
 
 class _NoLongerError(Exception):
-    """The token of a stream was revoked or has ended."""
+    """The token of a stream was revoked or has expired."""

@@ -1,4 +1,4 @@
-"""``requires(role)``: what a route that takes more than reading depends on."""
+"""``requires(role)``: the dependency of routes that need more than reading."""
 
 from typing import Annotated, Any
 
@@ -25,14 +25,14 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 
 
 def requires(role: Role) -> Any:
-    """Refuse whoever has not this role, before the body of the request is read."""
+    """Refuse callers without this role, before the body of the request is read."""
 
     async def admitted(
         request: Request,
         services: Use,
         _shown: Annotated[HTTPAuthorizationCredentials | None, Security(SCHEME)],
     ) -> Caller:
-        # `Reading` ends what is streamed to them as soon as they would not be let in.
+        # `Reading` ends this caller's stream when it would not be admitted any more.
         request.state.caller = caller = services.gate.admit(request, role)
         return caller
 

@@ -1,7 +1,7 @@
-"""Sessions of browsers: a cookie stands for a token, which stays out of it.
+"""Browser sessions: a cookie represents a token without containing it.
 
-Browsers send a cookie to every port of its host; the token itself is shown to the API
-alone. Sessions end with the process, with their token, and after half a day.
+Browsers send a cookie to every port of its host, and only the API may see the token.
+Sessions end with the process, with their token, and after twelve hours.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ class Session:
 
 
 class Sessions:
-    """The sessions of one API; beyond a thousand the oldest ends."""
+    """The sessions of one API; beyond a thousand, the oldest one ends."""
 
     def __init__(self) -> None:
         self._sessions: dict[bytes, Session] = {}
 
     def begin(self, token: Token | None) -> str:
-        """Begin one, the owner's without a token; return what its cookie holds."""
+        """Begin a session, the owner's without a token; return its cookie's value."""
         while len(self._sessions) >= _MOST:
             del self._sessions[next(iter(self._sessions))]
         secret = secrets.token_urlsafe(32)
@@ -41,7 +41,7 @@ class Sessions:
         return secret
 
     def find(self, secret: str) -> Session | None:
-        """The session of a cookie; None when there is none or it is over."""
+        """Return the session of a cookie; None if there is none or it has ended."""
         found = self._sessions.get(_key(secret))
         if found and found.until < time.monotonic():
             self.end(secret)
@@ -49,7 +49,7 @@ class Sessions:
         return found
 
     def end(self, secret: str) -> None:
-        """End one, if it goes on."""
+        """End a session if it exists."""
         self._sessions.pop(_key(secret), None)
 
 

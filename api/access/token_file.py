@@ -1,4 +1,4 @@
-"""The file of tokens: read whole or not at all, and for its owner's eyes only."""
+"""The file of tokens: read completely or not at all, and private to its owner."""
 
 import errno
 import json
@@ -19,17 +19,17 @@ NAME = re.compile(r"[A-Za-z0-9_.@~-]{1,64}")
 _ROLE = re.compile(r"reader|operator|admin")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _KEYS = {"id": _ID, "name": NAME, "role": _ROLE, "hash": _HASH}
-_LATEST = 253_402_300_799  # of the year 9999
+_LATEST = 253_402_300_799  # in the year 9999
 
 
 class TokenFileError(MendableError):
-    """The file of tokens cannot be read, or holds something else."""
+    """The token file cannot be read, or has other contents."""
 
 
 def read_tokens(path: Path) -> list[dict[str, Any]]:
-    """The entries of the file, checked; none where there is no file.
+    """Return the checked entries of the file; none if there is no file.
 
-    Raises TokenFileError: of a file that is damaged no entry is believed.
+    Raises TokenFileError: no entry of a damaged file is trusted.
     """
     text = _read(path)
     if text is None:
@@ -44,14 +44,14 @@ def read_tokens(path: Path) -> list[dict[str, Any]]:
 
 
 def write_tokens(path: Path, entries: Sequence[dict[str, Any]]) -> None:
-    """Replace the file whole."""
+    """Replace the whole file."""
     document = {"version": _VERSION, "tokens": list(entries)}
     write_secret(path, json.dumps(document, indent=1) + "\n")
 
 
 def _read(path: Path) -> bytes | None:
     try:
-        # A pipe has no end, and a link leads to what others may write.
+        # A pipe has no end, and a link may lead to a file that others can write.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
         with os.fdopen(os.open(path, flags), "rb") as file:
             state = os.fstat(file.fileno())
@@ -71,7 +71,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _entries(text: bytes) -> list[dict[str, Any]] | None:
-    """What a text holds; None where anything of it is not as it was written."""
+    """Parse the entries; None if anything is not as it was written."""
     try:
         document = json.loads(text)
         entries = document["tokens"] if document["version"] == _VERSION else None

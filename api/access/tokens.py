@@ -1,7 +1,7 @@
-"""Tokens: who may do what over HTTP, and until when.
+"""Tokens: what a caller may do over HTTP, and until when.
 
 A token is shown once, when it is made; the file under ``SUPERTWIN_HOME`` keeps its
-SHA-256 digest. A slow hash protects passwords, which can be guessed; a secret of 256
+SHA-256 digest. Passwords need a slow hash because they can be guessed; a secret of 256
 random bits cannot.
 """
 
@@ -27,26 +27,26 @@ from core.settings.setting_forms import hours_of
 _FORM = re.compile(r"supertwin_([0-9a-f]{12})_([0-9a-f]{64})")
 _MOST_TOKENS = 1000
 _LONGEST_HOURS = 100 * 365 * 24
-# Of clocks that differ a little, as those of containers and virtual machines do.
+# Tolerance for clocks that differ slightly, as in containers and virtual machines.
 _SLACK_S = 60
 
 
 class Role(StrEnum):
-    """What a token lets do; each role may what those before it may."""
+    """What a token allows; each role includes those before it."""
 
     READER = "reader"
     OPERATOR = "operator"
     ADMIN = "admin"
 
     def includes(self, other: "Role") -> bool:
-        """Whether it may what the other may."""
+        """Whether this role includes another."""
         order = [*Role]
         return order.index(self) >= order.index(other)
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token as it is kept; times are Unix seconds, ``expires`` None for never."""
+    """One stored token; times are Unix seconds, ``expires`` None means never."""
 
     id: str
     name: str
@@ -56,7 +56,7 @@ class Token:
     hash: str
 
     def refusal(self, now: float) -> str:
-        """Why it lets nobody in at that time, empty when it does."""
+        """Say why the token is not valid at that time; empty if it is."""
         if self.expires is None:
             return ""
         if now >= self.expires:
@@ -71,18 +71,18 @@ class Token:
 
 @dataclass(frozen=True)
 class Presented:
-    """A text that has the form of a token, parted into what finds and what proves."""
+    """A text in the form of a token, split into its id and its secret."""
 
     id: str
     secret: str
 
 
 class TokenError(MendableError):
-    """A token that cannot be made or taken back as it is asked for."""
+    """A token cannot be made or revoked as requested."""
 
 
 def parse_token(text: str) -> Presented | None:
-    """The parts of a token; None for a text that is none."""
+    """Split a token into its parts; None if the text is not a token."""
     found = _FORM.fullmatch(text)
     return Presented(found[1], found[2]) if found else None
 
@@ -93,14 +93,14 @@ def proves(token: Token, secret: str) -> bool:
 
 
 def all_tokens(home: Path) -> list[Token]:
-    """Every token that is kept, the oldest first; raises TokenFileError."""
+    """Return all stored tokens, the oldest first; raises TokenFileError."""
     return [_token(entry) for entry in read_tokens(file_of(home))]
 
 
 def add_token(home: Path, name: str, role: Role, expires: int | None) -> str:
-    """Make a token and keep its digest; the answer is the only copy of the token.
+    """Make a token and store its digest; return the only copy of the token.
 
-    Raises TokenError and TokenFileError; nothing is changed then.
+    Raises TokenError and TokenFileError, and changes nothing then.
     """
     if not NAME.fullmatch(name):
         raise TokenError(
@@ -122,7 +122,7 @@ def add_token(home: Path, name: str, role: Role, expires: int | None) -> str:
 
 
 def revoke_token(home: Path, name: str) -> None:
-    """Take a token back: from the next request on it lets nobody in.
+    """Revoke a token: it is refused from the next request.
 
     Raises TokenError and TokenFileError.
     """
@@ -139,7 +139,7 @@ def revoke_token(home: Path, name: str) -> None:
 
 
 def expiry(text: str, now: float | None = None) -> int:
-    """When a token that is made now ends: after ``12h``, ``30d``, ``2w`` or ``1y``.
+    """Return when a token made now expires: after ``12h``, ``30d``, ``2w`` or ``1y``.
 
     Raises TokenError.
     """
@@ -152,22 +152,22 @@ def expiry(text: str, now: float | None = None) -> int:
 
 
 def moment(seconds: float) -> str:
-    """A time as ``2026-11-21T19:45:19Z``."""
+    """Format a time as ``2026-11-21T19:45:19Z``."""
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def file_of(home: Path) -> Path:
-    """The file that holds the tokens of an installation."""
+    """Return the path of an installation's token file."""
     return home / "access" / "tokens.json"
 
 
 def used_file(home: Path, token: Token) -> Path:
-    """The empty file whose time says when a token was last used."""
+    """Return the empty file whose modification time is the token's last use."""
     return home / "access" / f"{token.id}.used"
 
 
 def last_used(home: Path, token: Token) -> float | None:
-    """When the API last took a token, to about a minute; None when it never did."""
+    """Return when the API last accepted a token, to about a minute; None if never."""
     try:
         return used_file(home, token).stat().st_mtime
     except OSError:
@@ -176,7 +176,7 @@ def last_used(home: Path, token: Token) -> float | None:
 
 @contextmanager
 def _changing(home: Path) -> Iterator[list[Token]]:
-    """The tokens as a list to change, by one process at a time; written at the end."""
+    """Give the tokens as a list to change, and write it; one process at a time."""
     path = file_of(home)
     make_private(path.parent)
     with turn(path.parent, lambda: None, "tokens"):

@@ -1,1 +1,1 @@
-"""Control groups as twins: what the bridge notices is described."""
+"""Describes the control groups that the bridge finds."""

@@ -1,4 +1,4 @@
-"""Describes control groups as the bridge's list has them, soon after it changed."""
+"""Describes control groups soon after the bridge's list changes."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from sampling.cgroup_twins import CgroupTwins, Change
 from sampling.plan_file.notify import nudge
 from sampling.sources.cgroup_metrics import DOMAIN
 
-# How late a change of the list, and one of what is sampled, may be noticed.
+# The longest delay in noticing a change of the list, and of what is sampled.
 LOOK_S, AGAIN_S = 0.3, 5.0
 _TIMEOUT = 20.0
 _log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 async def follow_cgroups(services: Services) -> None:
     """Follow the bridge's list until cancelled.
 
-    A graph store that is away costs nothing: the list stays, and is read again.
+    If the graph store is down, nothing is lost: the list is read again later.
     """
     settings, told, seen, read_at = services.settings, "", 0, 0.0
     path = settings.home / "bridge" / LEDGER_FILE
@@ -63,7 +63,7 @@ def _write(settings: Settings, twin: Endpoint, twins: CgroupTwins, path: Path) -
 def _write_and_free(
     settings: Settings, twin: Endpoint, twins: CgroupTwins, change: Change
 ) -> None:
-    # With all that validates a plan: a second that the API's start need not take.
+    # Imports the validation of plans, which would add a second to the API's start.
     from sampling.plans.changes import freeing
 
     with freeing(settings, settings.host, change.over, twin, _log.warning):
@@ -79,7 +79,7 @@ def _read(path: Path) -> Ledger:
 
 
 def _changed(path: Path) -> int:
-    """When the list was written, in ns; 0 where there is none."""
+    """Return when the list was written, in ns; 0 if there is none."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

@@ -1,1 +1,1 @@
-"""Dashboards as the web page shows them: specs, points, live streams."""
+"""Dashboards for the web page: specs, points, live streams."""

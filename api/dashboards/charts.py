@@ -1,4 +1,4 @@
-"""Charts that stand on the pages of what they show."""
+"""Charts on the pages of the things that they show."""
 
 from contextlib import suppress
 
@@ -11,7 +11,7 @@ from dashboards.spec import Dashboard
 async def find_chart(
     services: Services, host: str, kind: str, *values: str
 ) -> Dashboard | None:
-    """The dashboard that ``chart_name`` names; None where the graph has none."""
+    """Return the dashboard named by ``chart_name``; None if the graph has none."""
     with suppress(ApiError):
         return (await services.specs.get(chart_name(kind, *values), host)).dashboard
     return None

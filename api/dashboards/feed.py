@@ -1,4 +1,4 @@
-"""Follows the newest points of one dashboard, each step once, for all who watch it."""
+"""Polls the newest points of one dashboard, each step once, for all its watchers."""
 
 import asyncio
 import logging
@@ -29,12 +29,12 @@ _LOG = logging.getLogger(__name__)
 
 _GRAPH_EVERY_S = 3.0
 _AGAIN_S = 1.0
-# What takes longer for the newest points alone hangs.
+# The store hangs if the newest points alone take longer than this.
 _PATIENCE_S = 10.0
 _HANGS = f"did not answer in {_PATIENCE_S:g} s"
-# Points that the bridge held back while the store was away come after it is back.
+# The bridge sends the points that it held back after the store is back.
 _LATER_S = 10.0
-# Points that came after their tick are shown by fresh windows, not by one for each.
+# Late points are shown by fresh windows, sent once for all of them after this time.
 _LATE_S = 2.0
 
 
@@ -42,7 +42,8 @@ _LATE_S = 2.0
 class Part:
     """The newest columns of a panel.
 
-    The first ``count`` times are final; ``waits``: for the next one, since it is due.
+    The first ``count`` times are final; ``waits`` says whether the
+    next one is waited for.
     """
 
     asked: Asked
@@ -52,27 +53,27 @@ class Part:
     waits: bool
 
     def at(self, time: int) -> Column:
-        """The values of one time, none where the panel has no such time."""
+        """Return the values at one time; empty if the panel has no such time."""
         index, between = divmod(time - self.grid.first, self.grid.step)
         if between or not 0 <= index < self.grid.count:
             return []
         return [column[index] for column in self.columns]
 
     def known(self, time: int) -> int:
-        """How many series have a value at a time."""
+        """Return the number of series with a value at a time."""
         return sum(value is not None for value in self.at(time))
 
     @property
     def horizon(self) -> int:
-        """The last moment of which everything is known."""
+        """The last moment whose values are all final."""
         return self.grid.first + self.count * self.grid.step - 1
 
 
 class Feed:
-    """Polls all panels of a dashboard; ``last`` is the time of the last tick told.
+    """Polls all panels of a dashboard; ``last`` is the time of the last tick sent.
 
-    ``asked`` are the panels with series, ``step`` is that of the ticks; a panel whose
-    samples are further apart has a value in every so many of them.
+    ``asked`` are the panels with series, ``step`` is the step of the ticks. A panel
+    with less frequent samples has a value only in every so many ticks.
     """
 
     def __init__(
@@ -101,12 +102,12 @@ class Feed:
         self._steps = {asked.panel.id: self.step_of(asked) for asked in self.asked}
 
     def step_of(self, asked: Asked) -> int:
-        """Seconds between two points of a panel: a multiple of the feed's step."""
+        """Return the seconds between a panel's points: a multiple of its step."""
         step = round_step(0, 1, max(asked.period, self.step))
         return -(-step // self.step) * self.step
 
     async def run(self) -> None:
-        """Poll until cancelled; an unforeseen error ends the streams, and is logged."""
+        """Poll until cancelled; an unexpected error is logged and ends the streams."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow_store())
@@ -116,7 +117,7 @@ class Feed:
             self.tell(End())
 
     def tell(self, message: Message) -> None:
-        """Tell all who watch."""
+        """Send a message to all watchers."""
         for watcher in self.watchers:
             watcher.tell(message)
 
@@ -170,14 +171,14 @@ class Feed:
             self.tell(Windows())
 
     def _remember(self, at: int, parts: list[Part]) -> None:
-        """How many values of a tick were known when it was told."""
+        """Remember how many values of a tick were known when it was sent."""
         self._told = {
             time: known for time, known in self._told.items() if time > at - GRACE_S
         }
         self._told[at] = {part.asked.panel.id: part.known(at) for part in parts}
 
     def _is_late(self, parts: list[Part]) -> bool:
-        """Whether there are values by now that a tick has told to be missing."""
+        """Whether values have arrived that were missing in a tick that was sent."""
         return any(
             part.known(at) > known.get(part.asked.panel.id, 0)
             for at, known in self._told.items()
@@ -185,12 +186,12 @@ class Feed:
         )
 
     def _pause(self) -> float:
-        """Seconds until the next points are likely to be there.
+        """Return the seconds until the next points are expected.
 
-        It comes to know how late they are: most polls then find what they look for.
+        It learns how late they usually are, so that most polls find new points.
         """
         left = self.last + self.step + self._delay - time.time()
-        if left > self.step + self._delay:  # The clock was set back: look soon.
+        if left > self.step + self._delay:  # the clock was set back: poll soon
             return 1.0
         if left > 0:
             if self._tries == 0:
@@ -202,7 +203,7 @@ class Feed:
         return 0.25
 
     async def _poll(self, now: float) -> None:
-        if self.last > now + self.step:  # The clock was set back.
+        if self.last > now + self.step:  # the clock was set back
             self.last = int((now - GRACE_S) // self.step) * self.step
             self._told.clear()
             self.tell(Windows())
@@ -222,7 +223,7 @@ class Feed:
             self.tell(Tick(self.last, _body(self.last, parts)))
 
     async def _parts(self, now: float) -> list[Part]:
-        """The newest columns of the panels that are due, read together."""
+        """Read the newest columns of the panels that are due, in few queries."""
         due: dict[Grid, list[Asked]] = {}
         for asked in self.asked:
             times = self._due(asked, now)
@@ -238,13 +239,13 @@ class Feed:
         return parts
 
     def _due(self, asked: Asked, now: float) -> Grid:
-        """The times of a panel since the last tick; may be none."""
+        """Return the times of a panel since the last tick; may be empty."""
         step = self._steps[asked.panel.id]
         first = self.last // step * step + step
         return Grid(first, step, max(0, int((now - first) // step) + 1))
 
     def _horizon(self, parts: list[Part], now: float) -> int:
-        """The last step of which all that is expected has been seen."""
+        """Return the last step whose expected values have all arrived."""
         found = [part.horizon for part in parts if part.waits]
         late = int(now - GRACE_S) if parts else int(now)
         return min([*found, int(now)] if found else [late]) // self.step * self.step

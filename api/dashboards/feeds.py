@@ -12,7 +12,7 @@ from core.errors import ApiError
 from dashboards.spec import Component
 
 MAX_STREAMS = 64
-# Panels whose windows are read at once, for all streams together.
+# Panels whose windows are read at the same time, for all streams together.
 _AT_ONCE = 4
 
 Key = tuple[str, str, str, int]
@@ -20,9 +20,9 @@ Key = tuple[str, str, str, int]
 
 @dataclass
 class Feeds:
-    """Starts a feed with the first who watches it, and ends it with the last.
+    """Starts a feed with its first watcher, and ends it with its last.
 
-    ``allowed`` bounds how much is read at once for the windows of all of them.
+    ``allowed`` limits how many windows are read at the same time.
     """
 
     reader: Reader
@@ -36,15 +36,16 @@ class Feeds:
 
     @property
     def streams(self) -> int:
-        """How many watch."""
+        """The number of watchers."""
         return sum(len(feed.watchers) for feed in self._tasks)
 
     def join(
         self, spec: Spec, component: Component | None, step: int, client: str = ""
     ) -> tuple[Feed, Watcher]:
-        """Watch a dashboard; raises ApiError when there are too many streams.
+        """Watch a dashboard; raises ApiError if there are too many streams.
 
-        Of too many, a client that has more than this one would have gives one up.
+        At the limit, the client with the most streams loses one if it has more than
+        this client would have.
         """
         if self._stopped:
             raise _unavailable("stopping", "Stopping", "SuperTwin stops; ask again")
@@ -63,14 +64,14 @@ class Feeds:
         return feed, watcher
 
     def leave(self, feed: Feed, watcher: Watcher) -> None:
-        """Watch no longer; may be called more than once."""
+        """Stop watching; may be called more than once."""
         feed.watchers.discard(watcher)
         if not feed.watchers and feed in self._tasks:
             self._tasks.pop(feed).cancel()
             self._running = {k: v for k, v in self._running.items() if v is not feed}
 
     def _take_from_another(self, client: str) -> bool:
-        """End a stream of the client with the most, unless this one has as many."""
+        """End a stream of the client with the most, unless this client has as many."""
         watching = [(one, feed) for feed in self._tasks for one in feed.watchers]
         held = Counter(one.client for one, _ in watching)
         most, number = held.most_common(1)[0]
@@ -79,12 +80,12 @@ class Feeds:
         watcher, feed = next(each for each in watching if each[0].client == most)
         watcher.tell(End())
         self.leave(feed, watcher)
-        # The stream may still wait for the first points, which do not come any more.
+        # The stream may still wait for the first points, which will not come any more.
         feed.ready.set()
         return True
 
     def stop(self) -> None:
-        """End all streams: who watches is told so, and nobody can join any more."""
+        """End all streams: watchers are notified, and nobody can join any more."""
         self._stopped = True
         for feed in self._tasks:
             feed.tell(End())

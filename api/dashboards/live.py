@@ -1,4 +1,4 @@
-"""``/dashboards/{name}/live``: the points of a dashboard as they come."""
+"""``/dashboards/{name}/live``: the points of a dashboard as a live stream."""
 
 import asyncio
 import math
@@ -85,7 +85,7 @@ async def live(
 
 
 class _Stream(StreamingResponse):
-    """Leaves the feed however the stream ends."""
+    """Leaves the feed when the stream ends for any reason."""
 
     def __init__(
         self, services: Services, feed: Feed, watcher: Watcher, seconds: int
@@ -104,14 +104,14 @@ class _Stream(StreamingResponse):
 async def _events(
     services: Services, feed: Feed, watcher: Watcher, seconds: int
 ) -> AsyncIterator[bytes]:
-    """What a client is sent; a problem of one moment never ends it."""
+    """Yield the events for a client; a temporary problem never ends the stream."""
     yield b"retry: 3000\n\n"
     await feed.ready.wait()
     for detail in feed.problems.values():
         watcher.tell(Problem(detail))
     watcher.tell(Windows())
     said = ""
-    # No tick comes before the windows that it goes on from.
+    # A tick is sent only after the windows that it continues.
     last, lost = math.inf, False
     while not isinstance(message := await watcher.next(_HEARTBEAT_S), End):
         if isinstance(message, Problem):
@@ -144,9 +144,10 @@ async def _events(
 async def _windows(
     services: Services, feed: Feed, seconds: int, end: int
 ) -> AsyncGenerator[bytes]:
-    """The window of each panel, as soon as it is read, some ahead of time.
+    """Yield each panel's window as soon as it is read; several are read in advance.
 
-    Nothing, from time to time, while one takes long; StoreError when the store hangs.
+    While one takes long, yields empty bodies as a heartbeat. Raises StoreError if the
+    store hangs.
     """
     tasks = []
 

@@ -15,7 +15,7 @@ from dashboards.spec import Component, Panel
 
 @dataclass(frozen=True)
 class Asked:
-    """A panel of a dashboard, perhaps narrowed to a component."""
+    """A panel of a dashboard, optionally narrowed to a component."""
 
     spec: Spec
     panel: Panel
@@ -23,7 +23,7 @@ class Asked:
 
     @property
     def period(self) -> float:
-        """Seconds between two samples of its slowest metric; 1 where none is known."""
+        """The seconds between two samples of its slowest metric; 1 if unknown."""
         periods = self.spec.periods
         metrics = {series.metric for series in self.panel.series}
         return max((periods[m] for m in metrics if m in periods), default=1.0)
@@ -44,19 +44,19 @@ class Points:
         return all(value is None for column in self.columns for value in column)
 
     def until(self, time: float) -> "Points":
-        """What does not lie after a time."""
+        """Return the points up to a time."""
         grid = self.grid.until(time)
         columns = [column[: grid.count] for column in self.columns]
         return Points(self.panel, grid, columns, self.why)
 
     def since(self, grid: Grid) -> "Points":
-        """What does not lie before another grid of the same step."""
+        """Return the points from the start of another grid with the same step."""
         skipped = self.grid.index(grid.first)
         left = Grid(grid.first, grid.step, max(0, self.grid.count - skipped))
         return Points(self.panel, left, [c[skipped:] for c in self.columns], self.why)
 
     def body(self) -> bytes:
-        """As JSON; numbers stand as the store wrote them."""
+        """Return the points as JSON, with the numbers as the store wrote them."""
         shown, where = within(self.panel, self.columns)
         return orjson.dumps(
             {
@@ -73,7 +73,7 @@ class Points:
 
 
 def row(column: Sequence[str | None]) -> str:
-    """Values as a JSON array."""
+    """Return values as a JSON array."""
     if None not in column:
         return f"[{','.join(column)}]"  # type: ignore[arg-type]
     return f"[{','.join([value or 'null' for value in column])}]"
@@ -82,7 +82,7 @@ def row(column: Sequence[str | None]) -> str:
 def within(
     panel: Panel, columns: Sequence[Column]
 ) -> tuple[Sequence[Column], list[Mark]]:
-    """The columns within the panel's limits, and where they would not be."""
+    """Limit the columns to the panel's range; also return where this changed values."""
     greatest = panel.greatest if panel.maximum is None else panel.maximum
     if greatest is None:
         return columns, []
@@ -98,7 +98,7 @@ def within(
 
 
 async def final_points(reader: Reader, asked: Asked, grid: Grid, now: float) -> Points:
-    """The points of a panel on a grid, without those that may still change."""
+    """Read the points of a panel on a grid, without those that may still change."""
     wider = lead(grid.until(now), now)
     columns = await reader.columns(asked.panel, wider, asked.component)
     count, _ = settled(columns, wider, now, asked.period)

@@ -1,8 +1,8 @@
-"""The points of a panel: one range query per expression, one column per series.
+"""Reads the points of a panel: one range query per expression, one column per series.
 
-A point stands for the step before it, and where no sample was taken in that step there
-is none: VictoriaMetrics looks back no further, and a rate, which it takes to be 0 over
-a gap, counts only where its series has a sample too.
+A point represents the step before it. A step without a sample has no point:
+VictoriaMetrics looks back no further, and a rate, which it takes to be 0 over a gap,
+counts only where its series also has a sample.
 """
 
 import asyncio
@@ -24,20 +24,20 @@ from ontology.selectors import escaped
 Column = list[str | None]
 Answer = list[dict[str, Any]]
 
-# How many expressions the store works on at once for one request.
+# How many expressions the store evaluates at the same time for one request.
 _AT_ONCE = 4
-# The store's cache does not know the points that come late; of long ranges it is worth
-# having, and it leaves the newest minutes out.
+# The store's cache misses late points, so it is used only for long ranges, where it
+# saves time and leaves out the newest minutes.
 _CACHED_FROM_STEP = 60
 _SELECTOR = re.compile(r'(?:[A-Za-z_]\w*)?\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}(?!\[)')
 _ALL = ".*"
 _NUMBER = "supertwin_number"
-# VictoriaMetrics refuses longer queries than 16 KiB (-search.maxQueryLen).
+# VictoriaMetrics refuses queries longer than 16 KiB (-search.maxQueryLen).
 _LONGEST = 15_000
 
 
 class ExpressionError(ApiError):
-    """502: the store takes the expression of a panel for none."""
+    """502: the store rejects the expression of a panel."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(502, "bad-expression", "The store refuses a panel", reason)
@@ -45,7 +45,7 @@ class ExpressionError(ApiError):
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads panels from a store; ``timeout`` in seconds bounds every query."""
+    """Reads panels from a store; ``timeout`` in seconds limits every query."""
 
     store: SeriesStore
     timeout: float
@@ -53,10 +53,10 @@ class Reader:
     async def columns(
         self, panel: Panel, grid: Grid, component: Component | None = None
     ) -> list[Column]:
-        """One column per series of the panel, in its order, on the times of the grid.
+        """Return one column per series of the panel, on the times of the grid.
 
-        With a component, series outside of it stay empty where the panel narrows.
-        Raises StoreError and ExpressionError.
+        With a component, series outside of it stay empty if the panel narrows. Raises
+        StoreError and ExpressionError.
         """
         allowed = asyncio.Semaphore(_AT_ONCE)
 
@@ -73,9 +73,10 @@ class Reader:
     async def together(
         self, panels: Sequence[Panel], grid: Grid, component: Component | None
     ) -> list[list[Column]]:
-        """The columns of several panels, with as few queries as can be.
+        """Return the columns of several panels, with as few queries as possible.
 
-        A panel whose expression is refused has only empty columns. Raises StoreError.
+        If an expression of a panel is rejected, all its columns are empty. Raises
+        StoreError.
         """
         texts = [
             (number, text)
@@ -101,7 +102,7 @@ class Reader:
             return [[None] * grid.count for _ in panel.series]
 
     async def _many(self, texts: Sequence[str], grid: Grid) -> AsyncIterator[Answer]:
-        """The answer to each expression, several in one query, told by a label."""
+        """Yield the answer to each expression; a query holds several, numbered."""
         for several in _portions(texts):
             members = (
                 f'label_set({text}, "{_NUMBER}", "{number}")'
@@ -136,8 +137,8 @@ class Reader:
 
 
 def _loaded(body: bytes) -> Any:
-    # Each point is a list: looking among so many for cycles takes three times as long
-    # as reading them.
+    # Each point is a list: with so many, the garbage collector takes three times as
+    # long as the parser.
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -148,7 +149,7 @@ def _loaded(body: bytes) -> Any:
 
 
 def _texts(panel: Panel, step: int, component: Component | None) -> list[str]:
-    """What the store is asked for each target of a panel."""
+    """Return the final expression for each target of a panel."""
     instances = {s.target for s in panel.series if s.instname is not None}
     return [
         _final(target.expression, "instname" if i in instances else "", step, component)
@@ -157,11 +158,11 @@ def _texts(panel: Panel, step: int, component: Component | None) -> list[str]:
 
 
 def _final(expression: str, label: str, step: int, component: Component | None) -> str:
-    """An expression, narrowed, and only where there are samples.
+    """Narrow an expression, and restrict it to steps with samples.
 
-    Every selector is given the step as its window: left to itself, VictoriaMetrics
-    takes a longer one, which carries values over gaps. ``label`` tells the results from
-    each other; a single one, such as a sum, is there where any series has a sample.
+    Every selector gets the step as its window: by default VictoriaMetrics uses a longer
+    one, which carries values over gaps. ``label`` distinguishes the results; a single
+    result, such as a sum, exists where any series has a sample.
     """
     narrowed = escaped(component.pattern) if component else _ALL
     expression = expression.replace("$component", narrowed)
@@ -178,7 +179,7 @@ def _final(expression: str, label: str, step: int, component: Component | None) 
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The expressions in portions that one query can hold."""
+    """Split the expressions into groups that fit into one query."""
     portion: list[str] = []
     used = 0
     for text in texts:
@@ -212,7 +213,7 @@ def _column(points: list[list[Any]], grid: Grid) -> Column:
         column = [None] * grid.count
         for at, value in points:
             column[grid.index(at)] = value
-    # What is divided by nothing is infinite, and no number in JSON.
+    # Division by zero gives values that JSON cannot represent.
     if any(value and value[-1] in "fN" for value in column):
         return [None if v and v[-1] in "fN" else v for v in column]
     return column

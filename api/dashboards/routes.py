@@ -1,4 +1,4 @@
-"""``/dashboards``: what the dashboards show, for pages and for Grafana."""
+"""``/dashboards``: the dashboards, for pages and for Grafana."""
 
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -149,7 +149,7 @@ async def grafana(
 
 
 def _for_grafana(shown: Dashboard) -> dict[str, Any]:
-    # Grafana's builders take half a second to load, which few processes need.
+    # Grafana's builders take half a second to load, and few processes need them.
     from dashboards.grafana import render
 
     return render(shown)
@@ -162,7 +162,7 @@ async def _found(services: Services, name: str, host: str | None) -> Spec:
 def _with_host(
     request: Request, services: Services, spec: Spec, below: str = ""
 ) -> Response:
-    """To the address that names the host; other parameters stay."""
+    """Redirect to the address with the host in it; other parameters stay."""
     root = pages.links(request, services.settings.base).root
     kept = [pair for pair in request.query_params.multi_items() if pair[0] != "host"]
     query = urlencode([("host", spec.dashboard.host), *kept])

@@ -29,7 +29,7 @@ _FARTHEST_S = 20 * 365 * _DAY
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time, in Unix seconds."""
+    """A range of time, in Unix seconds."""
 
     start: float
     end: float
@@ -104,7 +104,7 @@ async def _read(
 
 
 def find_panel(spec: Spec, id_: str, component: str) -> Asked:
-    """A panel with series; raises NotFoundError, or 400 for one without."""
+    """Return a panel with series; raises NotFoundError, or 400 for a table."""
     panel = spec.panels.get(id_)
     if panel is None:
         some = ", ".join(list(spec.panels)[:20])
@@ -117,14 +117,14 @@ def find_panel(spec: Spec, id_: str, component: str) -> Asked:
 
 
 async def explained(services: Services, asked: Asked, found: Points) -> Points:
-    """The points with the reasons where there are none at all."""
+    """Add the reasons if there are no points at all."""
     if not found.empty:
         return found
     return Points(found.panel, found.grid, found.columns, await why(services, asked))
 
 
 async def why(services: Services, asked: Asked) -> list[str]:
-    """Why a panel is empty: what is known of its first series tells for all."""
+    """Say why a panel is empty, judged by its first series."""
     panel = asked.panel
     if panel.problem:
         return [panel.problem]

@@ -1,7 +1,8 @@
-"""Which of the newest points are final.
+"""Determines which of the newest points are final.
 
-The samples of one moment come into the store, and into sight, one after the other. What
-has come of the last seconds is shown when all of it has, or when it should have.
+The samples of one moment reach the store, and become visible, one after the other. The
+points of the last seconds are shown when all of them have arrived, or when they should
+have.
 """
 
 from collections.abc import Sequence
@@ -9,12 +10,12 @@ from collections.abc import Sequence
 from api.dashboards.ranges import Column
 from api.dashboards.steps import Grid
 
-# A store shows what it took in after up to four seconds, at once when told to.
+# A store shows new samples after up to four seconds, or immediately when told to.
 GRACE_S = 5.0
 
 
 def lead(grid: Grid, now: float) -> Grid:
-    """The grid with what must be known before it to tell what of it is final."""
+    """Extend the grid back far enough to tell which of its points are final."""
     young = now - GRACE_S
     if grid.last <= young:
         return grid
@@ -24,11 +25,12 @@ def lead(grid: Grid, now: float) -> Grid:
 def settled(
     columns: Sequence[Column], grid: Grid, now: float, period: float
 ) -> tuple[int, bool]:
-    """How many times of the grid, from its first on, have their final values.
+    """Return how many times of the grid, from the first, have their final values.
 
-    Also whether the next one is waited for: a series with two values in a row is
-    expected to have another. Without any, only time tells; ``period``, seconds between
-    samples: a longer step ends with a sample that nothing tells of.
+    Also returns whether the next one is waited for: a series with two values in a row
+    is expected to have another. If no series is, only time decides. ``period`` is the
+    seconds between samples: if the step is longer, a value does not show that the last
+    sample of the step has arrived.
     """
     count = grid.until(now - GRACE_S).count
     if grid.step > max(period, 1):

@@ -1,4 +1,4 @@
-"""Dashboards built from the graph, each kept as long as the twin stays the same."""
+"""Builds dashboards from the graph, and keeps each until the twin changes."""
 
 import asyncio
 import time
@@ -26,17 +26,17 @@ from dashboards.errors import (
 from dashboards.spec import Component, Dashboard, Panel
 from ontology.iris import Iris
 
-# How many queries of one dashboard the graph store works on at once.
+# How many queries of one dashboard the graph store runs at the same time.
 _AT_ONCE = 4
 _KEPT = 32
-# What is written to the graph past `ingest` shows in no state: look after a while.
+# Graph updates that bypass `ingest` do not change the state, so rebuild at times.
 _LONGEST_S = 60.0
-# A query that failed is tried again, but not with every request.
+# Retry a failed query, but not with every request.
 _FAILED_S = 3.0
-# Requests for points follow closely on each other, and on the one for the dashboard.
+# Requests for points quickly follow each other and the request for the dashboard.
 _RECENT_S = 1.0
 _MEDIA_TYPE = "application/sparql-results+json"
-# What spoils one query of a dashboard, and not all of them.
+# Errors that affect one query of a dashboard, and not all of them.
 _OF_ONE_QUERY = frozenset(
     ("syntax-error", "query-timeout", "graph-store-failed", "answer-too-large")
 )
@@ -44,7 +44,7 @@ _OF_ONE_QUERY = frozenset(
 
 @dataclass(frozen=True)
 class Spec:
-    """A dashboard with what it was made from; ``made`` and ``seen`` by the clock."""
+    """A dashboard and the state it was built from; ``made``, ``seen``: monotonic."""
 
     dashboard: Dashboard
     state: TwinState
@@ -58,23 +58,23 @@ class Spec:
 
     @cached_property
     def panels(self) -> dict[str, Panel]:
-        """All panels by id, in the order drawn."""
+        """All panels by id, in drawing order."""
         found = (p for section in self.dashboard.sections for p in section.panels)
         return {panel.id: panel for panel in found}
 
     @cached_property
     def periods(self) -> dict[str, float]:
-        """Seconds between two samples, by the metric's name in PCP."""
+        """The seconds between two samples, by PCP metric name."""
         return self.state.periods()
 
     @cached_property
     def longest(self) -> float:
-        """Seconds after which it is made anew even if the twin seems the same."""
+        """The seconds after which it is rebuilt even if the twin seems unchanged."""
         failed = any(panel.problem for panel in self.panels.values())
         return _FAILED_S if failed else _LONGEST_S
 
     def component(self, id_: str) -> Component | None:
-        """A choice of the component drop-down, None for ''; raises NotFoundError."""
+        """Return a choice of the component menu, None for ''; raises NotFoundError."""
         for component in self.dashboard.components:
             if component.id == id_:
                 return component
@@ -95,14 +95,14 @@ class Specs:
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def state(self, host: str) -> TwinState:
-        """The state of the twin now; raises GraphStoreError."""
+        """Read the current state of the twin; raises GraphStoreError."""
         return await read_state(self._graph, self._iris, host)
 
     async def host(self, name: str, host: str | None) -> str:
-        """The host that a dashboard is asked for: where none is named and it needs one,
-        this machine, or the only one there is.
+        """Return the host of a dashboard; by default this machine, or the only host.
 
-        Raises NotFoundError for an unknown dashboard, and 400 that names the hosts.
+        Empty if none is named and the dashboard needs none. Raises NotFoundError for an
+        unknown dashboard, and 400 with the known hosts.
         """
         found = known(name)
         if host or not found.about_one_host:
@@ -113,7 +113,7 @@ class Specs:
         raise _host_needed(found, names)
 
     async def get(self, name: str, host: str) -> Spec:
-        """The dashboard as the graph has it now.
+        """Return the dashboard for the current graph.
 
         Raises NotFoundError for an unknown dashboard or host, and GraphStoreError.
         """
@@ -126,9 +126,9 @@ class Specs:
             return self._fresh(name, host, state) or await self._make(name, host)
 
     async def recent(self, name: str, host: str) -> Spec:
-        """Like get, but a look at the twin may be a second old.
+        """Like `get`, but the state of the twin may be a second old.
 
-        While the graph store is away, the dashboard as it was last.
+        If the graph store is down, return the last dashboard.
         """
         kept = self._kept.get((name, host))
         if kept and time.monotonic() - kept.seen[-1] < _RECENT_S:
@@ -149,7 +149,7 @@ class Specs:
         return kept
 
     async def _make(self, name: str, host: str) -> Spec:
-        """Build it; once more when the twin was replaced meanwhile."""
+        """Build it; up to three times if the twin was replaced in the meantime."""
         state = await self.state(host)
         for _ in range(3):
             before = state
@@ -196,7 +196,7 @@ class Specs:
                 task.cancel()
 
     async def _ask(self, question: Question) -> bytes | str:
-        """The answer's body, or why this one query has none."""
+        """Return the answer's body, or why this query failed."""
         try:
             return await self._graph.query(question.sparql, _MEDIA_TYPE)
         except ApiError as error:
@@ -206,7 +206,7 @@ class Specs:
 
 
 def known(name: str) -> Definition:
-    """The dashboard of a name; raises NotFoundError, which lists the known ones."""
+    """Return a dashboard's definition; raises NotFoundError, which lists others."""
     try:
         return definition(name)
     except DashboardError as error:
@@ -214,7 +214,7 @@ def known(name: str) -> Definition:
 
 
 def as_problem(error: DashboardError) -> ApiError:
-    """An error of the dashboards as a client is told of it."""
+    """Convert an error of a dashboard to an answer for the client."""
     if isinstance(error, UnknownDashboardError):
         return NotFoundError("unknown-dashboard", "Unknown dashboard", str(error))
     if isinstance(error, UnknownHostError):
@@ -223,7 +223,7 @@ def as_problem(error: DashboardError) -> ApiError:
 
 
 def unknown_host(host: str, names: Sequence[str]) -> NotFoundError:
-    """404 for a host that is not in the twin, with those that are."""
+    """404 for a host that is not in the twin; names the known ones."""
     detail = f"no host {host[:80]!r}; known: {_listed(names)}"
     return NotFoundError("unknown-host", "Unknown host", detail)
 
@@ -241,7 +241,7 @@ def _listed(names: Sequence[str]) -> str:
 def _next(
     batches: Batches, bodies: Sequence[bytes | str] | None
 ) -> tuple[list[Question], Dashboard | None]:
-    """The next questions, or the dashboard; may take a while, as graphs are large."""
+    """Return the next questions, or the dashboard; slow, because graphs are large."""
     try:
         if bodies is None:
             return next(batches), None

@@ -1,11 +1,11 @@
-"""The times of a picture: multiples of a round step, so that pictures do not jitter."""
+"""The times of a chart: multiples of a round step, so that charts do not jitter."""
 
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
 _DAY = 86_400
-# Seconds that people count in.
+# Steps in seconds that people are used to.
 _ROUND = (
     *(1, 2, 5, 10, 15, 30),
     *(60, 120, 300, 600, 900, 1800),
@@ -32,24 +32,24 @@ class Grid:
         return list(range(self.first, self.first + self.count * self.step, self.step))
 
     def index(self, time: float) -> int:
-        """Where a time stands in the grid, which may be outside of it."""
+        """Return the index of a time in the grid; may be outside of it."""
         return round((time - self.first) / self.step)
 
     def until(self, time: float) -> "Grid":
-        """The part of it that does not lie after a time."""
+        """Return the part of the grid up to a time."""
         count = math.floor((time - self.first) / self.step) + 1
         return Grid(self.first, self.step, max(0, min(self.count, count)))
 
     def since(self, time: float) -> "Grid":
-        """The same grid, begun early enough to hold what does not lie before a time."""
+        """Extend the grid back far enough to include a time."""
         more = max(0, math.floor((self.first - time) / self.step))
         return Grid(self.first - more * self.step, self.step, self.count + more)
 
 
 def round_step(seconds: float, points: int, least: float = 1.0) -> int:
-    """The shortest round step that needs no more points; whole seconds.
+    """Return the shortest round step that needs no more points; whole seconds.
 
-    ``least`` is the period of the samples: between them there is nothing to show.
+    ``least`` is the period of the samples: a shorter step would have empty points.
     """
     wanted = max(seconds / points, least)
     if wanted > _DAY:
@@ -58,9 +58,9 @@ def round_step(seconds: float, points: int, least: float = 1.0) -> int:
 
 
 def grid(start: float, end: float, step: int) -> Grid:
-    """The multiples of the step after ``start``, up to and with ``end``; at least one.
+    """Return the multiples of the step after ``start``, up to ``end``; at least one.
 
-    The value at a time speaks of the step before it, so ``start`` itself is left out.
+    The value at a time represents the step before it, so ``start`` itself is left out.
     """
     last = math.floor(end / step)
     first = min(math.floor(start / step) + 1, last)

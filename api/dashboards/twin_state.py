@@ -1,4 +1,4 @@
-"""What a dashboard of the twin rests on, in one small query: whether it has changed."""
+"""A small query that shows whether the data behind a dashboard have changed."""
 
 from dataclasses import dataclass, field
 
@@ -13,12 +13,12 @@ _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov"))
 
 @dataclass(frozen=True)
 class TwinState:
-    """What changes whenever the twin of a host, or the list of hosts, is published.
+    """Changes whenever the twin of a host, or the list of hosts, is published.
 
-    ``hosts``: for each name the probe that saw the host last, and the digest of what it
-    found. ``plans``: of one host, the metrics sampled, their periods in seconds, and
-    whether of some instances only.
-    ``sizes``: how much is sampled by them, and how many metrics are in the catalogue.
+    ``hosts``: for each host, its name, its last probe and the digest of the results.
+    ``plans``: of one host, the sampled metrics, their periods in seconds, and whether
+    only some instances are sampled. ``sizes``: the number of sampled series and of
+    metrics in the catalogue.
     """
 
     hosts: tuple[tuple[str, str, str], ...]
@@ -27,14 +27,14 @@ class TwinState:
 
     @property
     def names(self) -> list[str]:
-        """The hosts that are known, in natural order."""
+        """The known hosts, in natural order."""
         return sorted({name for name, _, _ in self.hosts}, key=natural)
 
     def periods(self) -> dict[str, float]:
-        """Seconds between two samples of each metric, which all its series have.
+        """Return the seconds between two samples that all series of a metric have.
 
-        The finest that is planned for all instances; some may have it finer. Where all
-        plans are of some instances, the coarsest.
+        This is the shortest period of the plans for all instances; some instances may
+        have a shorter one. If all plans are for some instances, it is the longest.
         """
         finest: dict[str, float] = {}
         coarsest: dict[str, float] = {}
@@ -47,9 +47,9 @@ class TwinState:
 
 
 async def read_state(graph: GraphStore, iris: Iris, host: str) -> TwinState:
-    """The state that dashboards about a host (or, empty, about all) are made from.
+    """Read the state for dashboards about one host, or about all if it is empty.
 
-    Other hosts are known by name only to a dashboard about one host.
+    With one host, only the names of the others are included.
     """
     rows = await graph.rows(_query(iris, host))
     hosts = sorted({_host(row, host) for row in rows if "name" in row})

@@ -1,10 +1,10 @@
-"""One who watches a live dashboard, and what there is to tell."""
+"""A watcher of a live dashboard, and the messages for it."""
 
 import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-# Someone who reads this slowly gets fresh windows in place of what was missed.
+# A client that lags this many messages behind gets fresh windows instead.
 WAITING = 120
 
 
@@ -18,33 +18,33 @@ class Tick:
 
 @dataclass(frozen=True)
 class Problem:
-    """A store that is away."""
+    """A store is down."""
 
     detail: str
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Everything is to be drawn anew; ``recovered``: after a problem."""
+    """All panels must be redrawn; ``recovered``: after a problem."""
 
     recovered: bool = False
 
 
 @dataclass(frozen=True)
 class Changed:
-    """The twin is another one: the page shows what was."""
+    """The twin has changed: the page shows the old one."""
 
 
 @dataclass(frozen=True)
 class End:
-    """Nothing more comes."""
+    """The end of the stream."""
 
 
 Message = Tick | Problem | Windows | Changed | End
 
 
 class Watcher:
-    """A stream of a client, with the messages that wait for it."""
+    """A client's stream, with its queued messages."""
 
     def __init__(self, client: str = "") -> None:
         self.client = client
@@ -52,7 +52,7 @@ class Watcher:
         self._some = asyncio.Event()
 
     def tell(self, message: Message) -> None:
-        """Add a message; what was missed by then becomes fresh windows."""
+        """Queue a message; if the queue is full, replace it by fresh windows."""
         if len(self._waiting) >= WAITING:
             self._waiting.clear()
             message = message if isinstance(message, End) else Windows()
@@ -60,7 +60,7 @@ class Watcher:
         self._some.set()
 
     async def next(self, seconds: float) -> Message | None:
-        """The next message, or None when none came in time."""
+        """Return the next message, or None after a timeout."""
         try:
             async with asyncio.timeout(seconds):
                 await self._some.wait()

@@ -1,7 +1,7 @@
-"""Which component each box of lstopo's drawing is.
+"""Maps the boxes of lstopo's drawing to components.
 
-lstopo names its boxes by class and logical index (``L2_3``): the third L2, counted in
-the topology as hwloc read it. The ids of components come from ingest's own rules.
+lstopo names its boxes by class and logical index (``L2_3``), counted from 0 in the
+order of hwloc's topology. The ids of components follow the rules of ingest.
 """
 
 import re
@@ -27,10 +27,10 @@ _DEVICES = {"Block": "disk", "Net": "nic", "GPU": "gpu", "CoProc": "gpu"}
 def find_boxes(
     shapes: Iterable[Shape], sketched: bytes, given: bytes
 ) -> dict[str, Box]:
-    """Kind and id of the component by the name of its box.
+    """Return kind and id of the component by the name of its box.
 
-    ``sketched`` is the XML as lstopo numbered it, ``given`` what the host was described
-    from. Raises TopologyError.
+    ``sketched`` is the XML as lstopo numbered it, ``given`` is the XML that the host
+    was described from. Raises TopologyError.
     """
     facts = parse_hwloc(given)
     devices = _devices(given)
@@ -47,17 +47,17 @@ def find_boxes(
 
 
 def _domains(shapes: Iterable[Shape]) -> dict[str, Box]:
-    """NUMA domains by the os index in their texts.
+    """Map NUMA domains by the OS index in their texts.
 
-    hwloc counts them in another order than that of its XML where memories of several
-    kinds are near to the same threads.
+    hwloc numbers them differently from its XML if memories of several kinds are close
+    to the same threads.
     """
     texts = ((shape.box, _OS_INDEX.match(shape.text)) for shape in shapes)
     return {box: ("numa", found[1]) for box, found in texts if found}
 
 
 def _class(thing: Thing) -> str:
-    """The class that lstopo gives the boxes of such a thing."""
+    """Return the class that lstopo gives the boxes of such an object."""
     if thing.kind == "Cache":
         letter = _LETTERS.get(whole(thing, "cache_type") or 0, "?")
         return f"L{whole(thing, 'depth')}{letter}"
@@ -79,14 +79,14 @@ def _component(thing: Thing, name: str, facts: Mapping[str, Any]) -> Box | None:
 
 
 def _groups(thing: Thing, facts: Mapping[str, Any]) -> Iterator[Box]:
-    """hwloc leaves out Groups that add nothing, so that levels may differ."""
+    """Find a group by its threads: hwloc omits useless groups, so levels may differ."""
     for group in facts["groups"]:
         if group["threads"] and group["threads"] == thing.threads:
             yield "group", ids.group(group["level"], group["threads"])
 
 
 def _devices(given: bytes) -> dict[str, str]:
-    """The names of devices by the names they are drawn with, where these are clear."""
+    """Map the names in the drawing to device names, if they are unambiguous."""
     things = parse_topology(given).all_things("OSDev")
     names = {thing.attributes.get("name", "") for thing in things}
     drawn = Counter(plain(name) for name in names)

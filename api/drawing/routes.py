@@ -43,7 +43,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-# Each keeps a processor busy, and whoever comes second finds the first one's drawing.
+# Drawing keeps a CPU busy, and a second request can reuse the first one's result.
 _ONE_AT_A_TIME = CapacityLimiter(1)
 
 
@@ -107,7 +107,7 @@ async def _drawn(
 
 
 async def _components(services: Services, host: str) -> dict[str, Row]:
-    """What the graph says of every component of a host, by IRI; empty without host."""
+    """Return the graph's rows on a host's components, by IRI; empty if unknown."""
     graph = iri_term(services.iris.twin_graph(host))
     node = iri_term(services.iris.host(host))
     rows = await services.graph.rows(
@@ -135,7 +135,7 @@ def _draw(path: Path, host: str) -> Drawn:
 
 @lru_cache(maxsize=_KEPT)
 def _read(path: Path, _changed_ns: int, _size: int) -> Drawn:
-    """Drawn once for each version of the file."""
+    """Draw each version of the file once."""
     xml = read_file(path, MAX_DRAWN)
     made = sketch(xml)
     picture = best_fit([read_picture(svg) for svg in made.svgs])

@@ -1,6 +1,6 @@
-"""lstopo's SVG, written anew: boxes, lines and texts, with links to components.
+"""Rewrites lstopo's SVG: boxes, lines and texts, with links to components.
 
-Nothing of the original is copied but numbers, the names of boxes, and escaped text.
+Only numbers, box names and escaped texts are taken from the original.
 """
 
 import re
@@ -22,10 +22,10 @@ _NUMBERS = {
     "line": ("x1", "y1", "x2", "y2"),
     "text": ("x", "y"),
 }
-# How much wider than high the room for a drawing is.
+# The aspect ratio of the space for a drawing.
 _WIDE = 1.9
 _SVG = "{http://www.w3.org/2000/svg}"
-# For the picture alone; the page brings its own style, which knows the theme too.
+# For the image alone; in a page, the page's style applies and also knows the theme.
 _STYLE = """rect{fill:#fff;stroke:#888}line{stroke:#888}
 text{font:10px monospace;fill:#222}.off{fill:#ddd}a rect:hover{stroke-width:2}
 rect.marked{stroke:#0060a8;stroke-width:3}
@@ -56,7 +56,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Link:
-    """The component that a box is."""
+    """The component that a box represents."""
 
     iri: str
     kind: str
@@ -67,7 +67,7 @@ class Link:
 
 
 def read_picture(svg: bytes) -> Picture:
-    """The shapes of an SVG that lstopo wrote; raises MalformedSourceError."""
+    """Read the shapes of an SVG by lstopo; raises MalformedSourceError."""
     try:
         root = fromstring(svg, forbid_dtd=True)
     except (ParseError, ValueError, DefusedXmlException) as error:
@@ -82,7 +82,7 @@ def read_picture(svg: bytes) -> Picture:
 
 
 def best_fit(pictures: Sequence[Picture]) -> Picture:
-    """The one that is largest where it is shown whole, on a page of usual shape."""
+    """Return the picture that appears largest on a page of usual shape."""
     return max(pictures, key=lambda p: min(_WIDE / p.width, 1 / p.height))
 
 
@@ -94,10 +94,10 @@ def write_picture(
     mark: str = "",
     alone: bool = True,
 ) -> str:
-    """The SVG, with a link around each box that is a component.
+    """Return the SVG with a link around each box that is a component.
 
-    ``mark`` is the IRI of the component to stand out; ``alone`` brings a style of its
-    own, while in a page the page's style applies.
+    ``mark`` is the IRI of the component to highlight. With ``alone``, the SVG includes
+    a style; in a page, the page's style applies.
     """
     style = f"<style>{_STYLE}</style>" if alone else ""
     size = f"{picture.width} {picture.height}"

@@ -1,4 +1,4 @@
-"""Where a component stands: what it is part of, what is part of it, who shares."""
+"""The place of a component: what contains it, its parts, and what shares its caches."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from queries.catalogue import saved_query
 from queries.natural_order import natural
 from queries.terms import iri_term
 
-# The order in which parts are shown: what computes, what remembers, what connects.
+# The order of parts: computing, then memory, then connections.
 KINDS = {
     "socket": ("socket", "Sockets"),
     "die": ("die", "Dies"),
@@ -34,7 +34,7 @@ KINDS = {
     "cgroup": ("control group hierarchy", "Control group hierarchies"),
     "hugepages": ("pool of huge pages", "Pools of huge pages"),
 }
-# Of these, it is a short list with which threads they share what.
+# Components with a short list of the threads that they share caches or memory with.
 _USING = ("core", "thread", "cache")
 _SHARING = (*_USING, "socket", "die", "group", "numa")
 _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "rdfs"))
@@ -42,7 +42,7 @@ _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "rdfs"))
 
 @dataclass(frozen=True)
 class Part:
-    """A component with its kind as the IRI names it, its label, and its size."""
+    """A component with its kind from the IRI, its label, and its size."""
 
     iri: str
     kind: str
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Sharing:
-    """One cache (or NUMA domain) with the threads that use it, by os index."""
+    """One cache or NUMA domain with the OS indexes of the threads that use it."""
 
     iri: str
     label: str
@@ -62,7 +62,7 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Place:
-    """The host first in ``path``, the component itself last."""
+    """``path`` leads from the host to the component itself."""
 
     path: tuple[Part, ...] = ()
     parts: tuple[Part, ...] = ()
@@ -73,7 +73,7 @@ class Place:
 
 
 async def find_place(store: GraphStore, iris: Iris, host: str, iri: URIRef) -> Place:
-    """All of it, for a component of a host; empty for what stands in no hierarchy."""
+    """Return the place of a host's component; empty if it is in no hierarchy."""
     path, parts, below = await asyncio.gather(
         _path(store, iri), find_parts(store, iri), _below(store, iri)
     )
@@ -85,7 +85,7 @@ async def find_place(store: GraphStore, iris: Iris, host: str, iri: URIRef) -> P
 
 
 async def _shared(store: GraphStore, host: str, place: Place) -> Place:
-    """Who uses the same caches and memory, for what uses any."""
+    """Add the caches and memory of a component, with all threads that use them."""
     own = place.path[-1]
     if own.kind not in _SHARING:
         return place
@@ -106,7 +106,7 @@ async def _shared(store: GraphStore, host: str, place: Place) -> Place:
 
 
 async def find_parts(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
-    """The direct parts, grouped by kind, in natural order."""
+    """Return the direct parts, grouped by kind, in natural order."""
     rows = await store.rows(
         f"{_PREFIXES}SELECT ?s ?label ?size (COUNT(?part) AS ?parts) {{ "
         f"?s st:isPartOf {iri_term(iri)} OPTIONAL {{ ?s rdfs:label ?label }} "
@@ -117,13 +117,13 @@ async def find_parts(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
 
 
 def kind_of(iri: str) -> str:
-    """``core`` of ``…/twin/node1/core/core-0``; ``host`` of ``…/twin/node1``."""
+    """Return ``core`` for ``…/node1/core/core-0``, ``host`` for ``…/node1``."""
     _, _, path = iri.partition("/twin/")
     return path.split("/")[1] if path.count("/") > 1 else "host"
 
 
 async def _path(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
-    """From the host down to the component: who holds more of the others is higher."""
+    """Return the path from the host to the component, sorted by depth."""
     node = iri_term(iri)
     rows = await store.rows(
         f"{_PREFIXES}SELECT ?s ?label (COUNT(?above) AS ?parts) {{ "

@@ -1,4 +1,4 @@
-"""The page of one IRI: where it stands, its facts, its telemetry, all its triples."""
+"""The page of one IRI: its place, its facts, its telemetry, all its triples."""
 
 import asyncio
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _NO_TELEMETRY: dict[str, Any] = {"sampled": [], "others": [], "silence": ""}
 
 @dataclass(frozen=True)
 class Group:
-    """Parts of one kind, with the word for several of them."""
+    """Parts of one kind, with the plural as title."""
 
     title: str
     parts: tuple[Shown, ...]
@@ -42,14 +42,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Shared:
-    """A cache or NUMA domain, and the threads that use it besides the component."""
+    """A cache or NUMA domain, and the other threads that use it."""
 
     what: Shown
     others: tuple[Shown, ...]
 
 
 async def node_page(request: Request, services: Services, node: Node) -> Response:
-    """The node as HTML; for what stands in no hierarchy, its facts and triples."""
+    """Return the node as HTML; outside a hierarchy, only its facts and triples."""
     made = pages.links(request, services.settings.base)
     host = host_of(services, node.iri)
     running = find_running(node.graph, node.iri, made)
@@ -86,7 +86,7 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
 async def _chart(
     services: Services, node: Node, host: str, asked: str
 ) -> Dashboard | None:
-    """What a series did, or all series of a metric on the host that is asked for."""
+    """Return the chart of a series, or of a metric's series on the requested host."""
     metric = node.graph.value(node.iri, ST.samplerName)
     if metric is None:
         return None
@@ -100,7 +100,7 @@ async def _chart(
 def _standing(
     services: Services, place: Place, host: str, iri: URIRef, made: Links
 ) -> dict[str, Any]:
-    """Where it stands: what it is part of, its own parts, and who shares with it."""
+    """Return the node's place: what contains it, its parts, and what it shares."""
     path = [_shown(part, made) for part in place.path]
     return {
         "path": path,
@@ -117,7 +117,7 @@ def _standing(
 async def _telemetry(
     services: Services, host: str, iri: URIRef, running: Running | None
 ) -> dict[str, Any]:
-    """The series that are sampled, and those that could be."""
+    """Return the sampled series, and those that could be sampled."""
     sampled, others = await asyncio.gather(
         find_sampled(services.graph, iri), _others(services, host, iri)
     )
@@ -128,14 +128,14 @@ async def _telemetry(
 
 
 async def _others(services: Services, host: str, iri: URIRef) -> list[Other]:
-    """Those of a whole host are thousands; a saved query lists them."""
+    """Return the series that could be sampled; a whole host has thousands, so none."""
     if kind_of(iri) == "host":
         return []
     return await find_others(services.graph, services.iris, host, iri)
 
 
 async def _silence(services: Services, host: str, iri: URIRef) -> str:
-    """Why a component has no series at all; empty where that is nothing special."""
+    """Say why a component has no series; empty if this is normal."""
     text = saved_query("why/no-data").bind({"host": host})
     known = read_known(read_rows(await services.graph.query(text, JSON_RESULTS)))
     found = of_host(known, host)
@@ -145,7 +145,7 @@ async def _silence(services: Services, host: str, iri: URIRef) -> str:
 
 
 def host_of(services: Services, iri: URIRef) -> str:
-    """The host that an IRI is of; empty for what belongs to none."""
+    """Return the host that an IRI belongs to; empty if there is none."""
     start = f"{services.settings.base.rstrip('/')}/twin/"
     if not iri.startswith(start):
         return ""
@@ -165,7 +165,7 @@ def _counted(kind: str, count: int) -> str:
 
 
 def _lower(text: str) -> str:
-    """Without the capital of a sentence; NUMA and GPUs keep theirs."""
+    """Lower the first letter; NUMA and GPUs stay upper case."""
     return text if text[:2].isupper() else text[0].lower() + text[1:]
 
 
@@ -192,7 +192,7 @@ def _shared(
     host: str,
     links: Links,
 ) -> list[Shared]:
-    """Of a cache or a domain itself, all its threads; else those of others."""
+    """List all threads of a cache or domain itself; otherwise those of others."""
     own = place.path[-1].iri if place.path else ""
     return [
         Shared(
@@ -213,7 +213,7 @@ def _thread(services: Services, host: str, cpu: int, links: Links) -> Shown:
 
 
 def _drawing(services: Services, host: str, iri: URIRef) -> str:
-    """Path of the drawing with this component marked; empty where there is none."""
+    """Return the path of the drawing with this component marked; empty if absent."""
     try:
         kept = topology_path(services.settings.home, host).is_file()
     except (IdError, OSError):

@@ -1,4 +1,4 @@
-"""``/explorer``: what the component pages ask for once they are shown."""
+"""``/explorer``: data that the component pages load after they are shown."""
 
 from typing import Annotated, Any
 

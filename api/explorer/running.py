@@ -1,4 +1,4 @@
-"""A running process: its threads, where its memory lies, and its series."""
+"""A running process: its threads, the location of its memory, and its series."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Running:
-    """What a process has that no other thing has; ``host`` is where it runs."""
+    """What only processes have; ``host`` is where it runs."""
 
     host: Shown
     tasks: tuple[Task, ...]
@@ -34,7 +34,7 @@ class Running:
 
 
 def find_running(graph: Graph, iri: URIRef, links: Links) -> Running | None:
-    """Nothing for what is no process."""
+    """Return the process's details; None if the node is not a process."""
     host = graph.value(iri, ST.isPartOf)
     if (iri, RDF.type, ST.Process) not in graph or not isinstance(host, URIRef):
         return None
@@ -81,6 +81,6 @@ def _series(graph: Graph, iri: URIRef) -> list[Other]:
 
 
 def _place(iri: object, links: Links) -> Shown:
-    """``0`` of ``…/thread/0``."""
+    """Show ``0`` for ``…/thread/0``."""
     text = str(iri)
     return Shown(text.rpartition("/")[2], links.href(text), text)

@@ -1,4 +1,4 @@
-"""The series of one component: last values, ages, and the last quarter of an hour."""
+"""The series of one component: last values, ages, and the last 15 minutes."""
 
 import asyncio
 import math
@@ -29,9 +29,9 @@ _WINDOW = f"{SECONDS}s"
 
 @dataclass(frozen=True)
 class Reading:
-    """What the store holds of a series: the rate is that of a counter, per second.
+    """The stored values of a series; a counter is charted as a rate per second.
 
-    ``text`` is what a metric of texts said last; its value is 1, and no chart.
+    ``text`` is the last value of a text metric; its value is then 1, without a chart.
     """
 
     value: float | None = None
@@ -53,7 +53,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Other:
-    """One series that a component can have, by its name in PCP."""
+    """One series that a component can have; ``name`` is PCP's."""
 
     name: str
     instance: str
@@ -62,7 +62,7 @@ class Other:
 
 
 async def find_sampled(store: GraphStore, iri: URIRef) -> list[Sampled]:
-    """Every series of a component that a plan samples, by name and instance."""
+    """Return every sampled series of a component, by name and instance."""
     rows = await store.rows(_sampled(iri_term(iri)))
     found = [_sampled_of(row) for row in rows if "t" in row]
     return sorted(found, key=lambda s: (s.metric.name, natural(s.instance or "")))
@@ -71,7 +71,7 @@ async def find_sampled(store: GraphStore, iri: URIRef) -> list[Sampled]:
 async def find_others(
     store: GraphStore, iris: Iris, host: str, iri: URIRef
 ) -> list[Other]:
-    """Every series of numbers that instances of a component give, sampled or not."""
+    """Return every series that a component's instances have, sampled or not."""
     rows = await store.rows(_others(iri_term(iris.host(host)), iri_term(iri)))
     found = [
         Other(
@@ -90,7 +90,7 @@ async def find_others(
 async def read_sampled(
     store: SeriesStore, host: str, sampled: Sequence[Sampled]
 ) -> tuple[list[Sampled], list[float]]:
-    """The series with what the store holds of them, and the times of the charts.
+    """Add the stored values to the series; also return the times of the charts.
 
     Raises StoreError.
     """
@@ -132,7 +132,7 @@ async def _readings(
         ),
     )
     charts = levels | rates
-    # Of a metric of texts there may be several; a later one overwrites.
+    # A text metric may have several texts; the latest overwrites the others.
     found = {}
     for name, text in sorted(values, key=lambda key: times.get(key, 0.0)):
         value, at = values[name, text], times.get((name, text))
@@ -150,7 +150,7 @@ def _selector(host: str, instance: str | None, names: Sequence[str]) -> str:
 async def _last(
     store: SeriesStore, query: str, end: int
 ) -> dict[tuple[str, str | None], float]:
-    """Values by the name of the series and its text."""
+    """Return values by the name of the series and its text."""
     parameters = {"query": query, "time": str(end + 1), "nocache": "1"}
     answer = await store.result("/api/v1/query", parameters)
     return {

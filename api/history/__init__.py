@@ -1,1 +1,1 @@
-"""``/history``: the states that a host was in, and what changed between two of them."""
+"""``/history``: the states of a host, and what changed between two of them."""

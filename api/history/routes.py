@@ -38,7 +38,7 @@ Moment = Annotated[
 
 @dataclass(frozen=True)
 class Past:
-    """The states of a host, and what changed from one to another; all may be none."""
+    """The states of a host, and the changes between two; all may be empty."""
 
     host: str
     states: Sequence[State]
@@ -118,7 +118,7 @@ async def _rows(query: Any, text: str) -> Rows:
 
 
 async def _check_known(services: Services, host: str) -> None:
-    """Raise NotFoundError for a host of which nothing is known, now or before."""
+    """Raise NotFoundError for a host that is unknown, now and in the past."""
     known = await known_hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
         raise unknown_host(host, known)

@@ -1,4 +1,4 @@
-"""``POST /observations``: from what is asked for to a session that is ready."""
+"""``POST /observations``: turns a request into a session that is ready to run."""
 
 import asyncio
 from collections.abc import Callable
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 _OPERATOR = requires(Role.OPERATOR)
 _MOST_BYTES = 4 * 1024 * 1024
-# Of requests that wait for CPUs; all others need their threads meanwhile.
+# How many requests may wait for CPUs; they use threads of their own.
 _MOST_WAITING = 200
 _FAILED = "The observation could not be begun"
 _BEGUN: dict[int | str, dict[str, Any]] = {
@@ -68,7 +68,7 @@ async def begin(
     """Pinned, sampled while it runs, and recorded however it ends. Role: operator."""
     new = await read_model(request, _MOST_BYTES, "observation", NewObservation)
     host = new.host or services.settings.host
-    # Who asks is on this machine, or cannot run it without a way of their own.
+    # A client can run the command here, or elsewhere if it has a way; else we run it.
     new.attended &= new.own_way or host == services.settings.host
     launch = await to_thread.run_sync(
         check_launch, services.settings, caller, new, host
@@ -90,7 +90,7 @@ async def begin(
 
 
 async def _placed(services: Services, new: NewObservation, host: str) -> Chosen:
-    """The CPUs and how they were chosen; raises ApiError."""
+    """Return the CPUs and how they were chosen; raises ApiError."""
     if not (new.pin or new.threads):
         return Chosen(await _done(lambda: parse_cpus(new.cpus)) if new.cpus else ())
     if new.cpus:
@@ -112,7 +112,7 @@ async def _begun(
 
     queue = _queue() if new.wait else None
     work = _done(lambda: desk.begin(wish, goes_on if new.wait else None), queue)
-    # Not ended with its client: what it takes meanwhile is to be given back.
+    # Not cancelled with its client: a session that begins meanwhile must be dropped.
     task = asyncio.create_task(work)
     try:
         session = await while_connected(request, _result(task))
@@ -132,7 +132,7 @@ async def _result(task: "asyncio.Task[Session]") -> "Session":
 
 
 def _unwanted(desk: "Desk", task: "asyncio.Task[Session]") -> None:
-    """Let go of what was begun for a client that is gone."""
+    """Drop a session that was begun for a client that has disconnected."""
     if not task.cancelled() and task.exception() is None:
         Thread(target=desk.drop, args=(task.result(),), daemon=True).start()
 
@@ -147,9 +147,9 @@ def _answered() -> AbstractContextManager[None]:
 
 
 async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
-    """Do it in a thread; what it raises becomes an ApiError.
+    """Run it in a thread; its exceptions become ApiErrors.
 
-    What waits in a queue is told by other means that it need not any more.
+    Work in a queue is abandoned when cancelled; ``goes_on`` tells it to give up.
     """
     gives_up = queue is not None
     with _answered():

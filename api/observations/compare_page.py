@@ -1,4 +1,4 @@
-"""The page of a comparison: groups, measures with verdicts, differences, pictures."""
+"""The page of a comparison: groups, measures with verdicts, differences, charts."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from observations.comparison.comparing import Comparison, Group, Measure
 
 _DURATION = "duration"
-# A page with more pictures than that helps nobody; the table has all.
+# More charts would not help; the table shows everything.
 _MOST_PICTURES = 60
 
 
 @dataclass(frozen=True)
 class Column:
-    """One group as the head of a column."""
+    """One group as a column header."""
 
     name: str
     href: str
@@ -42,9 +42,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Value:
-    """A figure of one group, with the verdict on it; ``raw`` is as it is recorded.
+    """A figure of one group with its verdict; ``raw`` is the recorded value.
 
-    ``details`` of a verdict are its interval and p, ``needed`` what would decide it.
+    ``details`` hold the verdict's interval and p, ``needed`` says what would decide it.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Line:
-    """A measure of all groups."""
+    """One measure of all groups."""
 
     metric: str
     instance: str | None
@@ -68,7 +68,7 @@ class Line:
 
     @property
     def differs(self) -> bool:
-        """Whether any group surely differs from the first one."""
+        """Whether any group certainly differs from the first one."""
         return any(one.verdict and one.verdict.is_different for one in self.values)
 
 
@@ -79,7 +79,7 @@ def compare_page(
     found: "Comparison",
     known: Collection[str],
 ) -> Response:
-    """The comparison as HTML; of the ``known`` metrics there are series to draw."""
+    """Return the comparison as HTML; only ``known`` metrics have series to draw."""
     base = services.settings.base
     made = pages.links(request, base)
     tolerance = figures(100 * found.tolerance)
@@ -105,7 +105,7 @@ def compare_page(
 
 
 def _longest(found: "Comparison") -> float:
-    """Seconds of the longest run; at least a second, where none is known."""
+    """Return the seconds of the longest run; one second if none is known."""
     known = (max(group.durations, default=0.0) for group in found.groups)
     return max(known) or 1.0
 
@@ -133,7 +133,7 @@ def _column(group: "Group", services: Services, links: Links) -> Column:
 
 
 def _line(measure: "Measure") -> Line:
-    """The first value is what the others are judged by, and has no verdict."""
+    """Build a row; the first value is the reference and has no verdict."""
     verdicts: list[Verdict | None] = [None, *measure.verdicts]
     unit, scale = unit_of(measure.unit or "", "", rate=False)
     values = [
@@ -179,7 +179,7 @@ def _value(
 
 
 def _details(verdict: "Verdict") -> str:
-    """Interval, p and tolerance."""
+    """Format interval, p and tolerance."""
     known = [f"tolerance ±{figures(100 * verdict.tolerance)} %"]
     if verdict.p is not None:
         known.insert(0, f"p = {figures(verdict.p, 3)}")
@@ -191,14 +191,14 @@ def _details(verdict: "Verdict") -> str:
 def _differences(
     found: "Comparison", links: Links
 ) -> Iterator[tuple[Shown, list[list[str]]]]:
-    """Each property with what each group has and not all have, IRIs in short."""
+    """Yield each property that differs, with the values that not all groups share."""
     for name, values in found.differences.items():
         shown = Shown(word(URIRef(name)) or links.short(name), links.href(name), name)
         yield shown, [[links.short(one) for one in group] for group in values]
 
 
 def _pictures(found: "Comparison", known: Collection[str]) -> Section:
-    """A picture for each series that was measured, with a line for each group."""
+    """Return a chart for each measured series, with a line for each group."""
     series = list(
         dict.fromkeys(
             (measure.metric, measure.instance)
@@ -239,5 +239,5 @@ def _panel(
 def _label(place: int, group: "Group") -> str:
     first: Any = group.runs[0]
     policy = first["policy"] or "not pinned"
-    # What tells runs of one command apart comes first: a legend cuts the rest.
+    # Legends are truncated, so begin with what differs between runs of one command.
     return f"{place}: {policy}, {first['command'][:40]}"

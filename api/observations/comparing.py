@@ -1,4 +1,4 @@
-"""``/observations/compare``: runs, or groups of repetitions, beside the first one."""
+"""``/observations/compare``: compares runs, or groups of repetitions."""
 
 import asyncio
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ router = APIRouter(prefix="/observations/compare", tags=["Observations"])
 
 _WHAT = "comparisons are served as JSON and HTML"
 MOST = 12
-# Of a group: more repetitions make a picture slower, and hardly another one.
+# For each group: more repetitions make a chart slower and hardly change it.
 _MOST_RUNS = 20
 
 
@@ -133,7 +133,7 @@ async def compared_series(
 async def compared(
     services: Services, ids: Sequence[str], tolerance: float
 ) -> "Comparison":
-    """The comparison with a tolerance in percent; raises ApiError."""
+    """Compare with a tolerance in percent; raises ApiError."""
     try:
         return await to_thread.run_sync(_compared, services, ids, tolerance)
     except MendableError as error:
@@ -146,7 +146,7 @@ async def compared(
 
 
 def _compared(services: Services, ids: Sequence[str], tolerance: float) -> "Comparison":
-    # With scipy: a second that the API's start need not take.
+    # Imports scipy, which would add a second to the API's start.
     from core.stores.datasets import dataset
     from observations.comparison.comparing import compare, find_group
 
@@ -191,7 +191,7 @@ async def _series(
 
 
 def _averaged(columns: Sequence[Column], sizes: Sequence[int]) -> list[Column]:
-    """The mean of each group, of so many columns each."""
+    """Return the mean of each group; ``sizes`` are the columns of each group."""
     left = iter(columns)
     return [together(list(islice(left, size))) for size in sizes]
 
@@ -204,16 +204,16 @@ async def _columns(
     measured: Sequence[Row],
     grid: Grid,
 ) -> list[Column]:
-    """One series of a run; where none is named, the sum of all that it measured.
+    """Read one series of a run; without ``instance``, the sum of all its series.
 
-    As it was measured, and bounded by what there can be.
+    Returns the measured values, and the same limited to what is possible.
     """
     named = [instance]
     if instance is None:
         named = [row["instance"] for row in measured]
     resolution = resolution_of(metric, measured)
     columns = await read(services, span, metric, named, grid, resolution)
-    # Of a run that did not measure it, a column of nothing.
+    # An empty column for a run that did not measure it.
     nothing: Column = [None] * grid.count
     greatest = await greatest_on(services, span.host, metric)
     both = (columns, bounded(columns, greatest))
@@ -221,7 +221,7 @@ async def _columns(
 
 
 def _within(column: Column, grid: Grid, seconds: float) -> Column:
-    """A run says nothing of what came after it."""
+    """Remove the values after the end of the run."""
     last = 1000 * seconds + grid.step_ms
     times = (grid.first_ms + i * grid.step_ms for i in range(grid.count))
     pairs = zip(times, column, strict=True)
@@ -229,7 +229,7 @@ def _within(column: Column, grid: Grid, seconds: float) -> Column:
 
 
 async def _runs(services: Services, id_: str) -> list[Row]:
-    """The first runs of a group, or the one run, in the order in which they ran."""
+    """Return the first runs of a group, or the one run, in the order they ran."""
     bare = id_.rsplit("/", 1)[-1]
     found = await rows(services, RUNS, {"group": bare})
     if not found:

@@ -1,4 +1,4 @@
-"""What the counters of a run come to, as its page shows it."""
+"""Derived figures of a run, as its page shows them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ QUERY = "observations/derived"
 
 @dataclass(frozen=True)
 class Derived:
-    """One figure, or why there is none; ``counted`` is how much of the time it was."""
+    """One figure, or why there is none; ``counted`` is the share of time counted."""
 
     name: str
     text: str
@@ -24,13 +24,13 @@ class Derived:
 
 
 async def find_derived(services: Services, iri: str) -> list[Derived]:
-    """All figures of a run, by name; raises GraphStoreError."""
+    """Return all figures of a run, by name; raises GraphStoreError."""
     return [_derived(row) for row in await rows(services, QUERY, {"id": iri})]
 
 
 def _derived(row: Row) -> Derived:
     value, cycle = row["value"], row["dutycycle"]
-    # What nobody knows how to draw is shown by its name.
+    # A unit that cannot be drawn is shown by its name.
     unit = str(row["unit"] or "")
     drawn, scale = unit_of(unit, local_name(unit), rate=False)
     partly = cycle is not None and float(cycle) < 1

@@ -1,4 +1,4 @@
-"""``/export/observation``: a recorded run in the formats of others."""
+"""``/export/observation``: a recorded run in standard formats."""
 
 import asyncio
 import tempfile
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["Observations"])
 
-# All of them are held at once, and so are as many rows.
+# All samples, and as many rows, are in memory at the same time.
 _MOST_SAMPLES = 2_000_000
 _ONE_AT_A_TIME = asyncio.Semaphore(1)
 _TYPES = {

@@ -1,4 +1,4 @@
-"""Figures of runs as people read them."""
+"""Formats figures of runs for readers."""
 
 from dashboards.spec import Unit
 from dashboards.units import quantity
@@ -8,14 +8,14 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def figure(value: float | None, unit: Unit, scale: float = 1.0) -> str:
-    """``1.2 kB/s``, ``98.5 %``; empty for none. ``scale`` brings it into the unit."""
+    """Format as ``1.2 kB/s``, empty for None; ``scale`` converts to the unit."""
     if value is None:
         return ""
     return quantity(float(value) * float(scale), unit)
 
 
 def duration(seconds: float | None) -> str:
-    """``518 ms``, ``12.3 s``, ``1 min 35 s``, ``3 h 20 min``; empty for none."""
+    """Format as ``518 ms``, ``12.3 s``, ``1 min 35 s``, ``3 h 20 min``; or empty."""
     if seconds is None:
         return ""
     if seconds < 1:

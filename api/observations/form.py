@@ -1,4 +1,4 @@
-"""``/observations/new``: a form to run a command, perhaps one that ran before."""
+"""``/observations/new``: a form to run a command, or to run one again."""
 
 import shlex
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ async def new(
 async def _asked_again(
     request: Request, services: Services, id_: str
 ) -> dict[str, Any]:
-    """What a recorded run was asked for; of secrets nobody recorded the values."""
+    """Return the request of a recorded run; the values of secrets are not recorded."""
     iri = observation_of(services.iris, id_)
     node = await nodes.describe(services.graph, iri)
     if (iri, RDF.type, ST.ObservationInterface) not in node.graph:
@@ -97,7 +97,7 @@ async def _asked_again(
 
 
 def _variables(added: list[str]) -> dict[str, list[str]]:
-    """As words of the form; of ``secrets`` the names alone are known."""
+    """Return the variables as words of the form; ``secrets`` have no values."""
     return {
         "variables": [shlex.quote(one) for one in added],
         "secrets": [name for name in added if "=" not in name],
@@ -105,6 +105,6 @@ def _variables(added: list[str]) -> dict[str, list[str]]:
 
 
 def _cpus(place: Pinned | None) -> str:
-    """CPUs that were named; those that a policy chose are chosen anew."""
+    """Return named CPUs; CPUs that a policy chose are left out, to be chosen again."""
     named = place.cpus if place and not place.policy else ()
     return ",".join(cpu.text for cpu in named)

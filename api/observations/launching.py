@@ -1,4 +1,4 @@
-"""Which commands the service runs for whom, as which user and in which folders."""
+"""Decides which commands a caller may run, as which user and in which folders."""
 
 from api.access.authenticator import Caller
 from api.access.command_list import CommandList, read_command_list
@@ -14,7 +14,7 @@ _CURE = (
 
 
 def refusal(settings: Settings, caller: Caller) -> str:
-    """Why the service runs no command at all for somebody; empty where it runs some."""
+    """Say why the service runs no command for a caller; empty if it runs some."""
     if caller.is_owner or settings.allowed_commands or settings.run_as:
         return ""
     return (
@@ -26,9 +26,9 @@ def refusal(settings: Settings, caller: Caller) -> str:
 def check_launch(
     settings: Settings, caller: Caller, new: NewObservation, host: str
 ) -> Launch:
-    """How a command may be run; raises ApiError (403, 503) where it may not be.
+    """Return how a command may be run; raises ApiError (403, 503) if it may not.
 
-    Who runs a command themselves (`attended`) needs no permission of ours.
+    A client that runs the command itself (`attended`) needs no permission.
     """
     if new.attended:
         return Launch()
@@ -51,7 +51,7 @@ def check_launch(
 
 
 def _listed(settings: Settings, new: NewObservation, host: str) -> CommandList | None:
-    """The list, which has the command; None where there is none."""
+    """Return the list if it allows the command; None if there is no list."""
     if settings.allowed_commands is None:
         return None
     found = read_command_list(settings.allowed_commands)

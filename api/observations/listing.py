@@ -1,4 +1,4 @@
-"""``GET /observations``: the runs that are recorded."""
+"""``GET /observations``: the recorded runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ router = APIRouter(tags=["Observations"])
 _WHAT = "the runs are served as JSON and HTML"
 _MOST = 200
 _GROUP = "group"
-# What is asked for most; the rest is folded away.
+# The most common fields; the others are collapsed.
 _FIRST = ("text", "tag", "host", "ended", "pinned")
 _LABELS = {
     "text": "command",
@@ -87,7 +87,7 @@ async def observations(request: Request, services: Use) -> Response:
 async def _list_page(
     request: Request, services: Services, given: Mapping[str, str]
 ) -> Response:
-    """The form, and what is found, or why nothing is."""
+    """Return the form with the runs found, or why none were found."""
     runs, problem, status = list[Row](), "", 200
     errors = misfits(given)
     try:
@@ -120,7 +120,7 @@ async def _list_page(
 async def _fields(
     services: Services, given: Mapping[str, str], errors: Mapping[str, str]
 ) -> list[Field]:
-    """The fields of the search, with what is often asked for."""
+    """Return the fields of the search, with common values as suggestions."""
     found = await fields(services.graph, services.iris, params(), given, errors)
     return [
         replace(field, suggested=tuple(_SUGGESTED.get(field.name, field.suggested)))
@@ -129,7 +129,7 @@ async def _fields(
 
 
 def _listed(services: Services, links: Links, entry: Entry) -> dict[str, Any]:
-    """A row of the list; one of a group leads to its repetitions."""
+    """Build a row of the list; the row of a group links to its repetitions."""
     last = entry.runs[0]
     host = str(services.iris.host(last["host"]))
     several = entry.id == last["group"]

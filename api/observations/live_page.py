@@ -1,4 +1,4 @@
-"""The page of an observation that runs, or ran lately: it is followed as it goes on."""
+"""The live page of an observation that runs or ended recently."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def live_page(
     request: Request, services: Services, id_: str, session: "Session | None"
 ) -> Response:
-    """The page; who comes too late is led to what was recorded."""
+    """Return the page; redirect to the record if the session has gone."""
     links = pages.links(request, services.settings.base)
     if session is None:
         path = await _recorded(services, links, id_)
@@ -46,7 +46,7 @@ async def live_page(
 
 
 async def _chart(services: Services, session: "Session") -> Dashboard | None:
-    """What it samples, while it does."""
+    """Return the chart of what it samples, while it samples."""
     asked = session.wish.asked
     if session.state == "over" or not session.wish.samples:
         return None
@@ -54,7 +54,7 @@ async def _chart(services: Services, session: "Session") -> Dashboard | None:
 
 
 async def _recorded(services: Services, links: pages.Links, id_: str) -> str:
-    """Where a recorded run or group is shown; raises NotFoundError."""
+    """Return the path of a recorded run or group; raises NotFoundError."""
     iri = str(observation_of(services.iris, id_))
     if await rows(services, RUNS, {"id": iri}):
         return links.href(iri)

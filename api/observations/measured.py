@@ -1,4 +1,4 @@
-"""What was measured in a run, as the graph tells it: figures, metrics, when it ran."""
+"""What was measured in a run, from the graph: figures, metrics, and its time."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,14 +25,14 @@ from queries.natural_order import natural
 from queries.terms import iri_term
 
 STATISTICS = "observations/statistics"
-# In the order of the table; of a counter all but the last are rates.
+# In the order of the table; of a counter, all but the last are rates.
 FIGURES = ("minimum", "mean", "median", "p95", "maximum", "total")
 _PROV = "http://www.w3.org/ns/prov#"
 
 
 @dataclass(frozen=True)
 class Span:
-    """When a run went on a host, and how often it was looked at; all in ms."""
+    """When a run took place on a host, and its sampling period; all in ms."""
 
     host: str
     start_ms: float
@@ -41,7 +41,7 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration."""
         return (self.end_ms - self.start_ms) / 1000
 
 
@@ -55,17 +55,17 @@ class Measured:
     row: Row
 
     def figures(self) -> list[tuple[str, float | None]]:
-        """Each of FIGURES as text, and as it is recorded."""
+        """Return each of FIGURES as text and as recorded."""
         return [(self._text(name), _number(self.row[name])) for name in FIGURES]
 
     @property
     def resolution(self) -> float | None:
-        """Seconds between two updates that its rates are over; None: each tick."""
+        """The seconds between two updates that its rates span; None: each tick."""
         return resolution_of(self.metric, [self.row])
 
     @property
     def notes(self) -> list[str]:
-        """Why rates are over more than a period, and how many are not as measured."""
+        """Say why rates span more than a period, and how many were bounded."""
         seconds, bounded = _number(self.row["resolution"]), self.row["bounded"]
         found = [f"updated every {figures(1000 * seconds)} ms"] if seconds else []
         return found + ([f"rates bounded: {bounded}"] if bounded else [])
@@ -76,7 +76,7 @@ class Measured:
 
 
 def observation_of(iris: Iris, id_: str) -> URIRef:
-    """The IRI of a run by its id; raises NotFoundError for what is no id."""
+    """Return the IRI of a run by its id; raises NotFoundError for an invalid id."""
     try:
         return iris.observation(id_)
     except IdError:
@@ -84,19 +84,19 @@ def observation_of(iris: Iris, id_: str) -> URIRef:
 
 
 async def runs_of_group(services: Services, id_: str) -> list[Row]:
-    """The runs of a group of repetitions in their order; none where it is no group."""
+    """Return the repetitions of a group in order; empty if it is not a group."""
     found = await rows(services, RUNS, {"group": id_})
     return sorted(found, key=lambda run: run["repetition"] or 0)
 
 
 def unknown(id_: str) -> NotFoundError:
-    """404 for a run that nobody recorded."""
+    """404 for a run that is not recorded."""
     detail = f"no run {id_[:80]!r} is recorded; /observations lists those that are"
     return NotFoundError("no-such-observation", "No such observation", detail)
 
 
 async def find_span(services: Services, id_: str) -> Span:
-    """When a recorded run went, and where; raises NotFoundError."""
+    """Return when and where a recorded run took place; raises NotFoundError."""
     node = iri_term(observation_of(services.iris, id_))
     found = await services.graph.rows(
         f"{METRIC_PREFIXES}SELECT ?host ?start ?end ?period {{ "
@@ -117,7 +117,7 @@ async def find_span(services: Services, id_: str) -> Span:
 
 
 async def find_measured(services: Services, iri: URIRef) -> list[Measured]:
-    """Every series of a run, by metric and instance."""
+    """Return every series of a run, by metric and instance."""
     metrics, found = await asyncio.gather(
         find_metrics(services.graph, [str(iri)]),
         rows(services, STATISTICS, {"id": str(iri)}),
@@ -131,7 +131,7 @@ async def find_measured(services: Services, iri: URIRef) -> list[Measured]:
 
 
 async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, Metric]:
-    """The metrics that runs have summaries of, by their names in PCP."""
+    """Return the metrics that runs have summaries of, by PCP name."""
     asked = " ".join(iri_term(run) for run in runs)
     found = await store.rows(
         f"{METRIC_PREFIXES}SELECT {METRIC_COLUMNS} {{ "
@@ -144,7 +144,7 @@ async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, M
 
 
 def resolution_of(metric: Metric, summaries: Sequence[Row]) -> float | None:
-    """The longest seconds between two updates of a counter that summaries tell."""
+    """Return a counter's longest seconds between two updates, from summaries."""
     if not metric.is_counter:
         return None
     found = (_number(row["resolution"]) for row in summaries)

@@ -1,4 +1,4 @@
-"""What a request for an observation says, and the wish that it is."""
+"""The body of a request for an observation, and its conversion to a wish."""
 
 import re
 from typing import Annotated, Any, NamedTuple
@@ -23,7 +23,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[^=\x00]{1,300}$")]
 
 
 class Chosen(NamedTuple):
-    """CPUs, the policy that chose them and why, and the saved queries it chose from."""
+    """CPUs, the policy that chose them and why, and the saved queries that it used."""
 
     cpus: tuple[int, ...]
     policy: str = ""
@@ -32,7 +32,7 @@ class Chosen(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """How a command is run: as a user, empty for ours; in folders, empty for any."""
+    """How to run a command: as a user, empty: ours; in or below folders, empty: any."""
 
     user: str = ""
     within: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class NewObservation(BaseModel):
     )
 
     def wish(self, host: str, chosen: Chosen, by: str, launch: Launch) -> Wish:
-        """The wish of somebody, with its CPUs; raises PlanRequestError."""
+        """Return the wish of a user with its CPUs; raises PlanRequestError."""
         asked = Asked(
             host,
             tuple(self.argv),
@@ -119,7 +119,7 @@ class NewObservation(BaseModel):
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:
-    """CPUs of a list such as 0-3,8; raises MendableError."""
+    """Parse a list of CPUs such as 0-3,8; raises MendableError."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         if not _CPUS.fullmatch(part):

@@ -1,4 +1,4 @@
-"""The desk of the API: loaded beside its start, which need not wait for it."""
+"""The desk of the API, loaded in the background so that the start does not wait."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ _LOOK_S = 1.0
 
 
 class Observing:
-    """Gives the desk to whoever asks, and tends it."""
+    """Creates the desk on first use, and tends it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -22,14 +22,14 @@ class Observing:
         self._desk: Desk | None = None
 
     async def desk(self) -> "Desk":
-        """The one desk of this application."""
+        """Return the one desk of this application."""
         async with self._lock:
             if self._desk is None:
                 self._desk = await to_thread.run_sync(self._made)
             return self._desk
 
     async def tend(self) -> None:
-        """Look after what runs until cancelled; then end it."""
+        """Tend the running observations until cancelled; then end them."""
         desk = await self.desk()
         try:
             while True:
@@ -39,8 +39,8 @@ class Observing:
             desk.close()
 
     def _made(self) -> "Desk":
-        # With all that validates a plan: a second that the API's start need not take.
-        # And with what looks at what is told of runs, before the first is.
+        # Imports the validation of plans, which would add a second to the API's start,
+        # and that of events, before the first one arrives.
         from observations import events  # noqa: F401
         from observations.session.run_manager import Desk
 

@@ -1,4 +1,4 @@
-"""What several routes of runs are asked with."""
+"""Parameters shared by several routes of runs."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from api.observations.readings import MOST_POINTS
 
 
 class RunConvertor(StringConvertor):
-    """A segment that no other route of observations has: `{id:run}`."""
+    """A path segment except those of other observation routes: `{id:run}`."""
 
     regex = "(?!(?:compare|new|running)(?:/|$))[^/]+"
 

@@ -1,4 +1,4 @@
-"""All routes of observations, in the order in which they are tried."""
+"""All routes of observations, in matching order."""
 
 from api.observations import (
     begin,
@@ -12,7 +12,7 @@ from api.observations import (
     stored_files,
 )
 
-# Those that run stand last: the paths of others look like theirs.
+# The routes of running observations come last, because they match paths of others.
 PARTS = (
     begin,
     listing,

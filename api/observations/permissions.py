@@ -1,4 +1,4 @@
-"""Whether who looks at a page may run commands, and what would let them."""
+"""Whether the viewer of a page may run commands, and how to get permission."""
 
 from fastapi import Request
 
@@ -11,7 +11,7 @@ _NOBODY = ("token-needed", "token-refused")
 
 
 async def launch_refusal(request: Request, services: Services) -> str:
-    """Why they may run no command, in one line; empty where they may run some."""
+    """Say in one line why the viewer may run no command; empty if some are allowed."""
     if wrong := await refusal(request, services):
         return wrong
     caller = services.gate.admit(request, Role.OPERATOR)
@@ -19,7 +19,7 @@ async def launch_refusal(request: Request, services: Services) -> str:
 
 
 async def refusal(request: Request, services: Services) -> str:
-    """Why they may not see commands and what they print; empty for an operator."""
+    """Say why the viewer may not see commands and output; empty for an operator."""
     try:
         services.gate.admit(request, Role.OPERATOR)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""The CPUs of a recorded run, and why these."""
+"""The CPUs of a recorded run, and why they were chosen."""
 
 from dataclasses import dataclass, replace
 
@@ -13,13 +13,15 @@ from ontology.terms import ST
 from pinning.placing import Wish, place
 from queries.natural_order import natural
 
-_COUNTED = ("per:", "likwid:")  # policies that say by themselves how many
+_COUNTED = ("per:", "likwid:")  # policies that state the number of threads
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """``threads`` is what the policy is asked for; ``today`` says where it now gives
-    other CPUs than these.
+    """The CPUs of a run and the policy that chose them.
+
+    ``threads`` is the number that the policy is asked for; ``today`` says if it would
+    now choose other CPUs.
     """
 
     cpus: tuple[Shown, ...]
@@ -30,7 +32,7 @@ class Pinned:
 
 
 async def find_pinned(services: Services, node: Node, links: Links) -> Pinned | None:
-    """The CPUs, with the reason that the policy gives if it still gives these."""
+    """Return the CPUs, with the policy's reason if it would still choose them."""
     found = pinned(node, links)
     if found is None or not found.policy:
         return found
@@ -46,7 +48,7 @@ async def find_pinned(services: Services, node: Node, links: Links) -> Pinned | 
 
 
 def pinned(node: Node, links: Links) -> Pinned | None:
-    """The CPUs of a run; None where it might run anywhere."""
+    """Return the CPUs of a run; None if it was not pinned."""
     threads = [str(one) for one in node.graph.objects(node.iri, ST.involvesThread)]
     if not threads:
         return None
@@ -61,7 +63,7 @@ def pinned(node: Node, links: Links) -> Pinned | None:
 
 
 def name_of(iri: str | URIRef) -> str:
-    """The name at the end of an IRI, such as a host's."""
+    """Return the name at the end of an IRI, such as a host's."""
     segment = str(iri).rpartition("/")[2]
     try:
         return decode_id(segment)

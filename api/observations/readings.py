@@ -1,7 +1,7 @@
-"""The series of runs for a picture, on times that are counted from the run's start.
+"""Reads the series of runs for charts, with times counted from the run's start.
 
-A value at a time speaks of the step before it; where no sample was taken in that step
-there is none. Counters are read as rates, anything else as its mean over the step.
+A value at a time represents the step before it; a step without a sample has no value.
+Counters are read as rates, others as the mean over the step.
 """
 
 import asyncio
@@ -23,13 +23,14 @@ from observations.statistics import rates_of
 from ontology.selectors import escaped, pattern, selector
 
 MOST_POINTS = 2000
-# Longer names of instances are looked for in the answer: the store takes 16 KiB.
+# Longer lists of instances are filtered in the answer: the store limits queries to 16
+# KiB.
 _LONGEST = 8_000
 
 
 @dataclass(frozen=True)
 class Grid:
-    """``count`` times, the first so many ms after the start of a run."""
+    """``count`` times, ``step_ms`` apart; the first counts from the start of a run."""
 
     first_ms: float
     step_ms: int
@@ -45,15 +46,15 @@ class Grid:
 def grid_of(
     span: Span, start: float, end: float, points: int, resolution: float | None = None
 ) -> Grid:
-    """Times between two (seconds after the start of a run) at which it was sampled.
+    """Return the sampling times between two times (seconds after the start of a run).
 
-    Samples are taken at multiples of the period; more of them than can be shown are
-    taken together, and so are those between two updates by the source.
+    Samples are taken at multiples of the period. If there are more than can be shown,
+    or if the source updates less often, several samples share a step.
     """
     step = step_of(span.period_ms, end - start, points, resolution)
     first = math.ceil((span.start_ms + 1000 * start) / step) * step
     last = math.floor((span.start_ms + 1000 * end) / step) * step
-    # One that the end cuts off still says something.
+    # Include the last step although the end cuts it short.
     count = max(1, round((last - first) / step) + 1)
     return Grid(first - span.start_ms, step, count)
 
@@ -61,9 +62,9 @@ def grid_of(
 def step_of(
     period_ms: int, seconds: float, points: int, resolution: float | None = None
 ) -> int:
-    """The shortest multiple of a period that needs no more points, in ms.
+    """Return the shortest multiple of a period that needs no more points, in ms.
 
-    It is no shorter than ``resolution``: the seconds between two updates by a source.
+    It is not shorter than ``resolution``: the seconds between two updates by a source.
     """
     least = round(1000 * (resolution or 0), 6)
     return period_ms * math.ceil(max(1000 * seconds / points, least, 1) / period_ms)
@@ -77,10 +78,10 @@ async def read(
     grid: Grid,
     resolution: float | None = None,
 ) -> list[Column]:
-    """One column for each instance, in the metric's drawn unit.
+    """Return one column for each instance, in the metric's drawn unit.
 
     ``resolution``: seconds between two updates of a counter by its source, if longer
-    than a period; rates are then those between two updates. Raises StoreError.
+    than a period; rates then span two updates. Raises StoreError.
     """
     scale = float(metric.drawn[1])
     window = f"{_series(span.host, metric, instances)}[{grid.step_ms}ms]"
@@ -89,7 +90,7 @@ async def read(
             services, span, window, instances, grid, resolution, scale
         )
     if metric.is_counter:
-        # A rate that nothing was counted for would be 0.
+        # Without samples, a rate would be 0.
         label = "instname" if any(i is not None for i in instances) else ""
         asked = f"rate({window}) if on ({label}) last_over_time({window})"
     else:
@@ -106,10 +107,10 @@ async def _update_rates(
     resolution: float,
     scale: float,
 ) -> list[Column]:
-    """Rates between the last updates of the steps.
+    """Return the rates between the last updates of the steps.
 
-    An update may be seen a moment early or late. Where it comes close to the end of a
-    step, one step has it too many and the next too few.
+    An update may be seen slightly early or late. Near the end of a step, this shifts an
+    update from one step to the next.
     """
     earlier = Grid(grid.first_ms - grid.step_ms, grid.step_ms, grid.count + 1)
     values, times = await asyncio.gather(
@@ -209,12 +210,12 @@ def _at(places: Sequence[int], columns: Sequence[Column]) -> list[Column]:
 
 
 def together(columns: Sequence[Column]) -> Column:
-    """The mean of several columns at each place, of those that have a value there."""
+    """Return the mean of several columns at each position, ignoring missing values."""
     return [_mean(values) for values in zip(*columns, strict=True)]
 
 
 def added(columns: Sequence[Column]) -> Column:
-    """The sum at each place, of those that have a value there."""
+    """Return the sum of several columns at each position, ignoring missing values."""
     return [_sum(values) for values in zip(*columns, strict=True)]
 
 
@@ -231,10 +232,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def window(
     panel: str, grid: Grid, measured: Sequence[Column], shown: Sequence[Column]
 ) -> dict[str, Any]:
-    """What a picture is drawn from, without the times at which nothing has a value.
+    """Return the data of a chart, without times at which no series has a value.
 
-    A source that is slower than its period leaves most times empty. What is shown is
-    not what was measured where that exceeds what there can be.
+    A source that is slower than its period leaves most times empty. ``bounded`` lists
+    where the shown value differs from the measured one.
     """
     kept = [i for i in range(grid.count) if any(c[i] is not None for c in shown)]
     times = grid.seconds

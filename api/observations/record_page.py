@@ -25,7 +25,7 @@ from api.web.pages import Links, Shown
 from dashboards.spec import Panel, Section, Series
 from ontology.terms import ST
 
-# What stands on top, or in parts of its own.
+# Shown at the top of the page or in separate sections.
 _ELSEWHERE = frozenset(
     (
         ST.command,
@@ -81,7 +81,7 @@ _USED = frozenset(
 async def record_page(
     request: Request, services: Services, id_: str, node: Node
 ) -> Response:
-    """A run as HTML: what was asked, how it went, what was measured."""
+    """Return a run as HTML: the request, the outcome and the measurements."""
     links = pages.links(request, services.settings.base)
     host = _text(node.graph, node.iri, ST.ofHost)
     about, measured, derived, pinned, may_not = await asyncio.gather(
@@ -121,7 +121,7 @@ async def record_page(
 
 
 def _head(node: Node) -> dict[str, Any]:
-    """How it went, in short."""
+    """Return a short summary of the outcome."""
 
     def text(link: URIRef) -> str:
         return _text(node.graph, node.iri, link)
@@ -148,7 +148,7 @@ def _ended(status: str, number: str) -> str:
 
 
 def _facts(node: Node, links: Links) -> list[tuple[URIRef, Fact]]:
-    """All facts that stand nowhere else, each with its property."""
+    """Return all facts that are not shown elsewhere, with their properties."""
     properties = {
         link
         for link in node.graph.predicates(node.iri)
@@ -163,7 +163,7 @@ def _facts(node: Node, links: Links) -> list[tuple[URIRef, Fact]]:
 
 
 def _only(node: Node, properties: Collection[URIRef]) -> Graph:
-    """What a node says by some properties, with the labels of its neighbours."""
+    """Return a node's triples of some properties, with the labels of its neighbours."""
     found = Graph()
     for link in properties:
         for triple in node.graph.triples((node.iri, link, None)):
@@ -182,7 +182,7 @@ async def _surroundings(services: Services, node: Node, links: Links) -> list[Fa
 
 
 def _span(node: Node) -> list[float]:
-    """From a period before the run to one after it, in seconds since its start."""
+    """Return seconds since the start: from a period before the run to one after."""
     seconds, period = (
         float(_text(node.graph, node.iri, link) or 1)
         for link in (ST.duration, ST.observationPeriod)
@@ -193,7 +193,7 @@ def _span(node: Node) -> list[float]:
 def _pictures(
     services: Services, measured: Sequence[Measured], span: Sequence[float]
 ) -> dict[str, Any]:
-    """What the page draws: a picture for each metric, a line for each instance."""
+    """Return a chart for each metric, with a line for each instance."""
     by_metric = groupby(measured, key=lambda one: one.metric)
     panels = [
         _panel(number, list(found)) for number, (_, found) in enumerate(by_metric)

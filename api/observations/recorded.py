@@ -1,4 +1,4 @@
-"""``/observation/{id}``: a recorded run, and all that belongs to it, at its own IRI."""
+"""``/observation/{id}``: a recorded run and its parts, at their own IRIs."""
 
 from typing import Annotated
 from urllib.parse import urlencode

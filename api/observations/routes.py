@@ -1,4 +1,4 @@
-"""``/observations``: followed and ended over HTTP."""
+"""``/observations``: running observations are followed and ended over HTTP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -177,7 +177,7 @@ def _check_order(
     from observations.events import check_order
 
     known = 0 if first is None else max(session.count - first, 0)
-    # What is over hears nothing more.
+    # A session that has ended ignores further events.
     if session.state == "over":
         return
     try:

@@ -1,4 +1,4 @@
-"""Recorded runs that the saved queries find, and repetitions taken together."""
+"""Finds recorded runs by saved queries, and groups repetitions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +20,14 @@ _METRIC = "metric"
 
 @dataclass(frozen=True)
 class Entry:
-    """One run, or all repetitions of a group that were found, the latest first."""
+    """One run, or all repetitions found of a group, the latest first."""
 
     id: str
     runs: Sequence[Row]
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many ended how."""
+        """The number of runs by outcome."""
         found: dict[str, int] = {}
         for run in self.runs:
             outcome = run["outcome"] or "unknown"
@@ -36,13 +36,13 @@ class Entry:
 
     @property
     def seconds(self) -> float | None:
-        """How long a run took; of several, their mean."""
+        """The duration of the run; of several, their mean."""
         known = [float(r["seconds"]) for r in self.runs if r["seconds"] is not None]
         return sum(known) / len(known) if known else None
 
 
 def asked_of() -> dict[str, SavedQuery]:
-    """Which query each parameter of a search is of; who names none asks for all."""
+    """Map each search parameter to the query that it belongs to."""
     runs, measured = saved_query(RUNS), saved_query(BY_METRIC)
     return dict.fromkeys(measured.params, measured) | {
         name: runs for name in runs.params if name != "id"
@@ -50,9 +50,9 @@ def asked_of() -> dict[str, SavedQuery]:
 
 
 def params() -> list[Param]:
-    """All parameters of a search, those of the runs themselves first.
+    """Return all parameters of a search, those of the runs first.
 
-    No metric is asked for unless one is named.
+    The metric has no default here, so that a search without it ignores metrics.
     """
     owners = asked_of()
     ordered = sorted(owners, key=lambda name: owners[name].name != RUNS)
@@ -61,7 +61,7 @@ def params() -> list[Param]:
 
 
 def misfits(given: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with each value that does not fit, by parameter."""
+    """Return what is wrong with each invalid value, by parameter."""
     owners, found = asked_of(), dict[str, str]()
     for name, value in given.items():
         try:
@@ -75,9 +75,9 @@ def misfits(given: Mapping[str, str]) -> dict[str, str]:
 
 
 async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
-    """The runs that fit all values, the latest first.
+    """Return the runs that match all values, the latest first.
 
-    Raises ApiError for a value that does not fit, and when the graph is away.
+    Raises ApiError for an invalid value, and if the graph store is down.
     """
     for name, error in misfits(given).items():
         detail = f"{name}: {error}"
@@ -99,14 +99,14 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
 
 
 async def rows(services: Services, name: str, values: Mapping[str, str]) -> list[Row]:
-    """The rows of a saved query as Python values; raises GraphStoreError."""
+    """Return the rows of a saved query as Python values; raises GraphStoreError."""
     text = saved_query(name).bind(values)
     found = read_rows(await services.graph.query(text, JSON_RESULTS))
     return [dict(zip(found.columns, row, strict=True)) for row in found.values()]
 
 
 def entries(runs: Sequence[Row], *, apart: bool = False) -> Iterator[Entry]:
-    """Runs as they are listed; repetitions of a group as one, unless ``apart``."""
+    """Yield runs as list entries; one for a whole group, unless ``apart``."""
     groups: dict[str, list[Row]] = {}
     for run in runs:
         bare = str(run["run"]).rpartition("/")[2]
@@ -115,11 +115,11 @@ def entries(runs: Sequence[Row], *, apart: bool = False) -> Iterator[Entry]:
 
 
 def _words(*texts: str | None) -> str | None:
-    """The words of several texts, each once; None without any."""
+    """Return the distinct words of several texts; None if there are none."""
     words = dict.fromkeys(word for text in texts if text for word in text.split())
     return " ".join(words) or None
 
 
 def _needs_metric(name: str) -> bool:
-    """Whether a value says nothing unless a metric is named."""
+    """Whether a parameter is meaningless without a metric."""
     return asked_of()[name].name == BY_METRIC and name != _METRIC

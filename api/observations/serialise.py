@@ -1,4 +1,4 @@
-"""Observations as answers show them."""
+"""Observations as JSON answers."""
 
 import time
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def shown(iris: Iris, session: "Session") -> dict[str, Any]:
-    """One that runs, or ran lately."""
+    """Return the state of a session that runs or ended recently."""
     asked = session.wish.asked
     return {
         "id": session.id,
@@ -34,7 +34,7 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
 
 
 def recorded(iris: Iris, home: Path, session: "Session") -> list[str]:
-    """The runs of it that are recorded already, by their IRIs."""
+    """Return the IRIs of the session's runs that are recorded already."""
     from observations.session.repetition import RECORDED
 
     folder = home / "observations"
@@ -43,12 +43,12 @@ def recorded(iris: Iris, home: Path, session: "Session") -> list[str]:
 
 
 def refused(detail: str, status: int = 400) -> ApiError:
-    """What cannot be run as it is asked for."""
+    """Return the error for a request that cannot be run."""
     return ApiError(status, "bad-observation", "Cannot be run", detail)
 
 
 def not_running(id_: str) -> NotFoundError:
-    """404 for what the desk does not know, or does not know any more."""
+    """404 for a session that the desk does not know, or has forgotten."""
     detail = f"no observation {id_[:80]} runs, or ran lately"
     return NotFoundError("no-such-observation", "No such observation", detail)
 

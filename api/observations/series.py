@@ -1,4 +1,4 @@
-"""``/observations/{id}/series``: what one metric did during a recorded run."""
+"""``/observations/{id}/series``: the series of one metric during a recorded run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from ontology.iris import decode_id
 router = APIRouter(tags=["Observations"])
 
 _DAY = 86_400.0
-# All of them are held at once.
+# All values are in memory at the same time.
 _MOST_VALUES = 2_000_000
 
 
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def resolution(self) -> float | None:
-        """Seconds between two updates of the metric by its source, if longer."""
+        """The seconds between two updates of the metric by its source, if longer."""
         return self.measured[0].resolution
 
 
@@ -101,7 +101,7 @@ async def _read(
     _check_size(sum(len(run.measured) for run in runs), points)
     grid = _grid(runs, start, end, points)
     measured, shown = list[Column](), list[Column]()
-    # One after another: a group may have a thousand.
+    # One after another, because a group may have a thousand runs.
     for run in runs:
         columns = await _columns(services, run, grid)
         greatest = await greatest_on(services, run.span.host, run.measured[0].metric)
@@ -114,7 +114,7 @@ async def _read(
 
 
 async def _runs(services: Services, id_: str, metric: str) -> list[Run]:
-    """The run, or those of a group, with their series of a metric."""
+    """Return the run, or those of a group, with their series of a metric."""
     try:
         return [await _run(services, id_, metric)]
     except NotFoundError:
@@ -134,7 +134,7 @@ async def _run(services: Services, id_: str, metric: str) -> Run:
 def _grid(
     runs: Sequence[Run], start: float | None, end: float | None, points: int
 ) -> Grid:
-    """Of one run the times at which it was sampled; of several, from their starts."""
+    """Return the sampling times of one run; of several, times since their starts."""
     span = max((run.span for run in runs), key=lambda span: span.seconds)
     period = span.period_ms / 1000
     first = -period if start is None else max(start, -_DAY)
@@ -160,7 +160,7 @@ def _check_size(series: int, points: int) -> None:
 
 
 def check_range(start: float, end: float) -> None:
-    """Raise ApiError for times in no order."""
+    """Raise ApiError if the start is not before the end."""
     if start >= end:
         first, last = figures(start, 15), figures(end, 15)
         detail = f"start {first} is not before end {last}: both are seconds"

@@ -1,4 +1,4 @@
-"""What is kept of a run beside its graph: its program, and what it printed."""
+"""Files of a run in addition to its graph: its program and its output."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ from core.errors import ApiError, NotFoundError
 router = APIRouter(tags=["Observations"])
 
 _OPERATOR = requires(Role.OPERATOR)
-# The name of a folder: nothing that leads out of where all of them are.
+# A folder's name that cannot lead out of the parent folder.
 _FOLDER = "observations"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -70,7 +70,7 @@ async def output(services: Use, id_: RunId) -> Response:
 
 
 def has_kept(home: Path, id_: str) -> bool:
-    """Whether anything is kept of a run."""
+    """Whether files of a run are stored here."""
     return bool(_NAME.fullmatch(id_)) and (home / _FOLDER / id_).is_dir()
 
 

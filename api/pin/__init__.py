@@ -1,1 +1,1 @@
-"""``/pin``: where threads and ranks go on a host, and why there."""
+"""``/pin``: where threads and ranks are placed on a host, and why."""

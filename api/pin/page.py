@@ -24,9 +24,9 @@ from queries.natural_order import natural
 
 @dataclass(frozen=True)
 class Box:
-    """A set of threads to be drawn: its name, what is in it, or the one CPU it is.
+    """A set of threads to draw: its name and its children, or a single CPU.
 
-    ``state`` is ``chosen``, ``off`` or nothing.
+    ``state`` is ``chosen``, ``off`` or empty.
     """
 
     name: str = ""
@@ -36,7 +36,7 @@ class Box:
 
 
 async def form_page(request: Request, services: Services, wish: Wish) -> Response:
-    """The form; with a host, the placement below it, or why there is none."""
+    """Return the form; with a host, also the placement or why there is none."""
     made: dict[str, Any] = {"found": None, "tree": None, "commands": (), "problem": ""}
     status = 200
     if wish.host:
@@ -83,7 +83,7 @@ def _found(found: Mapping[str, Any], tree: Tree, wish: Wish) -> dict[str, Any]:
 def _commands(
     found: Mapping[str, Any], tree: Tree, cpus: Sequence[int], wish: Wish
 ) -> list[tuple[str, str]]:
-    """Every format of the placement; of ranks the one that was asked for."""
+    """Return the placement in every format; for ranks only the requested one."""
     if wish.for_ranks:
         return [(str(found["format"]), str(found["text"]))]
     return [(name, _written(tree, cpus, name)) for name in FORMATS]
@@ -97,7 +97,7 @@ def _written(tree: Tree, cpus: Sequence[int], name: str) -> str:
 
 
 def draw(tree: Tree, branch: Branch, chosen: frozenset[int]) -> Box:
-    """A branch of the tree with all that is in it."""
+    """Convert a branch of the tree to a box with all its children."""
     if len(branch.cpus) == 1 and not branch.children:
         cpu = min(branch.cpus)
         state = "chosen" if cpu in chosen else "" if cpu in tree.allowed else "off"
@@ -107,7 +107,7 @@ def draw(tree: Tree, branch: Branch, chosen: frozenset[int]) -> Box:
 
 
 def _name(tree: Tree, cpus: frozenset[int]) -> str:
-    """All that holds just these threads, the largest first."""
+    """Name all domains that hold exactly these threads, the largest first."""
     held = (tree.domain(kind, min(cpus)) for kind in reversed(KINDS))
     return ", ".join(_called(one) for one in held if one and one.cpus == cpus)
 

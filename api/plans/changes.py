@@ -1,4 +1,4 @@
-"""Plans added and removed over HTTP, by the same path as `supertwin sample`."""
+"""Adds and removes plans over HTTP, with the same code as `supertwin sample`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -29,15 +29,15 @@ T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
 _OPERATOR = requires(Role.OPERATOR)
-# Names are free until they are taken; other processes are kept out by a file's lock,
-# which there is none of where the state is read-only. By host: a login to one that is
-# away takes up to a minute.
+# A lock for each host, because a name must stay free between check and use. Other
+# processes are kept out by a file lock, which does not exist if the state is read-only.
+# Logging in to a host that is down takes up to a minute, so hosts do not share a lock.
 _TURNS = Turns()
-# Those that wait for their hosts leave the threads of all else alone.
+# Work that waits for its host uses its own threads, not those of other requests.
 _AT_ONCE = CapacityLimiter(64)
 
 
-# Periods as they are usually written; others of the same length are taken, too.
+# Periods in their usual notation; other notations of the same length are accepted.
 _PERIODS = (
     "^([1-9][0-9]{0,5}ms|0\\.[0-9]{0,2}[1-9]s|[1-9][0-9]{0,2}(\\.[0-9]{1,3})?s"
     "|[1-9]min|[1-5][0-9]min|60min|1h)$"
@@ -45,7 +45,7 @@ _PERIODS = (
 
 
 class NewPlan(BaseModel):
-    """What is to be sampled, and how often; as `supertwin sample add` takes it."""
+    """What to sample, and how often; as `supertwin sample add` takes it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,7 +84,7 @@ class NewPlan(BaseModel):
     )
 
     def request(self) -> PlanRequest:
-        """The same as all of SuperTwin asks for plans; raises PlanRequestError."""
+        """Convert it to a plan request; raises PlanRequestError."""
         if "plan" in self.model_fields_set:
             check_plan_name(self.plan)
         return PlanRequest(
@@ -194,16 +194,16 @@ async def _names(services: Services, host: str) -> list[str]:
 
 
 async def _write(work: Callable[[], T]) -> T:
-    """Do it in a thread to its end, whether or not the client waits for it.
+    """Run it in a thread to its end, even if the client disconnects.
 
-    What is refused here has the right form, and the host cannot have it: 409.
+    A request that is refused here is well-formed, but the host cannot have it: 409.
     """
     with answered(_conflict, "plan-failed", "The plan could not be changed"):
         return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 
 def _add(services: Services, request: PlanRequest, accept_cost: bool) -> "Added":
-    # With all that validates a plan: a second that the API's start need not take.
+    # Imports the validation of plans, which would add a second to the API's start.
     from sampling.cost.plan_cost import check_cost, plan_cost
     from sampling.plans import changes
 
@@ -219,7 +219,7 @@ def _remove(services: Services, host: str, plan: str) -> None:
 
 
 def _unheard(_line: str) -> None:
-    """What a person at a terminal is told while it goes on."""
+    """Ignore progress messages, which are meant for a terminal."""
 
 
 def _conflict(detail: str, _status: int) -> ApiError:

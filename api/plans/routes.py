@@ -1,4 +1,4 @@
-"""``/plans``: the sampling plans of one host, or of all; adding and removing them."""
+"""``/plans``: the sampling plans of one host, or of all."""
 
 from contextlib import suppress
 from typing import Annotated, Any
@@ -58,7 +58,7 @@ async def plans(
 
 
 async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:
-    """The plans of a host, or of all; raises NotFoundError."""
+    """Return the plans of a host, or of all; raises NotFoundError."""
     if host:
         await check_known(services, host)
     text = saved_query("telemetry/plans").bind({"host": host or None})

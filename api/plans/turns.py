@@ -1,4 +1,4 @@
-"""One change after the other for each host, others' beside."""
+"""Serialises the changes of each host; different hosts do not wait for each other."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 
 class Turns:
-    """Locks by name; one is there only while somebody holds it or waits for it."""
+    """Locks by name; each exists only while a task holds it or waits for it."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
@@ -14,7 +14,7 @@ class Turns:
 
     @asynccontextmanager
     async def take(self, name: str) -> AsyncIterator[None]:
-        """Wait until nobody else of this name is in such a block."""
+        """Wait until no other block of this name runs."""
         lock = self._locks.setdefault(name, asyncio.Lock())
         self._users[name] = self._users.get(name, 0) + 1
         try:

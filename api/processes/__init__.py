@@ -1,1 +1,1 @@
-"""Processes as twins: made when they are asked for, and named ones followed."""
+"""Processes as twins: described on request; named ones are followed."""

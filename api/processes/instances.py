@@ -1,4 +1,4 @@
-"""Which instance of PCP a process is, as the PMCD of this machine tells it."""
+"""Finds the PCP instance of a process by asking the PMCD of this machine."""
 
 import re
 
@@ -8,12 +8,12 @@ from api.services import Services
 from core.settings import pmcd
 from ingest.sources.pcp_instance import instance_name
 
-# PCP's name of a process begins with its number: "000001 init".
+# PCP's name of a process begins with its pid: "000001 init".
 _NUMBER = re.compile(r"0*([0-9]{1,10})(?: |$)", re.ASCII)
 
 
 async def find_instance(services: Services, domain: str, pid: int) -> str | None:
-    """What PCP calls a process in its domain, such as ``3.9``; None if it does not."""
+    """Return PCP's instance name of a process in a domain such as ``3.9``, or None."""
     address = _pmcd_address(services)
     if address is None:
         return None
@@ -21,7 +21,7 @@ async def find_instance(services: Services, domain: str, pid: int) -> str | None
 
 
 async def runs_as(services: Services, host: str, domain: str, instance: str) -> bool:
-    """Whether an instance of PCP's processes is there now, on this machine."""
+    """Whether an instance of PCP's processes exists now on this machine."""
     number = _NUMBER.match(instance)
     if host != services.settings.host or number is None:
         return False
@@ -29,6 +29,6 @@ async def runs_as(services: Services, host: str, domain: str, instance: str) -> 
 
 
 def _pmcd_address(services: Services) -> str | None:
-    """The supervisor hands an address on; else the one that runs here."""
+    """Return the address that the supervisor set, else that of the running PMCD."""
     set_ = services.settings.pmcd
     return pmcd.running_address() if set_ in ("auto", "own") else set_

@@ -1,4 +1,4 @@
-"""Which of PCP's metrics are those of processes, as the graph knows them."""
+"""Finds PCP's metrics of processes in the graph."""
 
 from rdflib import URIRef
 
@@ -13,9 +13,9 @@ _ANY = "proc.psinfo.pid"
 async def process_metrics(
     store: GraphStore, iris: Iris, host: str
 ) -> tuple[str, list[tuple[str, URIRef]]]:
-    """PCP's domain of processes, such as ``3.9``, and the metrics of a host in it.
+    """Return PCP's domain of processes, such as ``3.9``, and a host's metrics in it.
 
-    Empty where the host has none, or nothing is known of its PMCD.
+    Empty if the host has none, or nothing is known of its PMCD.
     """
     rows = await store.rows(
         f"""SELECT ?id ?name ?metric {{

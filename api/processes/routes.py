@@ -1,8 +1,8 @@
-"""``/twin/{host}/process/{id}``: a process, described when it is asked for.
+"""``/twin/{host}/process/{id}``: a process, described on request.
 
-``id`` is its number, its full identity (number, start, boot), or a name that it was
-given. What has ended answers 410, with when it was last seen, unless it ran under
-observation: then its record answers.
+``id`` is its pid, its full identity (pid, start, boot), or a name that it was given.
+For a process that has ended, the answer is its record if it ran under observation,
+otherwise 410 with the time when it was last seen.
 """
 
 from datetime import UTC, datetime
@@ -78,7 +78,7 @@ async def _described(services: Services, host: str, id_: str) -> Node:
 async def _observed(
     services: Services, host: str, identity: Identity, error: ApiError
 ) -> Node:
-    """What is recorded of a process that ran under observation; else the error."""
+    """Return the record of a process that was observed; else raise the error."""
     iri = process_iri(services.iris, host, identity)
     node = await nodes.describe(services.graph, iri)
     if not node.known:
@@ -91,7 +91,7 @@ def _is_number(text: str) -> bool:
 
 
 async def _check_host(services: Services, host: str) -> None:
-    """Only the machine that the API runs on shows its processes to it."""
+    """Raise NotFoundError for another machine: the API sees only local processes."""
     known = await known_hosts(services.graph)
     if (services.iris.host(host), None, None) not in known:
         raise unknown_host(host, known)
@@ -134,7 +134,7 @@ def _last_seen(seen: Seen, pid: int, identity: Identity | None) -> Sighting | No
 async def _telemetry(
     services: Services, host: str, found: Process, iri: URIRef
 ) -> Triples:
-    """Its series, where the PMCD of this machine knows the process."""
+    """Return its series, if the PMCD of this machine knows the process."""
     domain, metrics = await process_metrics(services.graph, services.iris, host)
     if not metrics:
         return Triples()
@@ -152,7 +152,7 @@ def _cut(found: Process) -> list[str]:
 async def _ended(
     services: Services, host: str, pid: int, last: Sighting | None, *, exact: bool
 ) -> ApiError:
-    """410 for a process that was seen, by us or in its series; else 404."""
+    """Return 410 for a process that was seen, by us or in its series; else 404."""
     at, name = (last.at, last.name) if last else (None, "")
     if at is None and not exact:
         at = await _last_sample(services, host, pid)
@@ -174,9 +174,9 @@ async def _ended(
 
 
 async def _last_sample(services: Services, host: str, pid: int) -> datetime | None:
-    """When a series of a process with that number has its last point.
+    """Return the time of the last point in a series of a process with that pid.
 
-    PCP names a process by its number, with zeros before it, and its first word.
+    PCP names a process by its pid, zero-padded, and its first word.
     """
     names = escaped(rf"0*{pid}( .*)?")
     selector = (
@@ -190,7 +190,7 @@ async def _last_sample(services: Services, host: str, pid: int) -> datetime | No
 
 
 async def _named(services: Services, host: str, name: str) -> Node:
-    """A named process, with what it is bound to now described beside it."""
+    """Describe a named process together with the process that it is bound to."""
     iri = named_iri(services.iris, host, name)
     node = await nodes.describe(services.graph, iri)
     if not node.known:
@@ -206,7 +206,7 @@ async def _named(services: Services, host: str, name: str) -> Node:
 
 
 async def _add_bound(services: Services, host: str, graph: Graph, id_: str) -> None:
-    """What is bound may have ended since; then the name alone is told."""
+    """Add the bound process; if it has ended, add only the reason."""
     identity = parse_identity(id_)
     if identity is None:
         return

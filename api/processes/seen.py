@@ -1,4 +1,4 @@
-"""When each process was last seen: what is told of one that has ended."""
+"""Remembers when each process was last seen, for processes that have ended."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from pathlib import Path
 from core.linux.private_folder import make_private
 from ingest.sources.processes import Identity, parse_identity
 
-# Beyond this the oldest go.
+# Above this number the oldest are removed.
 MOST = 100_000
 _TABLE = """CREATE TABLE IF NOT EXISTS seen (
     identity TEXT PRIMARY KEY, pid INTEGER NOT NULL, name TEXT NOT NULL,
@@ -31,23 +31,23 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Seen:
-    """A small file of sightings; it may be lost without harm to anything else."""
+    """A small database of sightings; losing it does no other harm."""
 
     path: Path
 
     def note(self, identity: Identity, name: str, at: datetime) -> None:
-        """Keep that a process was there."""
+        """Record that a process was seen."""
         row = (str(identity), identity.pid, name, at.timestamp())
         with self._open() as base:
             base.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?)", row)
             base.execute(_TRIM, (MOST,))
 
     def by_number(self, pid: int) -> Sighting | None:
-        """The last process that was seen with a number."""
+        """Return the last process that was seen with a pid."""
         return self._one("pid = ? ORDER BY at DESC", pid)
 
     def by_identity(self, identity: Identity) -> Sighting | None:
-        """This very process, and no other with its number."""
+        """Return exactly this process, not another with its pid."""
         return self._one("identity = ?", str(identity))
 
     def _one(self, condition: str, value: int | str) -> Sighting | None:

@@ -1,4 +1,4 @@
-"""Named processes are followed: each name is bound to whichever process runs."""
+"""Follows named processes: binds each name to the process that currently runs."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from core.stores.errors import EndpointError
 from ingest.errors import IngestError
 from ingest.named_processes import NamedProcess, read_named, rebind
 
-# How late the end of a process, and a new name, may be noticed.
+# The longest delay in noticing the end of a process, and a new name.
 LOOK_S, READ_S = 1.0, 5.0
 _log = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 async def follow(services: Services) -> None:
     """Follow the named processes of this machine until cancelled.
 
-    A graph store that is away costs nothing: what changed meanwhile is noticed, with
-    the processes' own start times, once it is back.
+    If the graph store is down, nothing is lost: changes are noticed when it is back,
+    with the processes' own start times.
     """
     with _twin(services.settings) as twin:
         known, read_at, told = list[NamedProcess](), 0.0, ""

@@ -1,4 +1,4 @@
-"""The page of the ontology, on the API and as a file that needs no server."""
+"""The page of the ontology, served by the API or as a file without a server."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ _MANY = {"class": "classes", "object property": "object properties"} | {
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the links of the page lead: within the API, or among files.
+    """The targets of the page's links: within the API, or among files.
 
-    A saved query has none among files: only an API answers it.
+    Saved queries have no address among files, because only an API answers them.
     """
 
     modules: str
@@ -32,22 +32,22 @@ class Addresses:
     queries: str
 
     def term(self, piece: Piece) -> str:
-        """The address of a term: on this page where it is ours, else its own."""
+        """Return the address of a term: on this page if it is ours, else its IRI."""
         if piece.name:
             return f"#{piece.name}"
         return piece.iri if piece.iri.startswith(("http://", "https://")) else ""
 
     def module(self, name: str) -> str:
-        """The address of a module's own document."""
+        """Return the address of a module's own document."""
         return f"{self.modules}{name}{self.ending}"
 
     def query(self, name: str) -> str:
-        """The address of a saved query; empty where none answers."""
+        """Return the address of a saved query; empty among files."""
         return self.queries and f"{self.queries}{name}"
 
 
 def ontology_page(request: Request, base: str) -> Response:
-    """Every term, with what checks it and what asks for it; 304 if it is known."""
+    """Return every term with its shapes and queries; 304 if the client has it."""
     terms = _terms(pages.links(request, base).root)
     made = pages.page("ontology.html", request, base, title="Ontology", terms=terms)
     made.headers["ETag"] = tag = tag_of(bytes(made.body))
@@ -59,13 +59,13 @@ def ontology_page(request: Request, base: str) -> Response:
 
 @lru_cache(maxsize=4)
 def _terms(root: str) -> Markup:
-    """All but the frame of the page, which is the same for everybody."""
+    """Render everything but the page's frame, which is the same for all clients."""
     at = Addresses(f"{root}/ontology/", "?format=turtle", f"{root}/queries/")
     return Markup(pages.render("ontology_terms.html", **_shown(at)))  # noqa: S704
 
 
 def page_file() -> str:
-    """The same page as one file, with its styles within."""
+    """Return the same page as one file, including its styles."""
     styles = "\n".join((pages.STATIC / name).read_text("utf-8") for name in _STYLES)
     shown = _shown(Addresses("modules/", ".ttl", ""))
     styled = Markup(styles)  # noqa: S704
@@ -89,7 +89,7 @@ def _shown(at: Addresses) -> dict[str, Any]:
 
 
 def _counts(found: tuple[Module, ...]) -> list[str]:
-    """``42 classes``: how many terms there are of each kind."""
+    """Return the number of terms of each kind, such as ``42 classes``."""
     counted = Counter(term.kind for module in found for term in module.terms)
     return [
         f"{counted[kind]} {kind if counted[kind] == 1 else _MANY.get(kind, kind + 's')}"

@@ -1,7 +1,7 @@
-"""``/ontology``: the ontology whole, or one module, as JSON-LD, Turtle or HTML.
+"""``/ontology``: the whole ontology, or one module, as JSON-LD, Turtle or HTML.
 
-``https://w3id.org/supertwin/ns`` and all below it redirect here; docs/ontology.md has
-the rules.
+``https://w3id.org/supertwin/ns`` and all below it redirect here; see docs/ontology.md
+for the rules.
 """
 
 from functools import cache
@@ -79,12 +79,12 @@ async def versioned(
 
 @cache
 def _whole(media_type: str) -> bytes:
-    """The whole ontology in one of our forms, written once."""
+    """Return the whole ontology in one format, written once."""
     return _in_form(whole_ontology(), media_type)
 
 
 def _written(name: str, media_type: str) -> bytes:
-    """A module or, by the version, the whole."""
+    """Return a module, or the whole ontology if ``name`` is its version."""
     graph = module_graph(name)
     return _whole(media_type) if graph is None else _in_form(graph, media_type)
 

@@ -1,4 +1,4 @@
-"""Who uses a term: the shapes that check it and the saved queries that ask for it."""
+"""The uses of a term: the shapes that check it and the saved queries that name it."""
 
 import re
 from collections import defaultdict
@@ -19,7 +19,7 @@ _TARGETS = (SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf)
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape by its name within its file, with what it tells who breaks it."""
+    """A shape by its name within its file, with its message for violations."""
 
     file: str
     name: str
@@ -29,7 +29,7 @@ class Shape:
 
 @cache
 def shapes_by_term() -> dict[str, tuple[Shape, ...]]:
-    """Local name of a class or property → the shapes that look at it."""
+    """Map the local name of a class or property to the shapes that check it."""
     graph = shapes_graph()
     found: dict[str, set[Shape]] = defaultdict(set)
     for shape in _named(graph):
@@ -40,7 +40,7 @@ def shapes_by_term() -> dict[str, tuple[Shape, ...]]:
 
 @cache
 def queries_by_term() -> dict[str, tuple[SavedQuery, ...]]:
-    """Local name of a term → the saved queries whose text names it."""
+    """Map the local name of a term to the saved queries whose text names it."""
     found: dict[str, list[SavedQuery]] = defaultdict(list)
     for query in load_catalogue().values():
         for term in set(_USED.findall(_COMMENT.sub("", query.text))):
@@ -59,7 +59,7 @@ def _named(graph: Graph) -> list[URIRef]:
 
 
 def _looked_at(graph: Graph, shape: URIRef) -> set[str]:
-    """The targets of a shape, and every property on its paths, nested ones included."""
+    """Return the targets of a shape, and every property on its paths, even nested."""
     targets = {term for link in _TARGETS for term in graph[shape:link]}
     paths = {path for node in _reached(graph, shape) for path in graph[node : SH.path]}
     nested = {term for path in paths for term in _reached(graph, path)}
@@ -71,7 +71,7 @@ def _looked_at(graph: Graph, shape: URIRef) -> set[str]:
 
 
 def _reached(graph: Graph, start: Node) -> set[Node]:
-    """A node and everything below it through blank nodes: lists, alternatives."""
+    """Return a node and all nodes below it through blank nodes: lists, alternatives."""
     found, waiting = {start}, [start]
     while waiting:
         node = waiting.pop()

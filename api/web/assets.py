@@ -44,7 +44,7 @@ async def own(request: Request, path: str) -> Response:
     try:
         found = (_OWN / path).resolve()
         known = found.is_relative_to(_OWN) and found.is_file()
-    except (ValueError, OSError):  # A null byte, a name too long.
+    except (ValueError, OSError):  # a null byte, or a name that is too long
         known = False
     if not known or found.suffix not in _TYPES:
         raise _unknown(path)
@@ -57,7 +57,7 @@ def _unknown(path: str) -> NotFoundError:
 
 
 def _file(request: Request, path: Path) -> Response:
-    """The file, or 304; it is asked for again each time, so that no page is stale."""
+    """Return the file or 304; browsers revalidate it each time, so no page is stale."""
     state = path.stat()
     body, tag = _read(path, state.st_mtime_ns, state.st_size)
     headers = {
@@ -73,6 +73,6 @@ def _file(request: Request, path: Path) -> Response:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed_ns: int, _size: int) -> tuple[bytes, str]:
-    """The content and its tag, read once per version of the file."""
+    """Return the content and its tag, read once per version of the file."""
     body = path.read_bytes()
     return body, tag_of(body)

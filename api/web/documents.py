@@ -16,7 +16,7 @@ from core.settings.home import CHECKOUT
 router = APIRouter(prefix="/docs", include_in_schema=False)
 
 _FOLDER = CHECKOUT / "docs"
-# They stand above the folder, and their links lead into it.
+# They are in the folder above docs/, and their links lead into it.
 _ABOVE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 _FIRST = _ABOVE[0]
 _PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON}
@@ -55,12 +55,12 @@ def _drawn(request: Request, services: Services, found: Path) -> Response:
 
 
 def _found(path: str) -> Path:
-    """A file of the documentation; raises NotFoundError."""
+    """Return a file of the documentation; raises NotFoundError."""
     folder = CHECKOUT if path in _ABOVE else _FOLDER
     try:
         found = (folder / path).resolve()
         known = found.is_relative_to(folder) and found.is_file()
-    except (ValueError, OSError):  # A null byte, a name too long.
+    except (ValueError, OSError):  # a null byte, or a name that is too long
         known = False
     if not known or found.suffix not in (".md", *_PICTURES):
         detail = f"the documentation has no page {path[:200]!r}; /docs lists them"
@@ -70,6 +70,6 @@ def _found(path: str) -> Path:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed_ns: int, _size: int) -> Document:
-    """The page, made once for each version of the file."""
+    """Render each version of the file once."""
     prefix = "" if path.is_relative_to(_FOLDER) else "docs/"
     return document(path.read_text("utf-8"), prefix=prefix)

@@ -1,4 +1,4 @@
-"""``/editor``: SPARQL in the browser, with the saved queries beside it."""
+"""``/editor``: SPARQL in the browser, with a list of the saved queries."""
 
 from functools import lru_cache
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""What the first page says of each host: what it is, and how busy it has been."""
+"""The hosts on the first page: what each is, and how busy it has been."""
 
 import asyncio
 import math
@@ -17,7 +17,7 @@ from queries.catalogue import saved_query
 from queries.natural_order import natural
 
 _SPARK_S, _STEP_S = 900, 15
-# The idle time of each thread in milliseconds; what an observation took is left out.
+# The idle time of each thread in milliseconds, without series of observations.
 _IDLE = 'kernel_percpu_cpu_idle{observation=""}'
 _BUSY = f"clamp(1 - avg(rate({_IDLE})) by (hostname) / 1000, 0, 1)"
 _PLANNED = (
@@ -31,7 +31,7 @@ _LAST = f"max(tlast_over_time({_IDLE}[1h])) by (hostname)"
 class HostCard:
     """One host as the page shows it; ``gaps`` are sources that its probe lacks.
 
-    ``planned`` tells whether any plan samples it; ``memory`` is ``bytes`` in words.
+    ``planned`` says whether any plan samples it; ``memory`` is ``bytes`` in words.
     """
 
     name: str
@@ -54,9 +54,9 @@ class HostCard:
 
 
 async def host_cards(services: Services, links: Links) -> list[HostCard]:
-    """All hosts, those that are sampled first, in natural order.
+    """Return all hosts, sampled ones first, in natural order.
 
-    Raises ApiError when the graph is away.
+    Raises ApiError if the graph store is down.
     """
     names = ("inventory/hosts", "inventory/probes", "why/probe-gaps")
     texts = (*(saved_query(name).bind({}) for name in names), _PLANNED)
@@ -115,7 +115,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _probed(text: str) -> str:
-    """A time that a ``time`` element takes, '' for none."""
+    """Return a time in the format of a ``time`` element; '' if it is not one."""
     try:
         return datetime.fromisoformat(text).isoformat()
     except ValueError:
@@ -127,12 +127,12 @@ def _text(row: Row, name: str) -> str:
 
 
 async def busy(services: Services) -> dict[str, dict[str, Any]]:
-    """By host: shares of busy time over the last quarter of an hour, and their age.
+    """Return the busy shares of the last 15 minutes by host, and their age.
 
-    ``busy`` are shares of all threads, one per step of 15 s and null where there are
-    none; ``age_s`` is the age of the last sample. Raises StoreError.
+    ``busy`` are shares of all threads, one per step of 15 s, null where there is no
+    sample; ``age_s`` is the age of the last sample. Raises StoreError.
     """
-    # Whole steps, so that the picture moves by one step and does not flicker.
+    # Whole steps, so that the chart moves by one step and does not flicker.
     end = math.floor(time.time() / _STEP_S) * _STEP_S
     start = end - _SPARK_S
     span = {"query": _BUSY, "start": start, "end": end, "step": _STEP_S}

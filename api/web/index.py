@@ -1,4 +1,4 @@
-"""``/``: the hosts, their health, and where to go from there."""
+"""``/``: the hosts, their health, and links to other pages."""
 
 import asyncio
 from typing import Any, Literal

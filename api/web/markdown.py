@@ -1,4 +1,4 @@
-"""Markdown as HTML, with the anchors of headings that links on GitHub lead to."""
+"""Markdown as HTML, with the heading anchors that GitHub uses."""
 
 import re
 from collections import Counter
@@ -22,12 +22,12 @@ class Document:
 
 
 def paragraphs(text: str) -> Markup:
-    """A short text as HTML, HTML in it as text."""
+    """Render a short text as HTML; HTML in it is escaped."""
     return Markup(_PARSER.render(text))  # noqa: S704
 
 
 def document(text: str, *, prefix: str = "") -> Document:
-    """A whole document; links that begin with ``prefix`` lose it."""
+    """Render a whole document; the ``prefix`` of links is removed."""
     tokens = _PARSER.parse(text)
     headings = _headings(tokens)
     for token in tokens:
@@ -40,7 +40,7 @@ def document(text: str, *, prefix: str = "") -> Document:
 
 
 def _headings(tokens: list[Token]) -> list[tuple[str, str, str]]:
-    """Level, anchor and title of each heading, which gets its anchor as ``id``."""
+    """Return level, anchor and title of each heading; sets the anchor as its ``id``."""
     found, used = [], Counter[str]()
     for token, inline in zip(tokens, tokens[1:], strict=False):
         if token.type != "heading_open":

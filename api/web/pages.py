@@ -1,4 +1,4 @@
-"""Plain HTML: everything is escaped, and what lies under the base links by path."""
+"""HTML pages: everything is escaped, and IRIs under the base become paths."""
 
 import re
 from collections import defaultdict
@@ -40,7 +40,7 @@ _HEADERS = {
     ),
     "Vary": "Accept",
     "X-Content-Type-Options": "nosniff",
-    # Nothing to others; a form of ours without it would be of no origin.
+    # Send no referrer to other sites; without it, our own forms would have no origin.
     "Referrer-Policy": "same-origin",
 }
 _NAVIGATION = (
@@ -62,7 +62,7 @@ _FIRST = (RDF.type, RDFS.label, RDFS.comment)
 
 @dataclass(frozen=True)
 class Shown:
-    """One term as text, with a link where it has one; ``time`` where it is a time."""
+    """One term as text, with a link if it has one, and ``time`` if it is a time."""
 
     text: str
     href: str = ""
@@ -78,9 +78,9 @@ class Links:
     root: str
 
     def href(self, iri: str) -> str:
-        """A path for IRIs under the base, other web addresses as they are, or ''.
+        """Return a path for an IRI under the base, other web addresses as is, or ''.
 
-        The ontology's own terms lead to their definitions on the ontology's page.
+        The ontology's own terms link to their definitions on the ontology's page.
         """
         if iri.startswith(str(ST)):
             return f"{self.root}/ontology#{iri.removeprefix(str(ST))}"
@@ -90,7 +90,7 @@ class Links:
         return iri if iri.startswith(("http://", "https://")) else ""
 
     def shown(self, term: Term, graph: Graph) -> Shown:
-        """A term by its label, its short name or its text."""
+        """Show a term by its label, its short name or its text."""
         if not isinstance(term, URIRef):
             return Shown(str(term), title=_kind(term), time=_time(term))
         if (symbol := unit_symbol(term)) is not None:
@@ -99,7 +99,7 @@ class Links:
         return Shown(label or self.short(term), self.href(term), str(term))
 
     def short(self, iri: str) -> str:
-        """``st:Core`` for known namespaces, a path under the base, else the IRI."""
+        """Shorten to ``st:Core`` for known namespaces, or a path below the base."""
         base = self.base.rstrip("/") + "/"
         if iri.startswith(base):
             return iri.removeprefix(base)
@@ -110,7 +110,7 @@ class Links:
 
 
 def links(request: Request, base: str) -> Links:
-    """Links for the address that this request came to."""
+    """Return the links for the address of this request."""
     return Links(base, request.scope.get("root_path", "").rstrip("/"))
 
 
@@ -123,7 +123,7 @@ def page(
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Response:
-    """A template of ``templates/`` as an HTML response; pages' own headers prevail."""
+    """Render a template as a response; the standard headers take precedence."""
     made = links(request, base)
     shown = _navigation(request, made.root) | values
     text = render(template, links=made, root=made.root, **shown)
@@ -131,14 +131,14 @@ def page(
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of ``templates/`` as text, for files that no request asks for."""
+    """Render a template of ``templates/`` as text, without a request."""
     return _TEMPLATES.get_template(template).render(**values)
 
 
 def time_element(text: str) -> Markup:
-    """A time that says its zone as ``2026-11-21 16:38:21 UTC``; other text as it is.
+    """Show a time with a zone as ``2026-11-21 16:38:21 UTC``; other text unchanged.
 
-    The pages' script writes it in the zone that the reader chose.
+    The pages' script converts it to the zone that the reader chose.
     """
     try:
         at = datetime.fromisoformat(text)
@@ -151,7 +151,7 @@ def time_element(text: str) -> Markup:
 
 
 def prose(text: str) -> Markup:
-    """Text as HTML, in which what stands between backticks is code."""
+    """Return text as HTML, with the parts in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
@@ -159,7 +159,7 @@ _TEMPLATES.filters.update(figures=figures, time=time_element, prose=prose)
 
 
 def json_block(value: Any) -> Markup:
-    """A value (or dataclass) as JSON that can stand within a script element."""
+    """Return a value (or dataclass) as JSON that is safe within a script element."""
     text = orjson.dumps(value).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -167,7 +167,7 @@ def json_block(value: Any) -> Markup:
 
 
 def modules(*folders: str) -> list[str]:
-    """The scripts in these folders of static/, to be asked for all at once."""
+    """List the scripts in these folders of static/, so that a page preloads them."""
     return [
         f"{folder}/{path.name}"
         for folder in folders
@@ -179,7 +179,7 @@ _TEMPLATES.globals.update(json_block=json_block, modules=modules)
 
 
 def _navigation(request: Request, root: str) -> dict[str, Any]:
-    """The links on top of every page, and which of them this page is below."""
+    """Return the links at the top of every page, and which of them is current."""
     path = request.url.path.removeprefix(root)
     if path.startswith("/observation/"):
         path = "/observations"
@@ -191,7 +191,7 @@ def _navigation(request: Request, root: str) -> dict[str, Any]:
 
 
 def triples(node: Node, links: Links) -> dict[str, Any]:
-    """Everything said about a node, what points at it, and its neighbours."""
+    """Return all triples of a node, the links to it, and its neighbours."""
     pointing = (
         (link, subject)
         for subject, link in node.graph.subject_predicates(node.iri)
@@ -208,7 +208,7 @@ def triples(node: Node, links: Links) -> dict[str, Any]:
 def _beside(
     node: Node, links: Links
 ) -> list[tuple[Shown, list[tuple[Shown, list[Shown]]]]]:
-    """What the graph says of the neighbours, apart from their labels."""
+    """Return what the graph says about the neighbours, except their labels."""
     said: dict[Term, list[tuple[Term, Term]]] = defaultdict(list)
     for subject, link, value in node.graph:
         if node.iri not in (subject, value) and link != RDFS.label:
@@ -222,7 +222,7 @@ def _beside(
 def _grouped(
     pairs: Iterable[tuple[Term, Term]], links: Links, graph: Graph
 ) -> list[tuple[Shown, list[Shown]]]:
-    """Values by property: type, label and comment first, the rest by name."""
+    """Group values by property: type, label and comment first, the rest by name."""
     by_property: dict[Term, list[Term]] = defaultdict(list)
     for link, value in pairs:
         by_property[link].append(value)

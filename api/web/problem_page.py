@@ -1,4 +1,4 @@
-"""Problems as pages, for people who came by a browser."""
+"""Problems as pages, for browsers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,19 +12,19 @@ from api.problems import MEDIA_TYPE
 from api.services import Services
 from api.web import pages
 
-# Scripts and other programs, which take anything, get the document.
+# Scripts and other programs, which accept anything, get the document.
 _OFFERS = (MEDIA_TYPE, formats.JSON, formats.HTML)
 
 
 def draw_problem(
     request: Request, document: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Response | None:
-    """A problem document as a page; None where the client prefers the document."""
+    """Render a problem document as a page; None if the client prefers the document."""
     if choose(request.headers.getlist("accept"), _OFFERS) != formats.HTML:
         return None
     services: Services = request.app.state.services
     base = services.settings.base
-    # The unforeseen is handled outside of what knows the path of the base.
+    # Unexpected errors are handled outside the middleware that sets the root path.
     root = urlsplit(base).path.rstrip("/")
     return pages.page(
         "problem.html",

@@ -24,7 +24,7 @@ _INPUTS = {"integer": "number", "number": "number"}
 
 @dataclass(frozen=True)
 class Option:
-    """One choice of a field; the text of none is what is said without a value."""
+    """One choice of a field; the text of an empty value says what it means."""
 
     value: str
     text: str
@@ -32,10 +32,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Field:
-    """One input: ``select`` where the options are all there is, else its type.
+    """One input: ``select`` if the options are complete, else the type of the input.
 
-    ``suggested`` options are only offered; anything else can be written too. A time
-    is in UTC; the pages' script takes it in the zone that the reader chose.
+    ``suggested`` options are only offered; other values are possible. A time is in UTC;
+    the pages' script accepts it in the zone that the reader chose.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Field:
 
 
 def misfits(query: SavedQuery, iris: Iris, given: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with each value that does not fit, by parameter."""
+    """Return what is wrong with each invalid value, by parameter."""
     found = {}
     for name, value in given.items():
         try:
@@ -67,7 +67,7 @@ async def fields(
     given: Mapping[str, str],
     errors: Mapping[str, str],
 ) -> list[Field]:
-    """The fields of a form; without the graph store, with fewer choices."""
+    """Return the fields of a form; without the graph store, with fewer choices."""
     asked = list(params)
     kinds = {(param.name, param.type) for param in asked}
     hosts = await host_names(store) if ("host", "string") in kinds else []
@@ -126,7 +126,7 @@ def _text(value: object) -> str:
 
 
 async def host_names(store: GraphStore) -> list[str]:
-    """The names of all hosts in natural order; none without the graph store."""
+    """Return the names of all hosts in natural order; none without the graph store."""
     try:
         graph = await known_hosts(store)
     except ApiError:
@@ -135,7 +135,7 @@ async def host_names(store: GraphStore) -> list[str]:
 
 
 async def _components(store: GraphStore, iris: Iris, host: str) -> list[Option]:
-    """The components of a host, or of those that come first."""
+    """Return the components of a host, or the first ones of all hosts."""
     try:
         above = iri_term(iris.host(host)) if host else "?host"
         rows = await store.rows(

@@ -38,7 +38,7 @@ _TRIPLES = ("construct", "describe")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query gave: a table of at most 1,000 rows, or one text."""
+    """The result of a query: a table of at most 1,000 rows, or one text."""
 
     columns: tuple[str, ...] = ()
     numeric: frozenset[str] = frozenset()
@@ -48,7 +48,7 @@ class Answer:
 
 
 def list_page(request: Request, base: str, found: Mapping[str, SavedQuery]) -> Response:
-    """Every saved query, grouped by its folder."""
+    """Return every saved query, grouped by its folder."""
     by_folder = groupby(found.values(), key=lambda query: query.name.partition("/")[0])
     groups = [(folder, list(queries)) for folder, queries in by_folder]
     return pages.page(
@@ -62,7 +62,7 @@ async def results_page(
     query: SavedQuery,
     pairs: Sequence[tuple[str, str]],
 ) -> Response:
-    """The form of a query and what it gives; a value that does not fit is 400."""
+    """Return the form of a query and its result; an invalid value gives 400."""
     given = {name: value for name, value in pairs if value or name not in query.params}
     errors = misfits(query, services.iris, given) | _repeated(pairs)
     answer, problem, status, text = Answer(), "", 400 if errors else 200, query.text
@@ -93,7 +93,7 @@ async def results_page(
 
 
 def _without_header(text: str) -> str:
-    """The SPARQL alone: the page shows the rest in words."""
+    """Return the SPARQL alone: the page shows the header in words."""
     lines = (line for line in text.splitlines() if not line.startswith("#+"))
     return "\n".join(lines).strip() + "\n"
 
@@ -104,7 +104,7 @@ def _repeated(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _endings(query: SavedQuery) -> tuple[tuple[str, str], ...]:
-    """The forms that the answer can be fetched in: ending and name."""
+    """Return the formats that the answer is available in: suffix and name."""
     if query.form in _TRIPLES:
         return ("ttl", "Turtle"), ("jsonld", "JSON-LD")
     table = (("csv", "CSV"), ("json", "JSON"))
@@ -159,7 +159,7 @@ def _row(
 
 
 def _cell(value: Binding, links: Links) -> Shown:
-    """A fraction with six digits; the whole of it is its title."""
+    """Show a fraction with six digits, and in full in its title."""
     found = term(value)
     if value.datatype in _FRACTIONS:
         with suppress(ArithmeticError):

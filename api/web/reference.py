@@ -1,4 +1,4 @@
-"""``/api``: the interface for programs as a page, and as the OpenAPI document."""
+"""``/api``: the HTTP interface as a page and as the OpenAPI document."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from api.web.markdown import paragraphs
 router = APIRouter(include_in_schema=False)
 
 Schema = Mapping[str, Any]
-# Every operation has them: they are told once.
+# Every operation has these, so the page states them once.
 _COMMON = ("4XX", "5XX")
 
 
@@ -32,7 +32,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a status means; ``types`` are the media types that it comes in."""
+    """The meaning of a status; ``types`` are the media types of its answer."""
 
     status: str
     description: str
@@ -53,7 +53,7 @@ class Operation:
 
     @property
     def anchor(self) -> str:
-        """What a link to it ends with."""
+        """The anchor that links to it."""
         return f"{self.method.lower()}-{self.path}"
 
 
@@ -80,7 +80,7 @@ async def document(request: Request) -> JSONResponse:
 
 
 def _read(app: FastAPI) -> tuple[str, dict[str, list[Operation]]]:
-    """The description, and the operations by subject, in the order of the paths."""
+    """Return the description, and the operations by subject, in the order of paths."""
     document = app.openapi()
     found: dict[str, list[Operation]] = {}
     for path, methods in document["paths"].items():
@@ -142,7 +142,7 @@ def _answers(responses: Schema) -> Iterator[Answer]:
 
 
 def _kind(schema: Schema) -> str:
-    """The type in a few words: ``integer``, ``list of string``, ``reader | admin``."""
+    """Return the type in a few words, such as ``list of string``."""
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     if "anyOf" in schema:

@@ -1,1 +1,1 @@
-"""Runs set side by side."""
+"""Compares runs."""

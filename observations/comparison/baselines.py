@@ -1,4 +1,4 @@
-"""Runs that later ones are judged by, under a name."""
+"""Named baselines: runs that later runs are judged by."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,9 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Checked:
-    """How runs are beside a baseline, in one measure; ``doubts`` say in words what
-    makes that less than fair.
+    """How runs compare with a baseline in one measure.
+
+    ``doubts`` are sentences on what makes the comparison less fair.
     """
 
     measure: str
@@ -38,17 +39,17 @@ class Checked:
 
     @property
     def has_regressed(self) -> bool:
-        """Whether they are certainly worse, by more than the tolerance."""
+        """Whether the runs are certainly worse, by more than the tolerance."""
         return self.verdict.word is Word.WORSE
 
     @property
     def is_decided(self) -> bool:
-        """Whether there were enough runs to tell."""
+        """Whether there were enough runs for a verdict."""
         return self.verdict.word is not Word.UNDECIDED
 
 
 def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> Group:
-    """Make runs a baseline, in place of one of that name; raises MendableError."""
+    """Make runs a baseline, replacing one of that name; raises MendableError."""
     graph, node = _of_name(iris, name)
     group = find_group(twin, iris, id_)
     if len(group.ended) < len(group.runs):
@@ -64,7 +65,7 @@ def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> Group:
 
 
 def remove_baseline(twin: Endpoint, iris: Iris, name: str) -> None:
-    """Forget a baseline, and none of its runs; raises MendableError."""
+    """Remove a baseline but keep its runs; raises MendableError."""
     _rows_of(twin, name)
     graph, _ = _of_name(iris, name)
     twin.update(f"DROP SILENT GRAPH <{graph}>")
@@ -79,14 +80,15 @@ def check_baseline(
     less_is_better: bool = True,
     tolerance: float = DEFAULT_TOLERANCE,
 ) -> Checked:
-    """Judge runs by a baseline; ``measure`` is duration, or a metric, over all of
-    its instances. Raises MendableError.
+    """Judge runs by a baseline; raises MendableError.
+
+    ``measure`` is duration, or a metric summed over all of its instances.
     """
     before = group_of(twin, name, [row["run"] for row in _rows_of(twin, name)])
     after = find_group(twin, iris, id_)
     if len(after.ended) < len(after.runs):
         raise MendableError(f"{id_}: {_others(after)}: they cannot be judged")
-    # What fails at once is quick, and not better.
+    # A run that fails immediately is fast, but not better.
     if other := _difference(before, after, "outcome"):
         raise MendableError(f"{id_}: {other}: they cannot be judged")
     if before.is_context(measure):
@@ -101,12 +103,12 @@ def check_baseline(
 
 
 def baseline_rows(twin: Endpoint, name: str | None = None) -> list[Row]:
-    """The runs of a baseline, or of all."""
+    """Return the runs of one baseline, or of all baselines."""
     return saved_rows(twin, "observations/baselines", {"name": name})
 
 
 def _rows_of(twin: Endpoint, name: str) -> list[Row]:
-    """The runs of one baseline; raises MendableError where there is none."""
+    """Return the runs of one baseline; raises MendableError if it does not exist."""
     rows = baseline_rows(twin, name)
     if not rows:
         names = sorted({row["name"] for row in baseline_rows(twin)})
@@ -116,7 +118,7 @@ def _rows_of(twin: Endpoint, name: str) -> list[Row]:
 
 
 def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
-    """Graph and node of a baseline; raises MendableError."""
+    """Return graph and node of a baseline; raises MendableError."""
     try:
         if len(name) <= _LONGEST_NAME:
             return iris.baseline_graph(name), iris.baseline(name)
@@ -129,21 +131,21 @@ def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
 
 
 def _others(group: Group) -> str:
-    """How many runs did not end by themselves, and how they ended."""
+    """Say how many runs did not end by themselves, and how they ended."""
     ended = group.ended
     others = [run["outcome"] or "unknown" for run in group.runs if run not in ended]
     return f"{len(others)} of {len(group.runs)} runs {', '.join(sorted(set(others)))}"
 
 
 def _doubts(before: Group, after: Group) -> Iterator[str]:
-    """What else is not as it was."""
+    """Yield what else differs from the baseline."""
     for what in ("host", "command", "policy", "threads"):
         if other := _difference(before, after, what):
             yield other
 
 
 def _difference(before: Group, after: Group, what: str) -> str:
-    """In words; empty where there is none."""
+    """Describe a difference in words; empty if there is none."""
     was, now = (_all_of(group, what) for group in (before, after))
     return "" if was == now else f"{what}: {was} in the baseline, {now} in these"
 
@@ -154,7 +156,7 @@ def _all_of(group: Group, what: str) -> str:
 
 
 def _values(group: Group, measure: str) -> list[float]:
-    """One figure of each run; raises MendableError where none has it."""
+    """Return one figure for each run that has it; raises MendableError if none has."""
     found = group.durations if measure == DURATION else group.totals(measure)
     if not found:
         raise MendableError(

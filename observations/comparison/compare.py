@@ -1,9 +1,9 @@
-"""Whether some runs did better than others, and how sure that is.
+"""Whether one group of runs did better than another, and how certain that is.
 
-Repetitions are taken for independent. The mean of a group has a 95 % interval of
+Repetitions are assumed to be independent. The mean of a group has a 95 % interval by
 Student's t. Two groups are compared by the ratio of their means, whose 95 % interval is
-Fieller's with Welch's degrees of freedom: the groups may spread differently, and the
-reference's own uncertainty counts.
+Fieller's with Welch's degrees of freedom: the variances of the groups may differ, and
+the uncertainty of the reference counts.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from scipy import special
 
 from observations.comparison.decisive_runs import POWER, critical_value, decisive_runs
 
-# Part of the reference's mean.
+# As a fraction of the reference's mean.
 DEFAULT_TOLERANCE = 0.05
 TEST = (
     "better, worse, more or less: the 95 % interval of the change (Welch's t-test) is "
@@ -26,7 +26,7 @@ TEST = (
 
 
 class Word(StrEnum):
-    """Every verdict there is; MORE and LESS are for what is neither good nor bad."""
+    """All verdicts; MORE and LESS are for measures that are neither good nor bad."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -43,7 +43,7 @@ class Word(StrEnum):
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of some values with its interval, which one value does not have."""
+    """The mean of some values and its interval; a single value has no interval."""
 
     mean: float
     low: float | None
@@ -56,9 +56,9 @@ class Verdict:
     """How a group compares with a reference.
 
     ``change`` of the mean, its interval from ``low`` to ``high``, and ``tolerance`` are
-    parts of the reference's mean. ``p`` is that of Welch's test for no change at all.
-    Where the word is undecided, ``runs`` in each group would decide it, or ``reason``
-    says why that number is unknown.
+    fractions of the reference's mean. ``p`` is that of Welch's test for equal means. If
+    the word is undecided, ``runs`` in each group would decide it, or ``reason`` says
+    why that number is unknown.
     """
 
     word: Word
@@ -72,7 +72,7 @@ class Verdict:
 
     @property
     def needed(self) -> str:
-        """What would decide it, in words; empty where it is decided."""
+        """Say what would decide it; empty if it is decided."""
         if self.runs is None:
             return self.reason
         return f"{self.runs} runs in each group would decide it"
@@ -88,7 +88,7 @@ class _Sample:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Mean and interval of at least one value."""
+    """Return mean and interval of at least one value."""
     one = _sample(values)
     if one.number < 2:
         return Estimate(one.mean, None, None, 1)
@@ -103,10 +103,10 @@ def judge(
     less_is_better: bool | None = True,
     tolerance: float = DEFAULT_TOLERANCE,
 ) -> Verdict:
-    """Compare values with a reference; both hold at least one.
+    """Compare values with a reference; each needs at least one value.
 
-    ``tolerance`` is the change that does not matter, as part of the reference's mean.
-    ``less_is_better`` is None for what is neither good nor bad.
+    ``tolerance`` is the change that does not matter, as a fraction of the reference's
+    mean. ``less_is_better`` is None for a measure that is neither good nor bad.
     """
     was, now = _sample(reference), _sample(values)
     change = (now.mean - was.mean) / abs(was.mean) if was.mean else None
@@ -122,7 +122,7 @@ def judge(
     runs, reason = None, ""
     if word is Word.UNDECIDED:
         runs, reason = decisive_runs(was.mean, now.mean, pair.pooled, tolerance)
-        # What these runs did not decide, as many will not.
+        # This number of runs did not decide it, so ask for more.
         runs = runs and max(runs, min(was.number, now.number) + 1)
     return Verdict(word, tolerance, change, low, high, pair.p, runs, reason)
 
@@ -143,7 +143,7 @@ def _word(pair: "_Pair", tolerance: float, less_is_better: bool | None) -> Word:
 def _of_constants(
     was: float, now: float, tolerance: float, less_is_better: bool | None
 ) -> Word:
-    """Groups in each of which all values are equal are judged by these alone."""
+    """Judge groups without any variance by their values alone."""
     if abs(now - was) <= tolerance * abs(was):
         return Word.EQUIVALENT
     return _direction(now < was, less_is_better)
@@ -159,14 +159,14 @@ def _sample(values: Sequence[float]) -> _Sample:
     number, mean = len(values), float(np.mean(values))
     if number < 2:
         return _Sample(mean, np.nan, number)
-    # Rounding gives equal values a tiny variance.
+    # Rounding would give equal values a tiny variance.
     if min(values) == max(values):
         return _Sample(float(values[0]), 0.0, number)
     return _Sample(mean, float(np.var(values, ddof=1)), number)
 
 
 class _Pair:
-    """A reference and a group of which at least one has a variance above 0."""
+    """A reference and a group; at least one of them has a variance above 0."""
 
     def __init__(self, was: _Sample, now: _Sample) -> None:
         self.was, self.now = was, now
@@ -178,19 +178,19 @@ class _Pair:
         self.pooled = free / (was.number + now.number - 2)
 
     def distance(self, ratio: float) -> float:
-        """Standard errors from ``ratio`` × the reference's mean to the group's."""
+        """Standard errors from ``ratio`` × the reference's mean to the group's mean."""
         error = np.sqrt(self._errors[1] + ratio**2 * self._errors[0])
         apart = self.now.mean - ratio * self.was.mean
-        # Where the reference counts for nothing and all values of the group are equal.
+        # The error is zero if the ratio is zero and the group has no variance.
         return float(apart / error) if error else float(np.sign(apart) * np.inf)
 
     @property
     def p(self) -> float:
-        """Welch's two-sided p for equal means."""
+        """The two-sided p of Welch's test for equal means."""
         return float(2 * special.stdtr(self.freedom, -abs(self.distance(1))))
 
     def interval(self) -> tuple[float | None, float | None]:
-        """Fieller's interval of the change; none where the reference may be zero."""
+        """Fieller's interval of the change; none if the reference may be zero."""
         square = critical_value(self.freedom) ** 2
         a = self.was.mean**2 - square * self._errors[0]
         b = self.was.mean * self.now.mean

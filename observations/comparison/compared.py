@@ -1,4 +1,4 @@
-"""A comparison as JSON, for the command line and over HTTP."""
+"""A comparison as JSON, for the command line and the API."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +8,7 @@ from observations.comparison.comparing import Comparison
 
 
 def document(found: Comparison) -> dict[str, Any]:
-    """Groups with their runs, measures with verdicts, and what else differs."""
+    """Return groups with their runs, measures with verdicts, and other differences."""
     return {
         "groups": [
             {"name": group.name, "runs": [dict(run) for run in group.runs]}
@@ -22,5 +22,5 @@ def document(found: Comparison) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Times and decimals as JSON has them."""
+    """Convert times and decimals to JSON values."""
     return value.isoformat() if hasattr(value, "isoformat") else float(value)

@@ -1,4 +1,4 @@
-"""Runs side by side: how long they took, what was measured, and what else differs."""
+"""Groups of runs compared: duration, measurements, and other differences."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,19 +27,20 @@ Judge = Callable[[Sequence[float], Sequence[float]], Verdict]
 DURATION = "duration"
 _SECOND = "s"
 _RUNS = "observations/runs"
-# Their instances are numbers that no two runs have in common.
+# Their instances are pids, which differ in each run.
 _OF_PROCESSES = "proc."
 _TOTAL, _MEAN = "total", "mean"
 
 
 class UnknownRunError(MendableError):
-    """No run and no group of this id is recorded."""
+    """No recorded run or group has this id."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that are taken for repetitions of the same, under a name; figures and
-    properties are of those that ended by themselves.
+    """Runs that are treated as repetitions of the same command, under a name.
+
+    Figures and properties are of the runs that ended by themselves.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Group:
 
     @property
     def ended(self) -> list[Row]:
-        """Those that ended by themselves: what was broken off proves nothing."""
+        """The runs that ended by themselves; interrupted ones prove nothing."""
         return [run for run in self.runs if run["outcome"] in (COMPLETED, FAILED)]
 
     def is_context(self, metric: str) -> bool:
@@ -60,11 +61,11 @@ class Group:
 
     @property
     def durations(self) -> list[float]:
-        """Seconds of each run that ended by itself."""
+        """The seconds of each run that ended by itself."""
         return [float(run["seconds"]) for run in self.ended]
 
     def totals(self, metric: str) -> list[float]:
-        """Of each run the total of a metric over its instances; else the mean's sum."""
+        """Sum a metric's totals, or else its means, over all instances for each run."""
         return _per_run(
             (row["run"], row["mean"] if row["total"] is None else row["total"])
             for (name, _), rows in self.figures.items()
@@ -74,10 +75,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure of all groups; the first is what the others are judged by.
+    """One figure of all groups; the first group is the reference.
 
-    ``what`` is duration, total or mean. State of the machine ``is_context``: it has no
-    verdicts.
+    ``what`` is duration, total or mean. If ``is_context``, the measure is state of the
+    machine and has no verdicts.
     """
 
     metric: str
@@ -91,7 +92,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups, what was measured in at least two, and where they differ otherwise."""
+    """Groups, measures that at least two of them have, and other differences."""
 
     groups: Sequence[Group]
     tolerance: float
@@ -100,7 +101,7 @@ class Comparison:
 
 
 def run_node(iris: Iris, id_: str) -> URIRef:
-    """The IRI of a run by its id, or any IRI of it; raises MendableError."""
+    """Return the IRI of a run from its id or IRI; raises MendableError."""
     try:
         return iris.observation(id_.rpartition("/")[2])
     except IdError as error:
@@ -108,13 +109,14 @@ def run_node(iris: Iris, id_: str) -> URIRef:
 
 
 def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
-    """The run, or the group of repetitions, of an id or IRI; raises MendableError."""
+    """Find the run or group of repetitions of an id or IRI; raises MendableError."""
     return _group(twin, id_, find_runs(twin, iris, id_))
 
 
 def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
-    """The run, or those of a group, as `observations/runs` has them; raises
-    UnknownRunError, and MendableError for what is no id.
+    """Find a run, or the runs of a group, as `observations/runs` returns them.
+
+    Raises UnknownRunError, and MendableError for an invalid id.
     """
     node = run_node(iris, id_)
     runs = saved_rows(twin, _RUNS, {"group": id_.rpartition("/")[2]})
@@ -128,7 +130,7 @@ def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
 
 
 def group_of(twin: Endpoint, name: str, runs: Sequence[str]) -> Group:
-    """Runs by their IRIs, at least one, under a name."""
+    """Build a named group from the IRIs of at least one run."""
     return _group(twin, name, _rows(twin, _RUNS, runs))
 
 
@@ -146,14 +148,15 @@ def compare(
 ) -> Comparison:
     """Compare groups with the first one.
 
-    ``tolerance`` is the change that does not matter, as part of the first group's mean.
+    ``tolerance`` is the change that does not matter, as a fraction of the first group's
+    mean.
     """
     durations = [group.durations for group in groups]
     fast = _judge(True, tolerance)
     measures = [_measure((DURATION, None), DURATION, _SECOND, durations, fast)]
     for series in sorted({s for g in groups for s in g.figures}, key=str):
         measures += _measures(series, groups, tolerance)
-    # What the runs did comes first, the state of the machine last.
+    # Results of the runs come first, state of the machine last.
     measures.sort(key=lambda measure: measure.is_context)
     return Comparison(groups, tolerance, measures, _differences(groups))
 
@@ -161,7 +164,7 @@ def compare(
 def _measures(
     series: Series, groups: Sequence[Group], tolerance: float
 ) -> Iterator[Measure]:
-    """A series as the total of a counter, else as its mean, if two groups have it."""
+    """Measure a counter by its total, others by their mean, if two groups have it."""
     rows = [group.figures.get(series, ()) for group in groups]
     every = [row for found in rows for row in found]
     what = _what(every)
@@ -177,13 +180,13 @@ def _what(rows: Iterable[Row]) -> str:
 
 
 def _is_context(metric: str, rows: Iterable[Row]) -> bool:
-    """Whether a series is a gauge of the machine: no run made its value alone."""
+    """Whether a series is a gauge of the machine, which no run determines alone."""
     is_of_run = metric.startswith(_OF_PROCESSES) or any("figure" in row for row in rows)
     return not is_of_run and _what(rows) == _MEAN
 
 
 def _per_run(values: Iterable[tuple[str, Any]]) -> list[float]:
-    """Of each run the sum of what is known."""
+    """Return the sum of the known values of each run."""
     found: dict[str, float] = {}
     for run, value in values:
         if value is not None:
@@ -202,7 +205,7 @@ def _measure(
     values: Sequence[Sequence[float]],
     judge_by: Judge | None,
 ) -> Measure:
-    """One figure of all groups; without a judge it is context."""
+    """Build one figure of all groups; without a judge it is context."""
     first, *others = values
     verdicts = [
         judge_by(first, one) if judge_by and first and one else None for one in others
@@ -212,7 +215,7 @@ def _measure(
 
 
 def _figures(twin: Endpoint, runs: Sequence[str]) -> Mapping[Series, Sequence[Row]]:
-    """What was measured, by series; that of all processes of a run is one."""
+    """Return the measurements by series; all processes of a run form one series."""
     found: dict[Series, list[Row]] = {}
     for row in _rows(twin, "observations/statistics", runs):
         is_of_process = row["metric"].startswith(_OF_PROCESSES)
@@ -225,7 +228,7 @@ def _figures(twin: Endpoint, runs: Sequence[str]) -> Mapping[Series, Sequence[Ro
 
 
 def _properties(twin: Endpoint, runs: Sequence[str]) -> Mapping[str, frozenset[str]]:
-    """What all runs of a group ran in, by property."""
+    """Return, by property, the values that the runs of a group had."""
     found: dict[str, set[str]] = {}
     for row in _rows(twin, "observations/properties", runs):
         found.setdefault(str(row["property"]), set()).add(str(row["value"]))
@@ -233,7 +236,7 @@ def _properties(twin: Endpoint, runs: Sequence[str]) -> Mapping[str, frozenset[s
 
 
 def _differences(groups: Sequence[Group]) -> Mapping[str, Sequence[Sequence[str]]]:
-    """Of each property that is not the same, what each group has and not all have."""
+    """For each property that differs, list the values that not all groups share."""
     found = {}
     for name in sorted({name for group in groups for name in group.properties}):
         values = [group.properties.get(name, frozenset()) for group in groups]
@@ -244,7 +247,7 @@ def _differences(groups: Sequence[Group]) -> Mapping[str, Sequence[Sequence[str]
 
 
 def _rows(twin: Endpoint, name: str, runs: Sequence[str]) -> list[Row]:
-    """What a saved query tells of several runs, asked at once."""
+    """Run a saved query for several runs in one request."""
     if not runs:
         return []
     return saved_rows_for_each(twin, name, [{"id": run} for run in runs])

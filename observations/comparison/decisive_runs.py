@@ -1,32 +1,32 @@
-"""How many runs would decide a comparison that is undecided."""
+"""How many runs would decide an undecided comparison."""
 
 import numpy as np
 from scipy import special
 
-# Of the intervals by which verdicts are given; how often the runs would suffice.
+# The confidence level of the intervals; the probability that the runs suffice.
 LEVEL, POWER = 0.95, 0.8
 _MOST, _FAR = 10_000, 1000.0
 
 
 def critical_value(freedom: float) -> float:
-    """Half the width of Student's interval, in standard errors."""
+    """Return half the width of Student's interval, in standard errors."""
     return float(special.stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 def decisive_runs(
     was: float, now: float, variance: float, tolerance: float
 ) -> tuple[int | None, str]:
-    """Runs in each group that would decide it, or None with the reason.
+    """Return the runs that each group needs for a verdict, or None with the reason.
 
-    Assumes that the true means are the observed ones and that values of both groups
-    have ``variance`` (above 0). A verdict is then reached in POWER of all comparisons.
+    Assumes that the true means are the observed ones and that the values of both groups
+    have ``variance`` (above 0). A verdict is then reached with probability POWER.
     """
     room = tolerance * abs(was)
     change = abs(now - was)
     gaps = (change - room, np.inf) if change > room else (room - change, room + change)
     if gaps[0] <= 0:
         return None, "the observed change is exactly the tolerance"
-    # The tolerance is a part of the reference's mean, which varies, too.
+    # The tolerance is a fraction of the reference's mean, which also varies.
     spread = float(np.sqrt(variance * (1 + (1 + tolerance) ** 2)))
     if _power(_MOST, gaps, spread) < POWER:
         return None, f"more than {_MOST} runs in each group would be needed"
@@ -39,9 +39,9 @@ def decisive_runs(
 
 
 def _power(runs: int, gaps: tuple[float, float], spread: float) -> float:
-    """The probability of passing both bounds, ``gaps`` away from the change."""
+    """Return the probability of passing both bounds, ``gaps`` away from the change."""
     freedom = 2 * runs - 2
     critical = critical_value(freedom)
-    # scipy has no value for an infinite distance.
+    # scipy cannot evaluate an infinite distance.
     distances = [min(gap * np.sqrt(runs) / spread, _FAR) for gap in gaps]
     return float(1 - np.sum(special.nctdtr(freedom, distances, critical)))

@@ -1,4 +1,4 @@
-"""Samples of several runs over one axis: the seconds since each began."""
+"""Samples of several runs over one axis: the seconds since each run started."""
 
 import csv
 import io
@@ -24,13 +24,12 @@ _COLUMNS = ("group", "run", "metric", "instance", "seconds", "value", "bounded")
 
 @dataclass(frozen=True)
 class Line:
-    """What a series did during a run, ``seconds`` from its start on.
+    """The values of a series during a run, with ``seconds`` since its start.
 
-    ``group`` is the place of its group, from 1. Values of counters are their rates up
-    to each time, and then ``per_second``; ``unit`` is that of the values, if known.
-    Where the source updates a counter less often than it was sampled, its rates are
-    those between two updates. ``bounded``: where a rate came out greater than there
-    can be.
+    ``group`` is the position of its group, from 1. For a counter, ``per_second`` is
+    set, and each value is the rate up to its time; ``unit`` is that of the values, if
+    known. If the source updates a counter less often than it was sampled, its rates are
+    those between two updates. ``bounded`` marks rates that exceeded what is possible.
     """
 
     group: int
@@ -50,9 +49,9 @@ def overlay(
     groups: Sequence[Group],
     metrics: Sequence[str],
 ) -> list[Line]:
-    """The lines of some metrics in all runs of groups, in their order.
+    """Return the lines of some metrics in all runs, in the order of groups and runs.
 
-    Raises MendableError for a metric that none of them measured, and SeriesError.
+    Raises MendableError for a metric that no run measured, and SeriesError.
     """
     places = {
         run["run"]: (place, number)
@@ -73,12 +72,12 @@ def overlay(
 
 
 def as_documents(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """Lines as JSON."""
+    """Return lines as JSON."""
     return [asdict(line) for line in lines]
 
 
 def as_csv(lines: Sequence[Line]) -> str:
-    """Lines as a table with a row for each value, RFC 4180 with a header."""
+    """Return lines as CSV (RFC 4180 with a header), one row for each value."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
@@ -100,7 +99,7 @@ def _unit(series: RunSeries) -> str | None:
 
 
 def line_of(place: int, series: RunSeries, points: Points) -> Line:
-    """The line of one series of a run of the group at a place."""
+    """Build the line of one series of a run; ``place`` is that of its group."""
     greatest = np.inf
     if series.is_counter:
         points = rates_of(points, series.resolution)

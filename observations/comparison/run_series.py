@@ -1,4 +1,4 @@
-"""Where the samples of runs stand in the series store, and the samples."""
+"""Finds the series of runs in the series store and reads their samples."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,10 +15,11 @@ from queries.run import Row, saved_rows_for_each
 
 @dataclass(frozen=True)
 class RunSeries:
-    """One series of a run; ``metric`` is PCP's name, ``key`` the series store's, and
-    the run goes from ``start_ms`` to ``end_ms`` (Unix milliseconds). ``resolution``:
-    seconds between two updates by its source, if longer than a period. ``cpus``: how
-    many the metric adds up over, if it does and somebody knows.
+    """One series of a run; ``metric`` is PCP's name, ``key`` the series store's key.
+
+    The run lasts from ``start_ms`` to ``end_ms`` (Unix milliseconds). ``resolution``:
+    seconds between two updates by its source, if longer than the period. ``cpus``: the
+    number of CPUs that the metric is a sum over, if it is one and the number is known.
     """
 
     run: str
@@ -36,7 +37,7 @@ class RunSeries:
 def series_of(
     twin: Endpoint, runs: Sequence[str], metrics: Sequence[str] = ()
 ) -> list[RunSeries]:
-    """The series that runs have summaries of, or those of some metrics only."""
+    """Return the series that runs have summaries of, or only those of some metrics."""
     names: Sequence[str | None] = metrics or (None,)
     wanted = [{"id": run, "metric": name} for run in runs for name in names]
     if not wanted:
@@ -48,9 +49,9 @@ def series_of(
 def samples_of(
     settings: Settings, series: Sequence[RunSeries]
 ) -> Iterator[tuple[RunSeries, Points]]:
-    """The samples of series within their runs, of each run by one request.
+    """Yield each series with its samples within the run; one request for each run.
 
-    Raises SeriesError where the store does not answer.
+    Raises SeriesError if the store does not answer.
     """
     by_run = groupby(sorted(series, key=_order), key=lambda one: one.run)
     with closing(series_reader(settings)) as store:

@@ -1,1 +1,1 @@
-"""Runs that leave for another installation, or come from it."""
+"""Moves runs between installations."""

@@ -1,8 +1,8 @@
-"""A run as a Process Run Crate: a folder that others open without us.
+"""A run as a Process Run Crate: a folder that other tools can open.
 
-https://www.researchobject.org/ro-crate/1.1/ and
-https://w3id.org/ro/wfrun/process/0.5 say what is in it: `ro-crate-metadata.json` tells
-of the run as an action, its program, and the files beside it.
+https://www.researchobject.org/ro-crate/1.1/ and https://w3id.org/ro/wfrun/process/0.5
+define its contents: `ro-crate-metadata.json` describes the run as an action, its
+program, and the other files.
 """
 
 import json
@@ -30,7 +30,7 @@ _TYPES = {
     ".jsonl": "application/jsonl",
     ".txt": "text/plain",
 }
-# What the run is made of, and not what it made.
+# Inputs of the run; all other files are results.
 _SCRIPTS = {"run.py"}
 _HOST, _ARGUMENTS = "#host", "#arguments"
 _PROPERTY = "https://w3id.org/supertwin/ns#"
@@ -38,11 +38,11 @@ _PROPERTY = "https://w3id.org/supertwin/ns#"
 
 @dataclass(frozen=True)
 class Told:
-    """What the metadata tell of a run; times are ISO 8601, ``node`` is its IRI.
+    """What the metadata say about a run; times are ISO 8601, ``node`` is its IRI.
 
-    ``argv`` is a JSON array of texts, ``environment`` has variables as NAME=value,
-    ``user`` is the login that it ran as, ``asked_by`` has who asked for it, by IRI and
-    name, ``license`` is an IRI.
+    ``argv`` is a JSON array of strings, ``environment`` lists variables as NAME=value,
+    ``user`` is the login that it ran as, ``asked_by`` lists who asked for it, by IRI
+    and name, and ``license`` is an IRI.
     """
 
     node: str
@@ -64,9 +64,9 @@ class Told:
 
 
 def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
-    """Write a crate as a new folder, or as a zip where its name ends so; whole or not.
+    """Write a crate as a new folder, or as a zip if its name ends in .zip.
 
-    Raises CrateError for what is there already.
+    The crate is complete or absent. Raises CrateError if the place cannot be used.
     """
     check_new(folder)
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent) as partial:
@@ -76,7 +76,7 @@ def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
 
 
 def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """The document that tells what a crate holds."""
+    """Return the metadata document of a crate."""
     given = [_argument(told), *map(_variable, told.environment)]
     return {
         "@context": [
@@ -96,7 +96,7 @@ def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def base_of(content: bytes) -> str:
-    """What the IRIs of a crate's run begin with, by its metadata; raises CrateError."""
+    """Read from a crate's metadata the prefix of its run's IRIs; raises CrateError."""
     try:
         entities = json.loads(content)["@graph"]
         (found,) = {str(e["supertwinBase"]) for e in entities if "supertwinBase" in e}
@@ -114,7 +114,7 @@ def check_new(folder: Path) -> None:
 
 
 def fill(inside: Path, told: Told, files: Mapping[str, bytes]) -> None:
-    """Write a crate into a folder, which is made."""
+    """Write a crate into a folder, which is created."""
     inside.mkdir()
     for name, content in files.items():
         check_name(name)
@@ -124,7 +124,7 @@ def fill(inside: Path, told: Told, files: Mapping[str, bytes]) -> None:
 
 
 def put(inside: Path, folder: Path) -> None:
-    """Move what is complete to its place."""
+    """Move a complete crate to its place."""
     if folder.suffix == ".zip":
         name = str(inside.with_name("zipped"))
         Path(shutil.make_archive(name, "zip", inside)).replace(folder)
@@ -133,7 +133,7 @@ def put(inside: Path, folder: Path) -> None:
 
 
 def check_name(name: str) -> None:
-    """An absolute name, or one with .., would lead out of the crate."""
+    """Raise CrateError for a name that would lead out of the crate."""
     if name in ("", "..") or Path(name).name != name:
         raise CrateError(f"{name[:80]!r} cannot name a file of a crate")
 
@@ -175,7 +175,7 @@ def _profile() -> dict[str, Any]:
 
 
 def _license(told: Told) -> dict[str, Any]:
-    """A crate has to have one, and only its owner can give it."""
+    """Return the license, which a crate must have and only its owner can name."""
     name = told.license or "No licence"
     about = "How this may be used"
     if not told.license:
@@ -207,13 +207,13 @@ def _action(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _references(ids: Iterable[str]) -> Any:
-    """As RO-Crate wants them: one stands alone, several are a list."""
+    """Format references as RO-Crate requires: one alone, several as a list."""
     found = [{"@id": id_} for id_ in ids]
     return found[0] if len(found) == 1 else found
 
 
 def _time(text: str) -> str:
-    """To the millisecond, as the profile's readers expect; the graph knows more."""
+    """Round to milliseconds, as readers of the profile expect."""
     return datetime.fromisoformat(text).isoformat(timespec="milliseconds")
 
 
@@ -229,7 +229,7 @@ def _variable(pair: str) -> dict[str, Any]:
 
 
 def _agents(told: Told) -> list[dict[str, Any]]:
-    """The login that it ran as and who asked for it, where they are known."""
+    """Return the login that it ran as and those who asked for it, if they are known."""
     login = (f"#user-{quote(told.user)}", told.user, "The login that it ran as")
     logins = [login] if told.user else []
     asked = [(*one, "Who asked SuperTwin to run it") for one in told.asked_by]
@@ -244,7 +244,7 @@ def _program_id(told: Told) -> str:
 
 
 def _program(told: Told) -> dict[str, Any]:
-    """What ran; its version is what tells it from others of the same name."""
+    """Describe the program; its version tells it from others of the same name."""
     path = told.program
     known = {
         "url": f"file://{quote(told.host)}{quote(path)}" if path else "",

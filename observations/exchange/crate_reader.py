@@ -1,4 +1,4 @@
-"""Unpacks the files of a crate, a folder or a zip, as far as they are needed."""
+"""Unpacks the needed files of a crate, which is a folder or a zip."""
 
 import errno
 import lzma
@@ -17,7 +17,7 @@ from observations.errors import CrateError
 from observations.exchange.crate import METADATA
 
 MOST_BYTES = 512 << 20
-# Of the metadata and the graph, which are not read in pieces.
+# The limit for files that are read into memory whole: the metadata and the graph.
 MOST_HELD = 32 << 20
 _PIECE = 1 << 20
 _METHODS = {
@@ -25,7 +25,7 @@ _METHODS = {
     *(zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA),
 }
 _ENCRYPTED = 0x1
-# What zipfile raises for what is damaged, or what it knows no way to read.
+# What zipfile raises for damaged files and unknown formats.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError),
@@ -35,7 +35,7 @@ _DAMAGED = (
 def read_crates(
     path: Path, wanted: AbstractSet[str], room: Path, most: int = MOST_BYTES
 ) -> Generator[dict[str, Path]]:
-    """One crate, or each crate in a folder or zip of several, as `read_crate`."""
+    """Yield one crate, or each crate in a folder or zip; see `read_crate`."""
     with _told_of(path):
         names = _names_of(path)
     inside = sorted(name.removesuffix(METADATA) for name in names)
@@ -52,10 +52,10 @@ def read_crate(
     most: int = MOST_BYTES,
     prefix: str = "",
 ) -> Iterator[dict[str, Path]]:
-    """Give copies of the metadata and the wanted files of a crate, by their names.
+    """Copy the metadata and the wanted files of a crate; give the copies by name.
 
-    They lie in a folder below ``room`` until the block ends: they may be larger than
-    memory. ``prefix`` is the folder of the crate among several, with its slash. Other
+    They may be larger than memory and exist in a folder below ``room`` until the block
+    ends. ``prefix`` is the folder of the crate among several, with its slash. Other
     files are not unpacked. Raises CrateError, also for more than ``most`` bytes.
     """
     read = _from_zip if path.is_file() else _from_folder
@@ -69,9 +69,9 @@ def read_crate(
 
 
 def read_whole(path: Path, name: str) -> bytes:
-    """Read a file that is held in memory; ``name`` is what the crate calls it.
+    """Read a file into memory; ``name`` is its name in the crate.
 
-    Raises CrateError where it is too large for that.
+    Raises CrateError if it is too large for that.
     """
     if path.stat().st_size > MOST_HELD:
         limit = f"{MOST_HELD >> 20} MiB, which is the limit"
@@ -81,13 +81,13 @@ def read_whole(path: Path, name: str) -> bytes:
 
 @contextmanager
 def _told_of(path: Path) -> Iterator[None]:
-    """Every failure to read names the crate."""
+    """Make every read error name the crate."""
     try:
         yield
     except CrateError as error:
         raise CrateError(f"{path}: {error}") from None
     except OSError as error:
-        if error.errno == errno.ENOSPC:  # where it is unpacked
+        if error.errno == errno.ENOSPC:  # on the disk that it is unpacked to
             raise
         raise CrateError(f"{path} cannot be read: {error}") from None
     except _DAMAGED as error:
@@ -95,7 +95,7 @@ def _told_of(path: Path) -> Iterator[None]:
 
 
 def _names_of(path: Path) -> list[str]:
-    """Where the metadata of one or several crates is."""
+    """Find the metadata files of one or several crates."""
     if path.is_file():
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

@@ -1,4 +1,4 @@
-"""The crates of a group of runs: a folder, or a zip, with a crate for each run."""
+"""The crates of a group of runs: a folder or zip with one crate for each run."""
 
 import tempfile
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from observations.exchange.crate import Told, check_name, check_new, fill, put
 def write_crates(
     folder: Path, crates: Mapping[str, tuple[Told, Mapping[str, bytes]]]
 ) -> None:
-    """Write several crates into a new folder, or a zip where its name ends so.
+    """Write several crates into a new folder, or a zip if its name ends in .zip.
 
-    Each is a folder of its own, by its name. Raises CrateError as `write_crate`.
+    Each crate is a subfolder of its own name. Raises CrateError as `write_crate` does.
     """
     check_new(folder)
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent) as partial:

@@ -1,4 +1,4 @@
-"""Everything of a run that can be taken away."""
+"""Collects and writes everything about a run that can be exported."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ from queries.run import saved_rows
 
 GRAPH, SERIES = "observation.ttl", "series.csv"
 COLUMNS = ("series", "hostname", "instance", "time_ms", "value")
-# What of others a run needs to be understood elsewhere.
+# Properties of other nodes that a reader needs to understand a run elsewhere.
 _KNOWN = (
     *(RDF.type, RDFS.label, QUDT.hasUnit, ST.hostname, ST.osIndex),
     *(ST.samplerName, ST.dbName, ST.semantics, ST.valueType),
@@ -44,7 +44,7 @@ class Point(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """A run as it is taken away."""
+    """A run with everything that is exported."""
 
     told: Told
     graph: Graph
@@ -53,7 +53,7 @@ class Carried(NamedTuple):
 
 
 def carried(settings: Settings, twin: Endpoint, id_: str) -> Carried:
-    """All of a run that can be taken away; raises MendableError where there is none."""
+    """Collect all of a run that can be exported; raises MendableError if unknown."""
     iris = Iris(settings.base)
     node = run_node(iris, id_)
     rows = saved_rows(twin, "observations/runs", {"id": str(node)})
@@ -71,9 +71,9 @@ def carried(settings: Settings, twin: Endpoint, id_: str) -> Carried:
 
 
 def carried_runs(settings: Settings, twin: Endpoint, id_: str) -> list[Carried]:
-    """The run of an id or IRI, or all repetitions of a group in their order.
+    """Collect the run of an id or IRI, or all repetitions of a group in order.
 
-    Raises MendableError where there is none.
+    Raises MendableError if there is none.
     """
     rows = find_runs(twin, Iris(settings.base), id_)
     ordered = sorted(rows, key=lambda row: row["repetition"] or 0)
@@ -81,7 +81,7 @@ def carried_runs(settings: Settings, twin: Endpoint, id_: str) -> list[Carried]:
 
 
 def write_crates_of(runs: Sequence[Carried], out: Path, license_: str = "") -> None:
-    """Write a run as a crate, several as a folder or zip of crates."""
+    """Write one run as a crate, several as a folder or zip of crates."""
     made = {
         _id(one): (
             replace(one.told, license=license_),
@@ -97,7 +97,7 @@ def write_crates_of(runs: Sequence[Carried], out: Path, license_: str = "") -> N
 
 
 def samples_csv(runs: Sequence[Carried]) -> bytes:
-    """The samples of a run as CSV; those of several with a first column ``run``."""
+    """Return the samples as CSV; of several runs with a first column ``run``."""
     if len(runs) == 1:
         return csv_of(runs[0].points)
     named = ((_id(one), *row) for one in runs for row in _rows(one.points))
@@ -105,7 +105,7 @@ def samples_csv(runs: Sequence[Carried]) -> bytes:
 
 
 def crate_files(found: Carried) -> dict[str, bytes]:
-    """The files of a crate."""
+    """Return the files of a crate."""
     return {
         GRAPH: found.graph.serialize(format="turtle").encode(),
         SERIES: csv_of(found.points),
@@ -114,7 +114,7 @@ def crate_files(found: Carried) -> dict[str, bytes]:
 
 
 def csv_of(points: Sequence[Point]) -> bytes:
-    """Points as CSV; a series that has no instances has an empty one."""
+    """Return points as CSV; the instance is empty for a series without instances."""
     return _csv(COLUMNS, _rows(points))
 
 
@@ -134,16 +134,16 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def _id(one: Carried) -> str:
-    """The id of a run, as its IRI ends."""
+    """Return the id of a run, which its IRI ends with."""
     return one.told.node.rpartition("/")[2]
 
 
 def samples_parquet(runs: Sequence[Carried]) -> bytes:
-    """The samples of a run as one table; those of several with a first column ``run``.
+    """Return the samples as one Parquet table; of several runs with a column ``run``.
 
-    A series that has no instances has none.
+    The instance is null for a series without instances.
     """
-    # As much as all the rest of a command's start.
+    # The import takes as long as the rest of a command's start.
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -164,14 +164,14 @@ def samples_parquet(runs: Sequence[Carried]) -> bytes:
 
 
 def own_graph(twin: Endpoint, name: URIRef) -> Graph:
-    """A run's graph as it stands in the store."""
+    """Return a run's graph from the store."""
     return twin.construct(
         f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH <{name}> {{ ?s ?p ?o }} }}"
     )
 
 
 def _with_known(twin: Endpoint, own: Graph) -> Graph:
-    """A run's graph, and what is known of the nodes that it names."""
+    """Return a run's graph with the descriptions of the nodes that it names."""
     named = {o for _, _, o in own if isinstance(o, URIRef)} - set(own.subjects())
     nodes = " ".join(f"<{node}>" for node in named)
     properties = " ".join(f"<{iri}>" for iri in _KNOWN)
@@ -182,7 +182,7 @@ def _with_known(twin: Endpoint, own: Graph) -> Graph:
 
 
 def _tell_of_host(graph: Graph, node: URIRef) -> None:
-    """What a run says of a host that was removed: that there was one, with threads."""
+    """Describe a removed host from what the run says: its name and its threads."""
     host, name = graph.value(node, ST.ofHost), graph.value(node, ST.ranOn)
     if host and name and (host, RDF.type, None) not in graph:
         graph.add((host, RDF.type, ST.ComputeNode))
@@ -217,21 +217,21 @@ def _told(
 
 
 def _people(graph: Graph, node: URIRef) -> Iterator[tuple[str, str]]:
-    """Who asked for a run; programs are agents of a kind of their own."""
+    """Yield who asked for a run; software agents have another class."""
     for who in graph.objects(node, PROV.wasAssociatedWith):
         if (who, RDF.type, PROV.Agent) in graph:
             yield str(who), str(graph.value(who, RDFS.label))
 
 
 def _variables(graph: Graph) -> list[str]:
-    """Those that it ran in, and those that it was given, unless they are secrets."""
+    """Return the recorded and the added variables, without secrets."""
     terms = (ST.environmentVariable, ST.addedVariable)
     found = {str(one) for term in terms for one in graph.objects(None, term)}
     return sorted(one for one in found if "=" in one)
 
 
 def _points(settings: Settings, twin: Endpoint, node: URIRef) -> Iterator[Point]:
-    """The samples of all series that the run has a summary of, within its time."""
+    """Yield the samples of all series that the run summarises, within its time."""
     for series, points in samples_of(settings, series_of(twin, [str(node)])):
         name, instance = series.key
         for stamp, value in zip(
@@ -241,9 +241,7 @@ def _points(settings: Settings, twin: Endpoint, node: URIRef) -> Iterator[Point]
 
 
 def _kept(folder: Path) -> dict[str, bytes]:
-    """The program without secrets, what it said, what the command printed, where these
-    are here.
-    """
+    """Return the program without secrets, the events and the output, if stored here."""
     try:
         lines = list(kept_lines((folder / EVENTS).read_bytes()))
         program = without_secrets((folder / PROGRAM).read_bytes())

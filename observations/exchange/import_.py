@@ -1,4 +1,4 @@
-"""A crate's run taken up here, under this installation's IRIs."""
+"""Imports the run of a crate under this installation's IRIs."""
 
 import csv
 import math
@@ -46,12 +46,12 @@ def bring(
     host: str = "",
     confirm: bool = False,
 ) -> URIRef:
-    """Take a crate's run up here; its node.
+    """Import a crate's run and return its node.
 
-    ``host`` is another name for its host; ``confirm`` takes a host that is known here
-    by that name for the same machine, whatever the signs say. What is known here of
-    anything else stays as it is. Raises CrateError for what is no run, one that is here
-    already and differs, or one of another machine; nothing is written then.
+    ``host`` renames its host. ``confirm`` treats a known host of that name as the same
+    machine, whatever the signs say. Nodes that are already described here stay as they
+    are. Raises CrateError, and writes nothing, if the crate holds no valid run, a run
+    that is recorded here and differs, or a run of another machine.
     """
     iris = Iris(settings.base)
     graph = moved(
@@ -87,7 +87,7 @@ def _parsed(files: Mapping[str, Path]) -> Graph:
         raise CrateError(f"the crate has no {GRAPH}") from None
     try:
         graph = Graph().parse(data=text, format="turtle")
-    except Exception as error:  # rdflib's parser raises whatever it stumbles over
+    except Exception as error:  # rdflib's parser raises many kinds of exceptions
         raise CrateError(f"the crate's {GRAPH} is no Turtle: {error}") from None
     for term in {term for triple in graph for term in triple}:
         _check_term(term)
@@ -95,7 +95,7 @@ def _parsed(files: Mapping[str, Path]) -> Graph:
 
 
 def _check_term(term: Any) -> None:
-    """Turtle can write IRIs that no SPARQL may hold; raises CrateError."""
+    """Raise CrateError for an IRI that is valid in Turtle but not in SPARQL."""
     iri = term.datatype if isinstance(term, Literal) else term
     try:
         if isinstance(iri, BNode) or (iri is not None and not convert(_IRI, str(iri))):
@@ -122,12 +122,12 @@ def _id_of(iris: Iris, node: URIRef) -> str:
 
 
 def _is_of(term: Any, node: URIRef) -> bool:
-    """Whether something is the run, or a part of it."""
+    """Whether a term is the run or a part of it."""
     return term == node or str(term).startswith(f"{node}/")
 
 
 def _of(graph: Graph, node: URIRef) -> set[tuple[Any, ...]]:
-    """What is said of a run, whatever way its figures are written."""
+    """Return a run's triples, with figures compared by value, not by spelling."""
     return {
         (s, p, o.toPython() if isinstance(o, Literal) else o)
         for s, p, o in graph
@@ -136,7 +136,7 @@ def _of(graph: Graph, node: URIRef) -> set[tuple[Any, ...]]:
 
 
 def _checked(twin: Endpoint, graph: Graph, node: URIRef) -> Triples:
-    """The run's triples, and those of what nobody knows here; raises CrateError."""
+    """Return the run's triples and those of unknown nodes; raises CrateError."""
     others = {s for s in graph.subjects() if not _is_of(s, node)}
     known = _described(twin, others)
     found = sorted(triple for triple in graph if triple[0] not in known)
@@ -147,7 +147,7 @@ def _checked(twin: Endpoint, graph: Graph, node: URIRef) -> Triples:
 
 
 def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
-    """Those that have a class here already."""
+    """Return the nodes that already have a class here."""
     values = " ".join(f"<{node}>" for node in nodes)
     found = twin.construct(
         f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
@@ -156,7 +156,7 @@ def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
 
 
 def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None:
-    """Raise CrateError where there are other samples than the run's."""
+    """Raise CrateError if there are samples that are not the run's."""
     if SERIES not in files:
         raise CrateError(f"the crate has no {SERIES}")
     host = name_of_host(graph, node)
@@ -172,7 +172,7 @@ def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None
 
 
 def _from_csv(path: Path) -> Iterator[Point]:
-    """What `csv_of` wrote, read as it is needed; raises CrateError with the line."""
+    """Read lazily what `csv_of` wrote; raises CrateError with the line number."""
     with path.open(encoding="utf-8", errors="replace", newline="") as text:
         yield from _points(text)
 
@@ -199,7 +199,7 @@ def _point(row: dict[str, str]) -> Point:
 
 
 def _keys(graph: Graph, node: URIRef) -> set[tuple[str, str | None]]:
-    """The series that the run has summaries of."""
+    """Return the series that the run has summaries of."""
     found = set()
     for summary in graph.objects(node, ST.hasSummary):
         name = graph.value(graph.value(summary, ST.ofMetric), ST.dbName)
@@ -209,7 +209,7 @@ def _keys(graph: Graph, node: URIRef) -> set[tuple[str, str | None]]:
 
 
 def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
-    """From when to when (Unix ms) the run went; raises CrateError."""
+    """Return start and end of the run (Unix ms); raises CrateError."""
     times = [graph.value(node, term) for term in (PROV.startedAtTime, PROV.endedAtTime)]
     try:
         first, last = (time.toPython().timestamp() for time in times)  # type: ignore[union-attr]
@@ -219,14 +219,14 @@ def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
 
 
 def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
-    """Let the run's dashboard be the one here; a run from before that has none."""
+    """Point the run's dashboard to this installation; older runs have none."""
     if (node, ST.dashboard, None) in graph:
         address = dashboard_address(iris, host, Span(*_span(graph, node)))
         graph.set((node, ST.dashboard, address))
 
 
 def _check_said(files: Mapping[str, Path]) -> None:
-    """What is kept of a run is read again: for its page, and for another crate."""
+    """Validate the stored events: the run's page and later exports read them."""
     if EVENTS not in files:
         return
     with files[EVENTS].open("rb") as lines:
@@ -240,7 +240,7 @@ def _check_said(files: Mapping[str, Path]) -> None:
 
 
 def _keep(folder: Path, files: Mapping[str, Path]) -> None:
-    """The program and what it said, unless the run is one of ours."""
+    """Store the program and the events, unless the run's folder exists already."""
     kept = {PROGRAM, EVENTS} & files.keys()
     if folder.exists() or EVENTS not in kept:
         return

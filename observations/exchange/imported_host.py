@@ -1,4 +1,4 @@
-"""The host of a crate's run: which it is here, and whether it is the same machine."""
+"""The host of a crate's run: its name here, and whether it is the same machine."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +16,9 @@ from ontology.terms import ST
 
 
 def name_of_host(graph: Graph, node: URIRef) -> str:
-    """The name of the host that a run was on; raises CrateError."""
+    """Return the name of the host that a run was on; raises CrateError."""
     name = graph.value(node, ST.ranOn)
-    # Of a run from before it told that itself.
+    # Runs of old versions do not state the name themselves.
     name = name or graph.value(graph.value(node, ST.ofHost), ST.hostname)
     if name is None:
         raise CrateError("the crate does not tell the name of its run's host")
@@ -26,7 +26,7 @@ def name_of_host(graph: Graph, node: URIRef) -> str:
 
 
 def host_of(graph: Graph, node: URIRef, iris: Iris) -> str:
-    """The same, where the run and its threads are that host's; raises CrateError."""
+    """Return the same name if the run and its threads match it; raises CrateError."""
     try:
         name = check_host(name_of_host(graph, node))
     except HostNameError as error:
@@ -40,7 +40,7 @@ def host_of(graph: Graph, node: URIRef, iris: Iris) -> str:
 
 
 def check_machine(twin: Endpoint, graph: Graph, node: URIRef, host: URIRef) -> None:
-    """Raise CrateError where a host here is not known to be a run's machine."""
+    """Raise CrateError if a known host may not be the machine of a run."""
     if not _is_known(twin, host):
         return
     known = [*signs_of_host(twin, host), *signs_of_runs(twin, host)]
@@ -58,13 +58,13 @@ def check_machine(twin: Endpoint, graph: Graph, node: URIRef, host: URIRef) -> N
 
 
 def moved(graph: Graph, there: str, here: str) -> Graph:
-    """The same triples, with IRIs of another installation made ours."""
+    """Return the same triples with another installation's IRIs replaced by ours."""
     old, new = there.rstrip("/") + "/", here.rstrip("/") + "/"
     return _mapped(graph, lambda iri: _replaced(iri, old, new))
 
 
 def renamed(graph: Graph, node: URIRef, iris: Iris, name: str) -> Graph:
-    """The same triples, with a run's host and all of it called otherwise."""
+    """Return the same triples with a run's host and its components renamed."""
     old, new = iris.host(name_of_host(graph, node)), iris.host(name)
 
     def own(iri: str) -> str:
@@ -78,7 +78,7 @@ def renamed(graph: Graph, node: URIRef, iris: Iris, name: str) -> Graph:
 
 
 def _is_known(twin: Endpoint, host: URIRef) -> bool:
-    """Whether it is described here, or has run something."""
+    """Whether the host is described here, or has recorded runs."""
     return twin.ask(
         f"ASK {{ {{ <{host}> a <{ST.ComputeNode}> }} "
         f"UNION {{ ?run <{ST.ofHost}> <{host}> }} }}"

@@ -1,4 +1,4 @@
-"""Samples written into the series store again, as they were."""
+"""Writes exported samples back into the series store."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from core.settings.accounts import store_write_account
 from core.settings.settings import Settings
 from observations.exchange.export import Point
 
-# The store takes no line of more than 10 MB.
+# The store rejects lines of more than 10 MB.
 _AT_ONCE = 50_000
 _TIMEOUT = httpx.Timeout(60.0, connect=2.0)
 
@@ -47,7 +47,7 @@ def _lines(points: Iterable[Point]) -> Iterator[bytes]:
 
 
 def _line(series: _Series, points: Sequence[Point]) -> bytes:
-    """As `/api/v1/export` gives it."""
+    """Encode samples of one series in the format of `/api/v1/export`."""
     name, host, instance = series
     labels = {"__name__": name, "hostname": host}
     labels |= {} if instance is None else {"instname": instance}

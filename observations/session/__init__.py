@@ -1,1 +1,1 @@
-"""Commands under observation: pinned, sampled while they run, recorded."""
+"""Runs commands under observation: pins them, samples during the run, records it."""

@@ -1,6 +1,7 @@
-"""What counters say at one moment, asked of the PMCDs that the bridge asks, too.
+"""Reads counters at one moment, from the same PMCDs as the bridge.
 
-Totals of a run are then of the run, and not of the ticks around it.
+With a reading just before and just after a run, its totals do not include the rest of
+the first and last tick.
 """
 
 import json
@@ -26,10 +27,10 @@ Key = tuple[str, str | None]
 Metrics = Mapping[str, Sequence[str]]
 _Asked = tuple[PcpSource, frozenset[str]]
 
-# A bridge that has much to do needs seconds to get to another host.
+# A busy bridge needs seconds to connect to another host.
 _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
-# While both are the same no agent of a PMCD started anew: so PCP defines the latter,
-# which old ones lack.
+# While both values stay the same, no agent of the PMCD has restarted, by PCP's
+# definition of pmcd.seqnum. Old PMCDs lack it.
 _OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
 _ANEW = (
     "its events were counted anew during the run, as where another plan with PMU "
@@ -43,11 +44,11 @@ _UNKNOWN = (
 
 @dataclass(frozen=True)
 class Mark:
-    """Values by metric (as in PCP) and instance, and when (Unix ms) they were read.
+    """Values by PCP metric and instance, and when (Unix ms) they were read.
 
-    ``anew``: PMU events that may have been counted from 0 again since the mark before.
-    ``agents`` names those that counted until one of them starts anew; empty where
-    their PMCD does not tell. ``marker`` is who asked.
+    ``anew``: PMU events that may have restarted from 0 since the previous mark.
+    ``agents`` identifies the agents that counted, until one of them restarts; empty if
+    their PMCD does not tell. ``marker`` identifies the reader.
     """
 
     at_ms: float = 0.0
@@ -58,32 +59,32 @@ class Mark:
 
     @property
     def text(self) -> str:
-        """What a file of it holds."""
+        """The content of a mark's file."""
         rows = [[*key, value] for key, value in self.values.items()]
         found = {**vars(self), "values": rows, "anew": sorted(self.anew)}
         return json.dumps(found) + "\n"
 
 
 class Marks(NamedTuple):
-    """What counters said just before a run, and when it was over."""
+    """The counters just before a run and at its end."""
 
     before: Mark
     after: Mark
 
     def doubt(self, metric: str) -> str:
-        """Why what a metric grew by is not of the run; empty where it is."""
+        """Say why a metric's growth may not be the run's; empty if no doubt exists."""
         if metric in self.after.anew:
             return _ANEW
         if not is_counter(metric) or not self.before.values or not self.after.values:
             return ""
         if self.before.agents and self.after.agents:
             return "" if self.before.agents == self.after.agents else _ANEW
-        # Who asked both times has seen what came between.
+        # A reader that took both marks has noticed every restart between them.
         return "" if self.before.marker == self.after.marker else _UNKNOWN
 
 
 def read_mark(path: Path) -> Mark | None:
-    """The mark of a file; None where there is none that is whole."""
+    """Read the mark in a file; None if there is no complete one."""
     try:
         found = json.loads(path.read_text("utf-8"))
         values = {(name, one): value for name, one, value in found["values"]}
@@ -94,10 +95,10 @@ def read_mark(path: Path) -> Mark | None:
 
 
 class Marker:
-    """Asks for the same metrics again and again; what does not answer is left out.
+    """Reads the same metrics repeatedly; sources that do not answer are left out.
 
-    Where they are to be had ``metrics`` says by address, in a thread of its own: only
-    who wants a mark waits for it.
+    ``metrics`` returns the metrics by address. It is called in a separate thread, so
+    that only `mark` waits for it.
     """
 
     def __init__(self, metrics: Callable[[], Metrics] | None = None) -> None:
@@ -110,7 +111,7 @@ class Marker:
             Thread(target=self._connect, args=(metrics,), daemon=True).start()
 
     def mark(self) -> Mark:
-        """The values of now; raises what asking for the addresses does."""
+        """Read the current values; raises the errors of ``metrics``."""
         asked = self._asked.result()
         began = time.time()
         values: dict[Key, float] = {}
@@ -124,17 +125,17 @@ class Marker:
         return Mark(at_ms, values, frozenset(self._anew(asked)), agents, self._id)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Close the connections."""
         self._asked.add_done_callback(_close)
 
     def _connect(self, metrics: Callable[[], Metrics]) -> None:
         try:
             self._asked.set_result([*_connected(metrics())])
-        except Exception as error:  # it is for who wants a mark
+        except Exception as error:  # raised again by mark()
             self._asked.set_exception(error)
 
     def _anew(self, asked: Iterable[_Asked]) -> Iterator[str]:
-        """What the kernel counts outlives an agent; PMU events are its own counters."""
+        """Yield PMU events that may have restarted: they do not outlive their agent."""
         for source, names in asked:
             before = self._changes.get(source.address, source.changes)
             self._changes[source.address] = source.changes
@@ -152,10 +153,10 @@ def _close(asked: Future[list[_Asked]]) -> None:
 def marking(
     bridge: Path, host: str, metrics: Iterable[str], counters: str = ""
 ) -> Iterator[Marker]:
-    """Ask where the bridge of a state folder asks for metrics of a host.
+    """Read a host's metrics from the addresses that the bridge uses.
 
-    ``counters`` is where its PMU events are to be had; without it the bridge is waited
-    for, which needs a moment to get there.
+    ``counters`` is the address of the host's PMU events; without it, wait until the
+    bridge has connected to them.
     """
     marker = Marker(partial(_by_address, bridge, host, [*metrics], counters))
     try:
@@ -179,9 +180,9 @@ def _by_address(
 
 
 def _counters(bridge: Path, host: str, events: Sequence[str]) -> str:
-    """Where the bridge has PMU events from; empty where it does not get there.
+    """Wait for the address that the bridge has PMU events from; empty after a timeout.
 
-    What it said last may be of events before these.
+    The address in its last status may lack these events.
     """
     until = time.monotonic() + _PATIENCE_SECONDS
     while not _has(found := str(_said(bridge, host).get("counters") or ""), events):
@@ -224,6 +225,6 @@ def _values(source: PcpSource) -> dict[Key, float]:
 
 
 def _agents(values: Mapping[Key, float]) -> str:
-    """What is the same until an agent of theirs starts anew."""
+    """Return a value that stays the same until one of the agents restarts."""
     told = [values.get((name, None)) for name in _OF_PMCD]
     return "" if None in told else " ".join(str(int(one or 0)) for one in told)

@@ -1,4 +1,4 @@
-"""Keeps SuperTwin's own processes off the CPUs that an observed command has."""
+"""Keeps SuperTwin's own processes off the CPUs of observed commands."""
 
 import os
 from collections.abc import Iterable, Iterator, Set
@@ -10,28 +10,28 @@ from core.settings.state import StackState, read_state
 from observations.launch import HELD, Event
 from observations.session.program_start import lives
 
-# The agents of all PMCDs here may have been started by an agent of one of them, and are
-# known by their pipes.
+# Agents of all local PMCDs may have been started by an agent of another PMCD, so they
+# are found by their pipes.
 _PMCDS = ("pmcd", "pmu")
 _ATTENDS = "observe"
 
 
 class Aside:
-    """Lets what is ours work on all CPUs but those of commands, on all if none is left:
-    the stack of a state folder, and who runs and attends commands.
+    """Moves SuperTwin's processes off the CPUs of commands, unless that leaves none.
 
-    What is not ours to move stays where it is. Threads may share it.
+    These are the stack of a state folder and the processes that run and attend
+    commands. Processes of others are not moved. Methods may be called from any thread.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._lock = Lock()
         self._pinned: Set[int] | None = None
-        # Where others than the stack may work, from when they were seen first.
+        # The original affinity of processes outside the stack.
         self._may: dict[int, set[int]] = {}
 
     def step(self, pinned: Set[int], commands: Iterable[Event]) -> None:
-        """Leave CPUs to commands, each known by what its runner first said."""
+        """Keep off the ``pinned`` CPUs; each command is given by its first event."""
         with self._lock:
             others = {pid for one in commands for pid in _above(one)}
             known = self._may.keys() if pinned == self._pinned else set()
@@ -71,7 +71,7 @@ def _pids(state: StackState) -> Iterator[int]:
 
 
 def _agents(pmcds: Iterable[int]) -> Iterator[int]:
-    """Who reads what these write."""
+    """Yield the processes that read what these PMCDs write."""
     pipes = {_pipe(pid, number) for pid in pmcds for number in _numbers(f"{pid}/fd")}
     for pid in _numbers(""):
         if (pipe := _pipe(pid, 0)) and pipe in pipes:
@@ -79,7 +79,7 @@ def _agents(pmcds: Iterable[int]) -> Iterator[int]:
 
 
 def _pipe(pid: int, number: int) -> str:
-    """The pipe behind a descriptor of a process; empty where there is none."""
+    """Return the pipe behind a descriptor of a process; empty if there is none."""
     with suppress(OSError):
         found = os.readlink(f"/proc/{pid}/fd/{number}")  # noqa: PTH115
         return found if found.startswith("pipe:") else ""
@@ -87,15 +87,15 @@ def _pipe(pid: int, number: int) -> str:
 
 
 def _numbers(folder: str) -> list[int]:
-    """What has a number for its name in a folder of /proc."""
-    # No Path for each of hundreds: whoever begins a run waits for this.
+    """List the numeric names in a folder of /proc."""
+    # No Path for hundreds of entries: the start of a run waits for this.
     with suppress(OSError):
         return [int(name) for name in os.listdir(f"/proc/{folder}") if name.isdecimal()]  # noqa: PTH208
     return []
 
 
 def _below(pid: int, children: dict[int, list[int]]) -> Iterator[int]:
-    """Those below it, but for the commands that runners among them run."""
+    """Yield the descendants, except the commands that runners among them run."""
     for child in children.get(pid, ()):
         yield child
         if not _is_runner(child):
@@ -110,7 +110,7 @@ def _children() -> dict[int, list[int]]:
 
 
 def _above(command: Event) -> Iterator[int]:
-    """The runner of a command that runs on this machine, and who attends it."""
+    """Yield the runner of a command on this machine, and the process attending it."""
     if not lives(command):
         return
     runner = _parent(command["pid"])
@@ -122,11 +122,11 @@ def _above(command: Event) -> Iterator[int]:
 
 
 def _is_runner(pid: int) -> bool:
-    return HELD in _words(pid)[-2:]  # what the command reads may be told after it
+    return HELD in _words(pid)[-2:]  # INPUT may follow HELD
 
 
 def _parent(pid: int) -> int:
-    """The parent of a process; 0, which is nobody's number, where there is none."""
+    """Return the parent of a process; 0, which is not a valid pid, if there is none."""
     with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123
         return int(stat.read().rpartition(b") ")[2].split()[1])
     return 0

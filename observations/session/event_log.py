@@ -1,4 +1,4 @@
-"""What runners say, counted; a run of days says every second that it goes on."""
+"""Numbered runner events; of the beats, one a second, only the last is kept."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ BEAT = "alive"
 
 
 class Said:
-    """Events by their numbers, from 1; of the beats among them only the last is kept.
+    """Events numbered from 1; of the beats only the last is kept.
 
-    ``pids`` are those of all processes that any event told of, in the order of their
-    coming. Threads may share it.
+    ``pids`` are the pids of all processes that any event named, in that order. Methods
+    may be called from any thread.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -28,21 +28,21 @@ class Said:
 
     @property
     def events(self) -> list[Event]:
-        """All that are kept."""
+        """All kept events."""
         return [event for _, event in self.since(0)]
 
     @property
     def first(self) -> Event:
-        """The first one; an empty one where nothing was said."""
+        """The first event; empty if there is none."""
         return self._kept[0][1] if self._kept else {}
 
     @property
     def last(self) -> Event:
-        """The last one; an empty one where nothing was said."""
+        """The last event; empty if there is none."""
         return self._kept[-1][1] if self._kept else {}
 
     def add(self, event: Event) -> None:
-        """Keep one more."""
+        """Add an event."""
         with self._lock:
             self.pids |= dict.fromkeys(pids_of(event))
             if event["event"] == BEAT:
@@ -53,12 +53,12 @@ class Said:
             self._kept.append((self.count, event))
 
     def since(self, number: int) -> list[tuple[int, Event]]:
-        """Those after one, by their numbers; beats that others followed are missing."""
+        """Return the events after a number; all beats but the last are missing."""
         with self._lock:
             return self._kept[bisect_right(self._kept, number, key=itemgetter(0)) :]
 
     def news(self, event: Event) -> Event:
-        """The event without the processes that are known, where it is a beat."""
+        """Return the event; if it is a beat, without the pids that are known."""
         if event["event"] != BEAT or "pids" not in event:
             return event
         return {
@@ -68,6 +68,6 @@ class Said:
 
 
 def pids_of(event: Event) -> list[int]:
-    """The processes that an event tells of."""
+    """Return the pids that an event names."""
     pids = event.get("pids")
     return [p for p in pids if isinstance(p, int)] if isinstance(pids, list) else []

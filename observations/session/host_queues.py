@@ -1,6 +1,7 @@
-"""Work that is done beside, in order for each host: one that hangs holds up its own.
+"""Background work, in one queue for each host, so that a hanging host delays no other.
 
-A host's thread is there while it has work, and keeps nobody from ending.
+A host has a thread while it has work. These threads do not delay the exit of the
+process.
 """
 
 import logging
@@ -12,14 +13,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class Lanes:
-    """Does what is submitted for a host after what was before; threads may share it."""
+    """Runs the work of each host in order; methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._changed = Condition()
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
 
     def submit(self, host: str, work: Callable[[], None]) -> None:
-        """Have it done; what it raises is logged."""
+        """Add work to a host's queue; its exceptions are logged."""
         with self._changed:
             if host in self._waiting:
                 self._waiting[host].append(work)
@@ -29,7 +30,7 @@ class Lanes:
         Thread(target=self._work, args=(host,), name=name, daemon=True).start()
 
     def wait(self, seconds: float) -> list[str]:
-        """Wait until all is done, for so long; the hosts of which it is not."""
+        """Wait up to ``seconds`` for all work; return the hosts with work left."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting, seconds)
             return sorted(self._waiting)

@@ -1,4 +1,4 @@
-"""Where SuperTwin itself runs a command: here, where it outlives us, or over ssh."""
+"""Starts commands that SuperTwin runs: locally, where they outlive it, or over ssh."""
 
 import os
 import pwd
@@ -19,9 +19,9 @@ from observations.session.run_request import Wish
 
 @contextmanager
 def started(settings: Settings, wish: Wish, folder: Path) -> Iterator[Running]:
-    """Start the program of a run's folder on the wish's host, or follow it further.
+    """Start the program of a run's folder on its host, or follow it if it runs.
 
-    Raises MendableError for a host that nothing leads to, and RemoteLoginError.
+    Raises MendableError for a host without a known address, and RemoteLoginError.
     """
     if wish.asked.host == settings.host:
         with beside(folder, PROGRAM, _environment(), wish.user) as running:
@@ -36,12 +36,12 @@ def started(settings: Settings, wish: Wish, folder: Path) -> Iterator[Running]:
 
 
 def uid_of(wish: Wish) -> int | None:
-    """The user that runs the command of a wish here; None where that is ours."""
+    """Return the user id that runs the command here; None if it is ours."""
     return pwd.getpwnam(wish.user).pw_uid if wish.user else None
 
 
 def lives(started: Event) -> bool:
-    """Whether the process that a runner on this machine told of is still there."""
+    """Whether the process that a runner on this machine started still exists."""
     try:
         stat = Path(f"/proc/{started['pid']}/stat").read_bytes()
         ticks = int(stat.rpartition(b") ")[2].split()[19])
@@ -51,5 +51,5 @@ def lives(started: Event) -> bool:
 
 
 def _environment() -> Mapping[str, str]:
-    """What a command inherits: nothing of our settings, of which some are secret."""
+    """Return the inherited environment without our settings; some are secret."""
     return {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}

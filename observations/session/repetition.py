@@ -1,4 +1,4 @@
-"""One run of a wish: what its runner said, kept in a folder until it is recorded."""
+"""One run of a wish: its events and files in a folder until it is recorded."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ _LAST = ("ended", "refused")
 
 @dataclass
 class Repetition:
-    """A run with an id of its own; ``before`` and ``after`` are its marks."""
+    """A run with its own id; ``before`` and ``after`` are its marks."""
 
     id: str
     wish: Wish
@@ -38,17 +38,17 @@ class Repetition:
 
     @property
     def is_begun(self) -> bool:
-        """Whether its runner was started, or has said something."""
+        """Whether its runner was started or has sent an event."""
         return bool(self.said.count) or is_begun(self.folder)
 
     @property
     def is_over(self) -> bool:
-        """Whether its runner has said its last."""
+        """Whether its runner has sent its last event."""
         return self.said.last.get("event") in _LAST
 
     @property
     def refusal(self) -> str:
-        """Why the command could not be started; empty where it could."""
+        """Why the command could not be started; empty if it could."""
         first = self.said.first
         return str(first["reason"]) if first.get("event") == "refused" else ""
 
@@ -59,25 +59,26 @@ class Repetition:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether nothing of it is to be recorded any more."""
+        """Whether nothing is left to record."""
         return not self.has_run or (self.folder / RECORDED).exists()
 
     def take(self, event: Event) -> None:
-        """Keep what its runner said."""
+        """Store an event of its runner."""
         with (self.folder / EVENTS).open("a") as kept:
             kept.write(json.dumps(self.said.news(event)) + "\n")
-        # What is not on disk was not heard: it is told again.
+        # Write to disk first: an event counts as heard only then, and is sent again
+        # otherwise.
         self.said.add(event)
 
     def look_after(self, mark: Mark) -> None:
-        """Keep what counters say now that the command is over."""
+        """Store the counters read at the end of the command."""
         self.after = mark
         (self.folder / _AFTER).write_text(mark.text)
 
     def record(self, settings: Settings, meanwhile: Meanwhile, broken: str) -> None:
-        """Write its graph, once all that was sampled is there; ``broken``: see Run.
+        """Write its graph once all samples have arrived; ``broken``: see `Run`.
 
-        Raises ObservationError and what the stores raise.
+        Raises ObservationError and the errors of the stores.
         """
         run = run_of(self.said.events, broken)
         marks = Marks(self.before, self.after or Mark())
@@ -96,14 +97,14 @@ class Repetition:
 
 
 def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repetition:
-    """Run ``number`` of a wish, in a new folder with its program."""
+    """Create the folder and program of run ``number`` of a wish."""
     folder = _folder(home, wish, group, number)
     one = wish.one_of(group, number)
     make_private(folder)
     try:
         (folder / WISH).write_text(json.dumps(asdict(one.asked)) + "\n")
         (folder / _BEFORE).write_text(before.text)
-        # The last: what has a program is whole.
+        # Written last: a folder with a program is complete.
         (folder / PROGRAM).write_bytes(program(one.request()))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -112,7 +113,7 @@ def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repe
 
 
 def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
-    """The runs of a wish that were begun by a process that is no more."""
+    """Return the runs of a wish that a previous process began."""
     found = []
     for number in range(1, wish.asked.repeat + 1):
         folder = _folder(home, wish, group, number)
@@ -131,14 +132,16 @@ def discard_unrun(
 ) -> None:
     """Remove the folders of runs whose command never started.
 
-    They hold the variables of ``--env``, secrets included. ``runs`` are those that
-    were begun; a folder after them was left by a process that was killed meanwhile.
+    They contain the variables of ``--env``, including secrets. ``runs`` are those that
+    were begun; a folder beyond them was left by a process that was killed while it
+    created it.
     """
     kept = {run.folder for run in runs if run.has_run}
     numbers = range(1, min(len(runs) + 1, wish.asked.repeat) + 1)
     for folder in (_folder(home, wish, group, number) for number in numbers):
         if folder not in kept:
-            # Whoever followed the runner may be removing its files at the same time.
+            # The process that followed the runner may be removing its files at the same
+            # time.
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 raise OSError(f"{folder} cannot be removed: remove it by hand")
@@ -150,7 +153,7 @@ def _folder(home: Path, wish: Wish, group: str, number: int) -> Path:
 
 
 def _kept(path: Path) -> Said:
-    """All that was written whole; a line that was cut short is taken out."""
+    """Read all complete events; a truncated last line is removed."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -162,6 +165,6 @@ def _kept(path: Path) -> Said:
     said = Said(events)
     for event in events[::-1]:
         if event["event"] == BEAT and "pids" in event:
-            event["pids"] = list(said.pids)  # of which it had told the new ones
+            event["pids"] = list(said.pids)  # the file has only each beat's new ones
             break
     return said

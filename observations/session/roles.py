@@ -1,4 +1,4 @@
-"""The roles that a run can be told by: their formulas on its host, from the graph."""
+"""Reads the formulas of a run's roles on its host from the graph."""
 
 from collections.abc import Collection, Iterator
 
@@ -17,7 +17,7 @@ _THREAD = "thread"
 def read_roles(
     twin: Endpoint, asked: Asked, plan: str, metrics: Collection[str]
 ) -> list[Role]:
-    """Those that a plan was asked for, and those whose events it samples anyway."""
+    """Return the roles that a plan requests, and others whose events it samples."""
     if not any(map(is_counter, metrics)):
         return []
     planned = counters.asked(asked.host, twin).get(plan)
@@ -43,7 +43,7 @@ def _roles(
 
 
 def _role(host: HostPmus, formula: RoleFormula, cpus: Collection[int]) -> Role:
-    """What threads count is told by those that the run was pinned to."""
+    """Build a role; events of threads are summed over the CPUs of the run."""
     places = {place.cpu for place in host.places.get(formula.scope, ())}
     chosen = cpus if formula.scope == _THREAD else places
     terms = (

@@ -1,4 +1,4 @@
-"""Where observations are begun and found again while they run, one desk for all."""
+"""Starts observations and tracks them while they run; one Desk for each API process."""
 
 import logging
 import secrets
@@ -26,17 +26,17 @@ from observations.session.session_journal import left_open
 _LOG = logging.getLogger(__name__)
 
 _LOOK_SECONDS, _SLOW_LOOK_SECONDS = 0.05, 1.0
-_KEPT_SECONDS = 600.0  # how long what is over can be followed
-# How long a command takes to end whose runner was let go of, at the most.
+_KEPT_SECONDS = 600.0  # how long an ended session can be followed
+# A command ends at most this long after its runner was told to end it.
 _ENDS_SECONDS = 10.0
-# The supervisor kills who takes 15 s to end, of which requests may take five.
+# The supervisor kills a process that takes 15 s to end; requests may take 5 s of it.
 _CLOSES_SECONDS = 5.0
 _UNHEARD = "nothing was heard of it any more"
 _KILLED = "SuperTwin was killed while it ran"
 
 
 class Desk:
-    """All sessions of an installation; threads may share it."""
+    """All sessions of an installation; methods may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -45,25 +45,26 @@ class Desk:
         self._sessions: dict[str, Session] = {}
         self._running: dict[str, Running] = {}
         self._lanes = Lanes()
-        # Until when those that nobody hears of may take to end.
+        # The time when a session that lost contact counts as ended.
         self._let_go: dict[str, float] = {}
 
     @property
     def sessions(self) -> list[Session]:
-        """Those that run, and those that ran lately; the oldest first."""
+        """Sessions that run or ended recently; the oldest first."""
         with self._lock:
             return list(self._sessions.values())
 
     def find(self, id_: str) -> Session | None:
-        """The session of an id."""
+        """Return the session with an id; None if there is none."""
         with self._lock:
             return self._sessions.get(id_)
 
     def go_on(self) -> None:
-        """Go on with what a desk before this one began, before anything else begins.
+        """Resume the sessions that the previous process left; call this before `begin`.
 
-        Who attends a run tells on. All others ended with who ran them; their CPUs are
-        held until that is sure. Two that have the same CPUs both keep them, and say so.
+        Attended runs continue to report. Commands that ended with the previous process
+        are recorded as interrupted; their CPUs stay reserved until the end is certain.
+        If two sessions hold the same CPUs, both keep them and say so.
         """
         for id_, wish in left_open(self._settings.home):
             self._take_up(self._new(wish, id_))
@@ -73,13 +74,13 @@ class Desk:
             if session.goes_on and not session.wish.attended:
                 self.launch(session)
         for session in self.sessions:
-            session.listen()  # who attends it had to wait for all of this
+            session.listen()  # attending processes could not report until now
 
     def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
-        """A session that is ready to run; CPUs that another has are waited for while
-        ``goes_on``.
+        """Return a session that is ready to run; wait for CPUs while ``goes_on()``.
 
-        Raises TakenError, and what `Session.open` does; nothing is held then.
+        Without ``goes_on``, taken CPUs raise TakenError at once. Also raises what
+        `Session.open` does. After an error, nothing is reserved.
         """
         session = self._new(wish, _new_id())
         try:
@@ -95,24 +96,24 @@ class Desk:
         return session
 
     def drop(self, session: Session) -> None:
-        """Give up one that is ready to run, and that nobody wants any more."""
+        """Discard a session that was prepared but is not wanted any more."""
         session.close()
         with self._lock:
             self._sessions.pop(session.id, None)
 
     def launch(self, session: Session) -> None:
-        """Run it here, or where its host is, in a thread of its own."""
+        """Run a session, here or on its host, in a separate thread."""
         name = f"observation-{session.id}"
         Thread(target=self._drive, args=(session,), name=name, daemon=True).start()
 
     def cancel(self, session: Session) -> None:
-        """Have its command ended; what was sampled is recorded."""
+        """End a session's command; what was sampled is recorded."""
         session.cancel()
         if running := self._running.get(session.id):
             running.cancel()
 
     def tend(self) -> None:
-        """End those of whom nothing is heard, and forget what was over long ago."""
+        """End sessions that lost contact, and forget those that ended long ago."""
         self._step_aside(self._settings.host)
         for session in self.sessions:
             if session.is_silent:
@@ -123,9 +124,10 @@ class Desk:
                     self._sessions.pop(session.id, None)
 
     def close(self) -> None:
-        """End all that runs here, and record it; what is attended the next one does.
+        """End and record the runs of this process; the next one resumes attended runs.
 
-        So it does with what hangs, as over ssh to a host that is away.
+        Runs on a host that hangs, such as one that ssh cannot reach, are recorded at
+        the next start.
         """
         own = [one for one in self.sessions if not one.wish.attended]
         for session in own:
@@ -138,7 +140,7 @@ class Desk:
                 self.cancel(session)
 
     def _stop(self, session: Session) -> None:
-        """It broke off: its command is ended after that is sure, and not cancelled."""
+        """Record an interruption, then end the command: else it counts as cancelled."""
         session.close("SuperTwin was stopped")
         self.cancel(session)
 
@@ -147,7 +149,7 @@ class Desk:
         return Session(self._settings, wish, id_, beside, self._give_back)
 
     def _take_up(self, session: Session) -> None:
-        """Let it be what it was, with its CPUs; what runs no more has none."""
+        """Resume a session with its CPUs; release them if its command has ended."""
         asked = session.wish.asked
         self._cpus.keep(asked.host, asked.cpus, session.id)
         try:
@@ -169,7 +171,7 @@ class Desk:
             _LOG.error("of observation %s: %s", session.id, session.shares)
 
     def _end_silent(self, session: Session) -> None:
-        """Have it ended; its CPUs are held until it has, or may be taken to have."""
+        """End a session; hold its CPUs until it has ended or a time limit passed."""
         if session.id not in self._let_go:
             self._let_go[session.id] = time.monotonic() + _ENDS_SECONDS
             self.cancel(session)
@@ -178,21 +180,21 @@ class Desk:
             session.close(_UNHEARD)
 
     def _once_ended(self, work: Callable[[Session], None], session: Session) -> None:
-        """Beside where its command runs still; else it has no CPUs after this."""
+        """Do the work in a thread if the command still runs, otherwise at once."""
         if self._lives(session):
             Thread(target=work, args=(session,), daemon=True).start()
         else:
             work(session)
 
     def _bury(self, session: Session) -> None:
-        """Record what was killed with us, once nothing of it runs any more."""
+        """Record a session that ended with its process, once its command is gone."""
         until = time.monotonic() + _ENDS_SECONDS
         while self._lives(session) and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
         session.close(_KILLED)
 
     def _free(self, session: Session) -> None:
-        """Give the CPUs of one that nobody follows back, once it has ended."""
+        """Release the CPUs of a session that cannot be resumed, once it has ended."""
         while self._lives(session):
             time.sleep(_SLOW_LOOK_SECONDS)
         self._give_back(session)
@@ -238,7 +240,7 @@ class Desk:
         known = run.said.count
         with started(self._settings, session.wish, run.folder) as running:
             self._running[session.id] = running
-            session.listen()  # until now its runner could not be heard
+            session.listen()  # its runner could not report until now
             if session.is_cancelled:
                 running.cancel()
             said = events(running, uid_of(session.wish))

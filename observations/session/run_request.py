@@ -1,4 +1,4 @@
-"""What a user wishes to be run and observed."""
+"""A user's request to run and observe a command."""
 
 from dataclasses import dataclass, replace
 
@@ -7,11 +7,10 @@ from observations.record import Asked
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for; who asked for an ``attended`` one runs it, and tells what it
-    says.
+    """A request to run a command; the client runs an ``attended`` one and reports.
 
-    ``user`` runs the command; empty: the user that SuperTwin runs as. ``within`` are
-    the folders that it may be started in or below; empty: any.
+    ``user`` runs the command; by default the user that SuperTwin runs as. ``within``
+    are the folders that it may start in or below; empty means any.
     """
 
     asked: Asked
@@ -25,13 +24,13 @@ class Wish:
         return bool(self.asked.metrics or self.asked.roles or self.asked.events)
 
     def one_of(self, group: str, number: int) -> "Wish":
-        """The wish for one of its runs."""
+        """Return the wish for one of its runs."""
         if self.asked.repeat == 1:
             return self
         return replace(self, asked=replace(self.asked, group=group, repetition=number))
 
     def request(self) -> dict[str, object]:
-        """What its runner is asked for."""
+        """Return the request for its runner."""
         asked = self.asked
         return {
             "argv": list(asked.argv),

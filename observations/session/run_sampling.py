@@ -1,4 +1,4 @@
-"""What is sampled while a command runs: a plan of its own, and what came of it."""
+"""Samples while a command runs, by a plan of its own, and summarises the results."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -38,7 +38,7 @@ _OF_PROCESSES = "proc."
 
 @dataclass(frozen=True)
 class Sampled:
-    """A metric as telemetry/one-plan gives it; ``series`` is its store name."""
+    """A metric from the query telemetry/one-plan; ``series`` is its store name."""
 
     name: str
     iri: str
@@ -48,7 +48,7 @@ class Sampled:
 
 
 class Meanwhile:
-    """The metrics that are sampled for one wish, under a plan, while they are."""
+    """The metrics that a plan samples for one wish."""
 
     def __init__(
         self,
@@ -63,21 +63,21 @@ class Meanwhile:
 
     @cached_property
     def metrics(self) -> Sequence[Sampled]:
-        """Those of the plan, asked for once the command runs, or ran."""
+        """The metrics of the plan, read when the command runs or has run."""
         if not self._plan:
             return ()
         with dataset(self._settings, "twin") as twin:
             return planned(twin, self._asked.host, self._plan)
 
     def mark(self) -> Mark:
-        """What all counters say now."""
+        """Read all counters now."""
         return self._marker.mark()
 
     def summaries(self, run: Run, marks: Marks, pids: Set[int]) -> list[Summary]:
-        """Figures of every series; of processes only those with these numbers."""
+        """Summarise every series; of processes only those with these pids."""
         if not self.metrics:
             return []
-        # Earlier samples tell how often sources update what a short run hardly saw.
+        # A short run sees few updates: earlier samples show how often sources update.
         start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms - _HISTORY_MS
         with closing(series_reader(self._settings)) as store:
             self._wait_for_ticks(store, run)
@@ -93,7 +93,7 @@ class Meanwhile:
     def derived(
         self, run: Run, marks: Marks, summaries: Sequence[Summary]
     ) -> list[Derived]:
-        """What the counters of a run come to."""
+        """Derive the figures of a run from its counters."""
         roles = [_unless_in_doubt(role, marks) for role in self._roles]
         return derive(roles, summaries, run.span.seconds)
 
@@ -134,7 +134,7 @@ class Meanwhile:
     def _resolution(
         self, metric: Sampled, series: Mapping[SeriesKey, Points]
     ) -> float | None:
-        """How often its source updates a metric, if less often than it is sampled."""
+        """Return how often a source updates a metric, if slower than the period."""
         points = [one for key, one in series.items() if key.name == metric.series]
         found = source_resolution(
             points, metric.pcp_units, is_counter=metric.is_counter
@@ -143,7 +143,7 @@ class Meanwhile:
         return found if is_slower else None
 
     def _wait_for_ticks(self, store: HttpConnection, run: Run) -> None:
-        """Wait until the last tick of the run can be read, for a while."""
+        """Wait until the last tick of the run is stored, or until a timeout."""
         period = self._asked.period_ms
         last_ms = int(run.span.end_ms) // period * period
         if last_ms < run.span.start_ms:
@@ -155,7 +155,7 @@ class Meanwhile:
             time.sleep(_LOOK_SECONDS)
 
     def _there(self, store: HttpConnection, since_ms: int) -> set[str]:
-        """The series that have a point since then."""
+        """Return the series that have a point since then."""
         found = self._read(store, since_ms).items()
         return {key.name for key, points in found if points.stamps.size}
 
@@ -170,9 +170,9 @@ class Meanwhile:
 def sampled(
     settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
 ) -> Iterator[Meanwhile]:
-    """Sample what is wished for until the block ends, under a plan of this name.
+    """Sample a wish's metrics until the block ends, under a plan of this name.
 
-    Raises PlanRequestError and what else `sampling.add` does.
+    Raises PlanRequestError and the other errors of `changes.add`.
     """
     names = _added(settings, wish, plan, told) if wish.samples else []
     with still_sampled(settings, wish, plan, names, told) as meanwhile:
@@ -187,7 +187,7 @@ def still_sampled(
     names: Iterable[str],
     told: Callable[[str], None],
 ) -> Iterator[Meanwhile]:
-    """Sample on until the block ends under a plan that stands, of these metrics."""
+    """Continue to sample these metrics under an existing plan until the block ends."""
     asked = wish.asked
     if not wish.samples:
         yield Meanwhile(settings, asked)
@@ -199,14 +199,14 @@ def still_sampled(
         with marking(bridge, asked.host, names, counters) as marker:
             yield Meanwhile(settings, asked, plan, marker)
     finally:
-        with suppress(PlanRequestError):  # somebody took it out already
+        with suppress(PlanRequestError):  # the plan was removed already
             changes.remove(settings, asked.host, plan, told, host_is_known=True)
 
 
 def _added(
     settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
 ) -> list[str]:
-    """The metrics that are sampled from now on."""
+    """Add the plan; return the metrics that are sampled from now on."""
     asked = wish.asked
     request = PlanRequest(
         asked.host,
@@ -221,7 +221,7 @@ def _added(
 
 
 def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
-    """The metrics of a plan; none where there is no such plan."""
+    """Return the metrics of a plan; none if there is no such plan."""
     rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
     found = {
         row["samplerName"]: Sampled(
@@ -242,7 +242,7 @@ def _keys(
     marks: Marks,
     pids: Set[int],
 ) -> list[Key]:
-    """The instances of a metric that anything is known of."""
+    """Return the instances of a metric that have samples or counter readings."""
     ticked = {key.instance for key in series if key.name == metric.series}
     read = {instance for name, instance in marks.after.values if name == metric.name}
     found = ticked | read
@@ -252,13 +252,13 @@ def _keys(
 
 
 def _pid(instance: str | None) -> int | None:
-    """The number that the name of a process instance begins with."""
+    """Return the pid that the name of a process instance begins with."""
     number = (instance or "").partition(" ")[0]
     return int(number) if number.isdecimal() else None
 
 
 def _growth(key: Key, marks: Marks) -> Growth | None:
-    """How far a counter grew; a process that came meanwhile began with nothing."""
+    """Return the growth of a counter; a process that started since began at zero."""
     after, before = marks.after.values.get(key), marks.before.values.get(key)
     if before is None and key[0].startswith(_OF_PROCESSES) and marks.before.at_ms:
         before = 0.0
@@ -274,7 +274,7 @@ def _unless_in_doubt(role: Role, marks: Marks) -> Role:
 
 
 def _with_last(figures: Statistics, last: float | None) -> Statistics:
-    """A share of all time so far, of which the end of a run knows most: its median."""
+    """Use the duty cycle at the end, which covers the whole time, as the median."""
     if last is None:
         return figures
     mean = last if figures.mean is None else figures.mean

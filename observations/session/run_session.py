@@ -1,4 +1,4 @@
-"""A wish while it is met: what is held for it, and what its runs have said so far."""
+"""The state of a wish in progress: its plan and the events of its runs."""
 
 import logging
 import time
@@ -24,18 +24,19 @@ from sampling.slower_sources import notes, slower_sources
 _LOG = logging.getLogger(__name__)
 
 WAITING, RUNNING, OVER = "waiting", "running", "over"
-# Told by a runner each second; as long as this without means that it is gone.
+# Runners send a beat every second; after this long without one, a runner is gone.
 SILENT_SECONDS = 15.0
-# As long a command that is over stays, so that its counters can be read.
+# How long an ended command stays a zombie, so that its counters can be read.
 _LOOK_SECONDS = 2.0
 
 
 class Session:
-    """All runs of a wish; ``id`` is that of its only one, or of the group.
+    """All runs of a wish; ``id`` is that of its only run or of the group.
 
-    What is sampled goes on until the last run is recorded, which ``beside`` has done,
-    one after the other; ``over`` is called before. ``shares`` says who else has its
-    CPUs. Threads may share it.
+    Sampling continues until the last run is recorded. ``beside`` does work in the
+    background, one item after another. ``over`` is called when no run is left, before
+    recording is complete. ``shares`` names another run on the same CPUs. Methods may be
+    called from any thread.
     """
 
     def __init__(
@@ -66,11 +67,11 @@ class Session:
 
     @property
     def count(self) -> int:
-        """How many events its runs have told."""
+        """The number of events of its runs."""
         return self._earlier + (self._run.said.count if self._run else 0)
 
     def since(self, number: int) -> list[tuple[int, Event]]:
-        """What its runs told after an event, each with its number and its ``run``."""
+        """Return the events after a number, each with its number and its ``run``."""
         found: list[tuple[int, Event]] = []
         before = 0
         for run in self._all[:] if number < self.count else []:
@@ -81,36 +82,36 @@ class Session:
 
     @property
     def due(self) -> Repetition | None:
-        """The run that is to be run, or followed, next."""
+        """The run that must be run or followed next."""
         run = self._run
         return None if self.state != RUNNING or run is None or run.is_over else run
 
     @property
     def is_silent(self) -> bool:
-        """Whether it runs, and nobody has said so for too long, nor is it seen to."""
+        """Whether it runs, but was neither heard of nor seen for too long."""
         quiet = time.monotonic() - self._heard > SILENT_SECONDS
         return self.state == RUNNING and quiet and not self._is_seen
 
     @property
     def last(self) -> Event:
-        """What its latest run told last; an empty one where it told nothing."""
+        """The last event of its latest run; empty if there is none."""
         return self._run.said.last if self._run else {}
 
     @property
     def command(self) -> Event:
-        """Which process its latest run is, where that was told."""
+        """The first event of its latest run, which names the process of the command."""
         return self._run.said.first if self._run else {}
 
     @property
     def goes_on(self) -> bool:
-        """Whether its runs went on without the process that began them."""
+        """Whether its runs continued without the process that began them."""
         begun_here = self._is_here and any(run.is_begun for run in self._all)
         return self.wish.attended or begun_here
 
     def open(self) -> None:
-        """Sample what is wished for and be ready for the first run.
+        """Start sampling and prepare the first run.
 
-        Raises what `sampled` does; nothing is held then.
+        Raises the errors of `sampled`; nothing is held then.
         """
         keep_open(self._settings.home, self.id, self.wish)
         try:
@@ -123,15 +124,15 @@ class Session:
             self._forget(self._settings.home, self.id)
             raise
         self._beside(self._note_slower_sources)
-        # Sampling may have taken long to start, above all on another host.
+        # Starting to sample may have taken long, above all on another host.
         self.listen()
         self.state = RUNNING
 
     def go_on(self, runs: Sequence[Repetition]) -> None:
-        """Be what it was in a process that is no more, which began these runs."""
+        """Resume a session of a previous process, which began these runs."""
         for run in runs:
             self._add(run)
-        # What ended with who began it has nothing to be looked at any more.
+        # If the runs did not continue, their counters cannot be read any more.
         first = runs[:1] if self.goes_on else ()
         names = {name for run in first for name, _ in run.before.values}
         self._meanwhile = self._held.enter_context(
@@ -149,12 +150,12 @@ class Session:
             self._after()
 
     def listen(self) -> None:
-        """Let nobody count as silent who could not be heard until now."""
+        """Restart the silence timeout, after a time in which nothing could be heard."""
         with self._lock:
             self._heard = time.monotonic()
 
     def program(self) -> bytes | None:
-        """What is to be run next; None while it runs, and where nothing is."""
+        """Return the program of the next run; None if it has started or none is due."""
         with self._lock:
             self._heard = time.monotonic()
             run = self._run
@@ -163,9 +164,10 @@ class Session:
             return (run.folder / PROGRAM).read_bytes()
 
     def take(self, events: Sequence[Event], first: int | None = None) -> None:
-        """Hear what the runner says; what is over is looked at before this returns.
+        """Take events of the runner; read the counters of an ended command first.
 
-        ``first`` is how many were told before these: what is known is passed over.
+        ``first`` is the number of events that were sent before these: known ones are
+        skipped.
         """
         with self._lock:
             self._heard = time.monotonic()
@@ -174,11 +176,11 @@ class Session:
                 self._take(event)
 
     def cancel(self) -> None:
-        """Let no further run begin; who runs this one is to end it."""
+        """Start no further run; the caller ends the current one."""
         self.is_cancelled = True
 
     def close(self, why: str = "") -> None:
-        """No more runs; one that has not ended broke off, for this reason."""
+        """Start no further run; record an unfinished one as interrupted (``why``)."""
         with self._lock:
             if self.state != OVER:
                 self.state, self.ended = OVER, time.time()
@@ -188,15 +190,15 @@ class Session:
                 self._over(self)
 
     def give_up(self) -> None:
-        """Hold nothing any more; whether a next process is to try is noted down."""
+        """Release everything; note whether the next process is to try again."""
         with self._lock:
             self.state, self.ended = OVER, time.time()
         self._beside(partial(self._release, note_failure))
 
     @property
     def _is_seen(self) -> bool:
-        """Whether it runs on this machine, whatever it says."""
-        # Who follows what we started is told by its lock when it has ended.
+        """Whether the run is known to be alive on this machine without events."""
+        # For a local run, the lock of the runner's file shows when it has ended.
         return self._is_here and (not self.wish.attended or lives(self.command))
 
     @property
@@ -219,9 +221,9 @@ class Session:
             self._after()
 
     def _is_gone(self, over: Event) -> bool:
-        """Whether what was to be looked at is no more: it was told of too late."""
+        """Whether the counters are gone because the event came too late."""
         late = time.time() - over.get("ns", 0) / 1e9
-        # The clock of another host may be another.
+        # The clocks of two hosts may differ.
         return self._is_here and late > _LOOK_SECONDS
 
     def _conclude(self, run: Repetition) -> None:
@@ -267,7 +269,7 @@ class Session:
             self.problem = f"{run.id} is not recorded: {error}"
 
     def _release(self, then: Callable[[Path, str], None]) -> None:
-        """What fails here, the next process does."""
+        """Stop sampling; if this fails, the next process tries again."""
         try:
             self._held.close()
         except Exception as error:
@@ -277,7 +279,7 @@ class Session:
             then(self._settings.home, self.id)
 
     def _forget(self, home: Path, id_: str) -> None:
-        # First: what a kill leaves behind here, the next process removes.
+        # Remove these first: if we are killed here, the next process continues.
         discard_unrun(home, self.wish, id_, self._all)
         if all(run.is_recorded for run in self._all):
             forget_open(home, id_)

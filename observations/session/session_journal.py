@@ -1,4 +1,4 @@
-"""Which wishes are being met, kept so that the next process can go on with them."""
+"""Keeps the open sessions on disk so that the next process can resume them."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ _FAILED, _ASIDE = ".failed", ".set-aside"
 
 
 def keep_open(home: Path, id_: str, wish: Wish) -> None:
-    """Note a wish down before anything is done for it."""
+    """Store a wish before anything is done for it."""
     path = _path(home, id_)
     make_private(path.parent)
     new = path.with_suffix(".new")
@@ -27,18 +27,18 @@ def keep_open(home: Path, id_: str, wish: Wish) -> None:
 
 
 def forget_open(home: Path, id_: str) -> None:
-    """Nothing is held for it any more, and its runs are recorded."""
+    """Remove a session that holds nothing and whose runs are recorded."""
     _path(home, id_).unlink(missing_ok=True)
     _path(home, id_).with_suffix(_FAILED).unlink(missing_ok=True)
 
 
 def set_aside(home: Path, id_: str) -> Path:
-    """The file of a session that was set aside, which need not exist."""
+    """Return the file of a session that was set aside; it need not exist."""
     return _path(home, id_).with_suffix(_ASIDE)
 
 
 def note_failure(home: Path, id_: str) -> None:
-    """It could not be gone on with: the next process tries again, but none after."""
+    """Note a failed resumption: the next process tries again, but none after it."""
     path = _path(home, id_)
     failed, aside = path.with_suffix(_FAILED), set_aside(home, id_)
     if not failed.exists():
@@ -50,13 +50,13 @@ def note_failure(home: Path, id_: str) -> None:
 
 
 def left_open(home: Path) -> Iterator[tuple[str, Wish]]:
-    """The wishes that a process before this one left, by their ids."""
+    """Yield the wishes that a previous process left, with their ids."""
     for path in sorted((home / _FOLDER).glob("*.json")):
         try:
             found = json.loads(path.read_text("utf-8"))
             asked = Asked(**_as_given(found.pop("asked")))
             yield path.stem, Wish(asked, **_as_given(found))
-        except (OSError, ValueError, TypeError, KeyError):  # of another version
+        except (OSError, ValueError, TypeError, KeyError):  # written by another version
             continue
 
 
@@ -65,5 +65,5 @@ def _path(home: Path, id_: str) -> Path:
 
 
 def _as_given(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON has lists where there were tuples."""
+    """Turn lists from JSON back into tuples."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
