@@ -1,1 +1,1 @@
-"""Samples what the graph plans from a source (PCP) into VictoriaMetrics."""
+"""Samples the metrics that the graph plans from PCP into VictoriaMetrics."""

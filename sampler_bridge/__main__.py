@@ -1,7 +1,7 @@
 """Command line of the bridge: ``python -m sampler_bridge --host … --pcp …``.
 
-Accounts come as ``user:password`` in ``SAMPLER_BRIDGE_FUSEKI_ACCOUNT`` and
-``SAMPLER_BRIDGE_STORE_ACCOUNT``: arguments are for everyone to see.
+Accounts are read as ``user:password`` from ``SAMPLER_BRIDGE_FUSEKI_ACCOUNT`` and
+``SAMPLER_BRIDGE_STORE_ACCOUNT``: every user can read the arguments of a process.
 """
 
 import argparse
@@ -22,11 +22,11 @@ from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import Place
 from sampling.errors import BridgeError
 
-_SWITCH_SECONDS = 0.0005  # Python's own are 5 ms, which is half of a period of 10
+_SWITCH_SECONDS = 0.0005  # Python's default, 5 ms, is half of a 10 ms period
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the bridge; 0: it was stopped, 1: it broke, 2: the user can mend it."""
+    """Run the bridge; 0: it was stopped, 1: failure, 2: the user can fix it."""
     given = vars(_parser().parse_args(arguments))
     wanted = given.pop("priority")
     of_all = ("fuseki", "store", "cgroup_roots", "cgroup_keep")
@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _talk()
     pmapi.read_settings()
     _hurry(wanted)
-    # Not a blocked mask: numpy's own threads may be older than it and take the signal.
+    # Handlers, not a blocked signal mask: numpy may have started its threads before the
+    # mask is set, and they would receive the signal.
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -98,10 +99,10 @@ def _bytes(text: str) -> int:
 
 
 def _hurry(wanted: str) -> None:
-    """Let threads run when they are due, and not wait long for Python's lock."""
+    """Raise the priority of the threads, and shorten the wait for the GIL."""
     got = priority.take(wanted)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # What is there now stays. A search for garbage in it would hold all threads up.
+    # Objects that exist now stay. Garbage collection over them would delay all threads.
     gc.freeze()
     if got != wanted:
         logging.getLogger(__name__).info(

@@ -1,4 +1,4 @@
-"""The process: the fleet of hosts, who sends their points, who reads their plans."""
+"""The bridge process: the hosts, the sender of points and the reader of plans."""
 
 import json
 import logging
@@ -29,17 +29,16 @@ _LOG = logging.getLogger(__name__)
 _STATUS_SECONDS = 1.0
 _STOP_SECONDS = 5.0
 STATUS_FILE = "status.json"
-# What a bridge of one host kept beside these two.
+# Files that a bridge for a single host kept directly in the state folder.
 _OF_ONE_HOST = ("log", CURSOR_FILE, "plan.json", "counted.json")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the bridge is told: its place, and where graph and store are.
+    """What a bridge needs: the place, both stores, and which control groups to watch.
 
-    Which control groups are watched, and how many of the ended ones are kept.
-
-    Accounts are user and password, None where a store asks for none.
+    ``cgroup_keep`` is how many ended control groups stay in the list. Accounts are user
+    and password, None if a store needs none.
     """
 
     place: Place
@@ -52,7 +51,7 @@ class Options:
 
 
 class Bridge:
-    """Everything that samples; raises StateError where it cannot start."""
+    """Everything that samples; raises StateError if it cannot start."""
 
     def __init__(self, options: Options) -> None:
         place = options.place
@@ -73,10 +72,10 @@ class Bridge:
         )
 
     def run(self, stop: Event) -> None:
-        """Sample until told to stop, then send what waits and return.
+        """Sample until told to stop, then send waiting points and return.
 
-        Raises BridgeError when a part broke that all hosts need, or another bridge took
-        the state folder.
+        Raises BridgeError if a part that all hosts need broke, or if another bridge
+        took the state folder.
         """
         for part in (self._writer, self._cgroups, self._plans):
             part.start()
@@ -124,16 +123,16 @@ class Bridge:
 
 
 def _open_as_many_as_allowed() -> None:
-    """Raise the limit on open files: each host takes several.
+    """Raise the limit on open files, since each host needs several.
 
-    Those that PCP cannot use are kept from it (core.linux.pmapi.fd_limit).
+    PCP can only use descriptors below 1,024: see `core.linux.pmapi.fd_limit`.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _move_in(state: Path, host: str) -> None:
-    """Take over what a bridge of one host left in the folder, with all its points."""
+    """Move what a bridge for a single host left, points included, to a host folder."""
     folder = state / HOSTS_FOLDER / encode_id(host)
     try:
         folder.mkdir(parents=True, exist_ok=True)

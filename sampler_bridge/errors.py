@@ -1,4 +1,4 @@
-"""The exception tree of the bridge; every message is one line, thing and cure.
+"""The exceptions of the bridge; every message is one line that names thing and cure.
 
 BridgeError           in sampling.errors
 ├── NotLoggedError    a log takes no record: its disk does not, or it was closed
@@ -10,7 +10,7 @@ from sampling.errors import BridgeError
 
 
 class NotLoggedError(BridgeError):
-    """A record is not written; ``dropped`` waiting points had gone for it."""
+    """A record was not written; ``dropped`` waiting points were lost in the attempt."""
 
     def __init__(self, why: str, dropped: int = 0) -> None:
         super().__init__(f"the log cannot be written ({why})")
@@ -18,7 +18,7 @@ class NotLoggedError(BridgeError):
 
 
 class StateError(BridgeError):
-    """The state folder, or what else a host needs of this machine, cannot be used."""
+    """The state folder, or another resource of this machine for a host, is unusable."""
 
 
 class StoreDownError(BridgeError):

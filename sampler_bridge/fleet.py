@@ -1,4 +1,4 @@
-"""The hosts that are sampled: as many as the graph has plans of and a way leads to."""
+"""The hosts that are sampled: those with a plan and an address in the graph."""
 
 import logging
 import shutil
@@ -32,17 +32,19 @@ _LOG = logging.getLogger(__name__)
 
 HOSTS_FILE, HOSTS_FOLDER = "hosts.json", "hosts"
 _TRY_AGAIN_SECONDS = 10.0
-# How long a thread has Python's lock while others want it. Who has fetched should not
-# wait for who decodes; but where the threads of many hosts wake at one tick, those
-# that wait look so often that 30 hosts take more than twice the CPU.
+# How long a thread holds the GIL while others wait for it. A thread that has fetched
+# should not wait for a thread that decodes. With many hosts, though, all threads wake
+# at the same tick and poll for the GIL so often that 30 hosts need more than twice the
+# CPU.
 _QUICK_SECONDS, _USUAL_SECONDS = 0.00001, 0.005
 _FEW_HOSTS = 2
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where hosts are sampled from: this machine's own name and PMCD, and how far ones
-    are reached (``ssh_config`` stands for ~/.ssh/config).
+    """Where hosts are sampled from: this machine's name and PMCD, and the state folder.
+
+    ``ssh_config`` replaces ~/.ssh/config for ssh to remote hosts.
     """
 
     host: str
@@ -54,10 +56,11 @@ class Place:
 
 
 class Fleet:
-    """All hosts, the own one always; ``unreached`` says which others are not sampled.
+    """All hosts, always including this machine.
 
-    Starts with those that were sampled last. One whose folder cannot be used, be it the
-    own, costs no other anything, and `mend` tries it again.
+    ``unreached`` gives the hosts that are not sampled, with the reason. The fleet
+    starts with the hosts that were sampled last. An unusable folder of one host, even
+    of this machine, does not affect the others; `mend` tries it again.
     """
 
     def __init__(self, place: Place, writer: Writer, cgroups: CgroupWatch) -> None:
@@ -78,12 +81,12 @@ class Fleet:
 
     @property
     def hosts(self) -> list[SampledHost]:
-        """Those that are sampled, by name."""
+        """The sampled hosts, by name."""
         with self._lock:
             return [self._hosts[name] for name in sorted(self._hosts, key=natural)]
 
     def take(self, wanted: Mapping[str, Wanted]) -> None:
-        """Sample what is wanted of each host, and of others nothing any more."""
+        """Sample what is wanted of each host, and stop sampling all other hosts."""
         ways: dict[str, Wanted] = {self._place.host: Wanted(address=self._place.pcp)}
         unreached: dict[str, str] = {}
         for host, of in wanted.items():
@@ -93,13 +96,13 @@ class Fleet:
             except (AddressError, IdError) as error:
                 unreached[host] = str(error)
         with self._lock:
-            if self._is_ending:  # a reading that was under way
+            if self._is_ending:  # this reading was under way when the fleet ended
                 return
             self._take(ways, unreached)
         self._keep()
 
     def mend(self) -> None:
-        """Start a host anew of which a part broke, and forget those that have left."""
+        """Restart broken hosts, retry unusable ones, and delete hosts that left."""
         with self._lock:
             for name, host in list(self._hosts.items()):
                 if not host.alive:
@@ -114,12 +117,12 @@ class Fleet:
                 shutil.rmtree(host.folder, ignore_errors=True)
 
     def write_status(self, reading: Reading, stopped: float | None = None) -> None:
-        """Let each host say how it does."""
+        """Write the status file of each host."""
         for host in self.hosts:
             host.write_status(self._place.base, reading, stopped)
 
     def document(self) -> dict[str, Any]:
-        """Which hosts are sampled, how they do, which are not, and how well in step."""
+        """The sampled hosts and their state, the unreached hosts, the tick spread."""
         hosts = self.hosts
         known = [one.last_offset for one in hosts]
         offsets = [offset for offset in known if offset is not None]
@@ -127,13 +130,13 @@ class Fleet:
         return {
             "hosts": {one.name: one.summary() for one in hosts},
             "unreached": dict(sorted(self.unreached.items())),
-            # Not those that a bridge of their own samples.
+            # Not hosts without a usable address: a bridge of their own may sample them.
             "unusable": sorted(self.unreached.keys() & self._wanted.keys()),
             "tick_spread_seconds": self._spread,
         }
 
     def end(self, seconds: float) -> None:
-        """Finish all running ticks, within so many seconds, and take no more."""
+        """Finish all running ticks within ``seconds``, and accept no more plans."""
         until = time.monotonic() + seconds
         with self._lock:
             self._is_ending = True
@@ -144,7 +147,7 @@ class Fleet:
             host.wait(max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
-        """Close all logs, and leave no socket behind."""
+        """Close all logs, and remove the sockets."""
         for host in [*self.hosts, *self._leaving]:
             host.close()
         if self._sockets is not None:
@@ -179,7 +182,7 @@ class Fleet:
         sys.setswitchinterval(_QUICK_SECONDS if few else _USUAL_SECONDS)
 
     def _address(self, host: str, address: str) -> str:
-        """Where PCP or ssh find a host; raises AddressError, IdError."""
+        """The address of a host for PCP or ssh; raises AddressError, IdError."""
         if host == self._place.host:
             return self._place.pcp
         encode_id(host)
@@ -193,7 +196,7 @@ class Fleet:
         return str(parse_address(address))
 
     def _way(self, address: str, socket: str) -> Way:
-        """The way to a host's PMCD, or to the one behind another socket there."""
+        """The connection to a host's PMCD, or to one behind another socket there."""
         if not address.startswith("ssh://"):
             return Near(f"unix://{socket}" if socket else address)
         assert self._sockets is not None  # noqa: S101
@@ -203,7 +206,7 @@ class Fleet:
         return Forward(where, self._sockets, name, config, socket or PMCD_SOCKET)
 
     def _open_sockets(self, address: str) -> None:
-        """Make the folder that a way to an address needs; raises StateError."""
+        """Create the folder of sockets that ssh addresses need; raises StateError."""
         if self._sockets is None and address.startswith("ssh://"):
             self._sockets = sockets_folder(self._place.state)
 
@@ -221,7 +224,7 @@ class Fleet:
             self._writer,
             self._way,
             lambda: self._spread,
-            # Those of other machines cannot be seen from here.
+            # The control groups of other machines are not visible from here.
             self._cgroups if name == place.host else None,
         )
         try:
@@ -233,7 +236,7 @@ class Fleet:
         return host
 
     def _anew(self, name: str) -> SampledHost:
-        """A host that was not sampled before, or not of late; raises StateError."""
+        """Start a host that is not sampled at present; raises StateError."""
         last = next((one for one in self._leaving if one.name == name), None)
         if last is None:
             return self._new(name)
@@ -241,14 +244,14 @@ class Fleet:
             raise StateError("its last samplers have not ended yet: it has to wait")
         if not last.is_wanted:
             last.forget()
-        # The sender may be at work on it: a second one would be of the same files.
+        # The sender may be using the outbox: a second one would share its files.
         last.outbox.count_anew()
         host = self._new(name, last.outbox)
         self._leaving.remove(last)
         return host
 
     def _start_as_before(self) -> None:
-        """Start with what is known without the graph, the own host first."""
+        """Start the hosts that are known without the graph, this machine first."""
         known = load_addresses(self._place.state / HOSTS_FILE)
         for name, address in {self._place.host: "", **known}.items():
             try:
@@ -275,7 +278,7 @@ class Fleet:
         host.sample(self._wanted[name])
 
     def _left_over(self) -> Iterator[str]:
-        """Hosts of folders that nobody wants, whose points may wait in them."""
+        """Names of unwanted hosts that have a folder, which may hold points."""
         for folder in (self._place.state / HOSTS_FOLDER).iterdir():
             with suppress(IdError):
                 if (name := decode_id(folder.name)) not in self._wanted:
@@ -288,7 +291,7 @@ class Fleet:
         self._leaving.append(host)
 
     def _drop(self, host: SampledHost) -> None:
-        """Give up one that broke; who takes over waits for its end."""
+        """Give up a host that broke; its successor waits for its end."""
         del self._hosts[host.name]
         host.end(0.0)
         self._leaving.append(host)

@@ -1,4 +1,4 @@
-"""The plans and addresses of all hosts, read from the graph again and again."""
+"""Reads the plans and addresses of all hosts from the graph, repeatedly."""
 
 import json
 import logging
@@ -22,16 +22,17 @@ _DATASET = "twin"
 _TIMEOUT = 30.0
 _FORMAT = "supertwin-hosts/1"
 READ_AGAIN_SECONDS = 3.0
-# Plans of many hosts take the store a while: that keeps it busy for at most this part.
+# The largest share of time that reading may keep the graph store busy: plans of many
+# hosts take it a while.
 _BUSY_PART = 1 / 20
 _LONGEST_PAUSE = 60.0
 
 
 @dataclass(frozen=True)
 class Reading:
-    """When the graph was read (Unix seconds), and why not again since.
+    """When the graph was last read (Unix seconds), and why not since.
 
-    ``source`` is where the plans come from that are sampled now.
+    ``source`` is the origin of the plans that are sampled now.
     """
 
     read_at: float | None = None
@@ -40,11 +41,11 @@ class Reading:
 
 
 class PlanWatch(Worker):
-    """Keeps what is sampled as the graph has it; what was read last stands meanwhile.
+    """Follows the plans in the graph; the last plans stay while it cannot be read.
 
-    It is read every few seconds, less often where that takes the store long, and at
-    once when somebody nudges in the state folder; who names a plan has only that read.
-    ``take`` is handed what is wanted of all hosts where that differs from before.
+    The graph is read every few seconds, less often if a read takes long, and at once
+    after a nudge in the state folder. A nudge that names a plan causes a read of that
+    plan only. ``take`` receives the wanted state of all hosts when it has changed.
     """
 
     def __init__(
@@ -85,12 +86,12 @@ class PlanWatch(Worker):
         self._endpoint.close()
 
     def _next(self, took: float) -> float:
-        """When everything is read again."""
+        """When to read everything again."""
         pause = min(max(took / _BUSY_PART, READ_AGAIN_SECONDS), _LONGEST_PAUSE)
         return time.monotonic() + pause
 
     def _read(self, changed: Set[Named] = frozenset()) -> float:
-        """Read the plans, or those that changed; how many seconds the store took."""
+        """Read all plans, or those that changed; return the seconds it took."""
         began = time.monotonic()
         try:
             wanted = self._plans.reread(changed) if changed else self._plans.read()
@@ -112,13 +113,13 @@ class PlanWatch(Worker):
 
 
 def save_addresses(path: Path, addresses: Mapping[str, str]) -> None:
-    """Keep which hosts are sampled, and where they are; raises OSError."""
+    """Save which hosts are sampled, and their addresses; raises OSError."""
     document = {"format": _FORMAT, "hosts": dict(addresses)}
     write_whole(path, json.dumps(document, indent=1))
 
 
 def load_addresses(path: Path) -> dict[str, str]:
-    """What was kept; nothing where there is nothing that can be read."""
+    """The saved addresses; empty if no readable file exists."""
     try:
         return _read_addresses(read_json(path))
     except FileNotFoundError:
@@ -129,7 +130,7 @@ def load_addresses(path: Path) -> dict[str, str]:
 
 
 def _read_addresses(document: object) -> dict[str, str]:
-    """Raises ValueError for what save_addresses did not write."""
+    """Parse a saved document; raises ValueError if save_addresses did not write it."""
     match document:
         case {"format": str(form), "hosts": dict(hosts)} if form == _FORMAT:
             if all(isinstance(t, str) for pair in hosts.items() for t in pair):

@@ -1,4 +1,4 @@
-"""All that samples one host, apart from that of others: plan, way, samplers and log."""
+"""Everything that samples one host, separate from other hosts."""
 
 import json
 import logging
@@ -34,16 +34,16 @@ from sampling.sources.source import Source
 _LOG = logging.getLogger(__name__)
 
 PLAN_FILE, STATUS_FILE, COUNTED_FILE = "plan.json", "status.json", "counted.json"
-_READ_AGAIN_WITHIN = 60.0  # what a store that is killed may ask for again
+_READ_AGAIN_WITHIN = 60.0  # seconds; a store that is killed may need this much again
 
 
 class SampledHost(Worker):
-    """One host in a folder of its own; a change is taken up without delaying another.
+    """One host in its own folder; a change to it does not delay other hosts.
 
-    ``outbox`` is what its points go into; ``new_way`` makes a way to an address;
-    ``spread`` is how far the ticks of all hosts are apart (seconds); ``cgroups``
-    watches the control groups of this machine; ``is_wanted`` says whether it is to be
-    sampled, also while it cannot be.
+    Its points go into ``outbox``; ``new_way`` makes a connection to an address;
+    ``spread`` is how far apart the ticks of all hosts are (seconds); ``cgroups``
+    watches the control groups of this machine; ``is_wanted`` says whether the host
+    should be sampled, even while it cannot be.
     """
 
     def __init__(
@@ -82,37 +82,37 @@ class SampledHost(Worker):
         self._idle_since: float | None = None
 
     def start(self) -> None:
-        """Start to send what is left from before, and to wait for `sample`.
+        """Start to send what an earlier process left, and wait for `sample`.
 
-        Raises StateError where there is no thread for it.
+        Raises StateError if no thread can be started.
         """
         super().start()
         self._writer.add(self.outbox)
 
     def sample(self, wanted: Wanted) -> None:
-        """Sample what is wanted from now on, at the address that stands in it."""
+        """Sample ``wanted`` from now on, at the address that it names."""
         with self._changed:
             if wanted != self._given:
                 self._given = self._wanted = wanted
                 self._changed.notify()
 
     def end(self, seconds: float) -> None:
-        """Finish the running ticks, within so many seconds; `wait` for that."""
+        """Finish the running ticks within ``seconds``; `wait` waits for that."""
         with self._changed:
             self._ending = seconds
             self._changed.notify()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the end."""
+        """Wait for the end, at most ``seconds``."""
         self._join(seconds)
 
     def close(self) -> None:
-        """Write to the log no more, and send nothing more of it."""
+        """Stop writing to the log and sending from it."""
         self._writer.remove(self.outbox)
         self.outbox.log.close()
 
     def forget(self) -> None:
-        """Count no time as uncounted in which it was not to be sampled."""
+        """Do not report time in which it was not to be sampled as uncounted."""
         with suppress(OSError):
             (self.folder / COUNTED_FILE).unlink(missing_ok=True)
 
@@ -122,20 +122,20 @@ class SampledHost(Worker):
 
     @property
     def alive(self) -> bool:
-        """Whether all its threads run, and those of the ways to it."""
+        """Whether all its threads run, including those of its connections."""
         routes = self._main.alive and self._counters.alive
         return super().alive and routes and self._own.alive
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of it writes to its log any more."""
+        """Whether none of its threads writes to its log any more."""
         return not super().alive and all(one.ended for one in self._all)
 
     @property
     def is_done_with(self) -> bool:
-        """Whether nobody wants it, it has ended, and no killed store can need it.
+        """Whether it is unwanted, has ended, and no killed store can need its points.
 
-        A store that is away may be one that was killed.
+        A store that is down may have been killed.
         """
         is_needed = self.is_wanted or not self.has_ended or self.outbox.has_more
         if is_needed or not self._writer.state.up:
@@ -146,11 +146,11 @@ class SampledHost(Worker):
 
     @property
     def last_offset(self) -> float | None:
-        """How far from its tick the last fetch began, in seconds, where it answers."""
+        """Seconds between the last fetch and its tick; None without an answer."""
         return None if self._samplers.reason else self._cost.offset.last
 
     def summary(self) -> dict[str, Any]:
-        """Where it and its PMCDs are, why not, what it loses, where its status is."""
+        """Addresses of the host and its PMCDs, failure reason, losses, status path."""
         return {
             "address": self._address,
             "pcp": self._main.pcp,
@@ -164,12 +164,12 @@ class SampledHost(Worker):
         }
 
     def figures(self) -> Mapping[str, Any]:
-        """What is counted and measured, of one moment."""
+        """Counts and measurements, all of one moment."""
         counts = figures(self.outbox, self._cost, self._counted.absence)
         return {**counts, "tick_spread_seconds": self._spread()}
 
     def write_status(self, base: str, reading: Reading, stopped: float | None) -> None:
-        """Say how it does; a disk that is full leaves the last word standing."""
+        """Write the status file; if that fails (full disk), the last one stays."""
         counts = self.figures()
         document = status_document(
             host=self.name,
@@ -192,7 +192,7 @@ class SampledHost(Worker):
         self._keep_count(counts["expected"], stopped is not None)
 
     def _keep_count(self, expected: int, stopped: bool) -> None:
-        """Note until when was counted, also where the status did not fit."""
+        """Save the time and result of a count, even if the status was not written."""
         try:
             self._counted.keep(time.time(), expected, stopped)
         except OSError as error:
@@ -204,14 +204,14 @@ class SampledHost(Worker):
                 self._take_up(wanted)
         except StateError as error:
             _LOG.error("%s: %s", self.name, error)
-        finally:  # of a host that broke nothing may go on
+        finally:  # no part of a broken host may continue
             seconds = self._ending or 0.0
             self._main.stop(seconds)
             self._counters.stop(seconds)
             self._own.stop(seconds)
 
     def _next(self) -> Wanted | None:
-        """Wait for what is wanted next; None for the end."""
+        """Wait for the next wanted state; None means the end."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._wanted is not None or self._ending is not None
@@ -221,7 +221,7 @@ class SampledHost(Worker):
 
     def _take_up(self, wanted: Wanted) -> None:
         own, others = parted(wanted.plan, is_local)
-        # PMU events have a PMCD to themselves, where the graph knows of one.
+        # PMU events have their own PMCD if the graph knows one.
         counters, others = parted(
             others, lambda m: bool(wanted.counters) and is_counter(m)
         )

@@ -1,4 +1,4 @@
-"""The lock of a state folder: two bridges in one would mix their logs."""
+"""The lock of a state folder: two bridges in one folder would mix their logs."""
 
 import fcntl
 import logging
@@ -13,9 +13,9 @@ LOCK_FILE = "lock"
 
 
 class StateLock:
-    """A folder that this process alone uses; StateError where another bridge does.
+    """Reserves a folder for this process; StateError if another bridge uses it.
 
-    Another process may delete or replace the file: `renew` notices that.
+    Another process may delete or replace the lock file; `renew` notices that.
     """
 
     def __init__(self, state: Path) -> None:
@@ -29,9 +29,9 @@ class StateLock:
         self._take(self._descriptor)
 
     def renew(self) -> None:
-        """Lock the file again where it was deleted or replaced.
+        """Lock the file again if it was deleted or replaced.
 
-        Raises StateError where another bridge was quicker.
+        Raises StateError if another bridge was faster.
         """
         if self._is_in_place():
             return
@@ -46,7 +46,7 @@ class StateLock:
         _LOG.warning("lock file %s was deleted or replaced: it is locked again", path)
 
     def release(self) -> None:
-        """Let another bridge use the folder."""
+        """Release the folder for another bridge."""
         os.close(self._descriptor)
 
     def _is_in_place(self) -> bool:
@@ -55,7 +55,7 @@ class StateLock:
             return os.path.samestat((self._state / LOCK_FILE).stat(), held)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        except OSError:  # not known
+        except OSError:  # unknown
             return True
 
     def _take(self, descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""What the bridge says about the sampling of a host: the document of a status file."""
+"""The document of a host's status file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def status_document(
 
 
 def figures(outbox: Outbox, cost: Cost, absence: Absence | None) -> dict[str, Any]:
-    """What is counted, of one moment: expected = written + missing + queue."""
+    """All counts at one moment: expected = written + missing + queue."""
     with outbox.account.moment():
         counted = outbox.account.figures()
         queue = {
@@ -77,7 +77,7 @@ def figures(outbox: Outbox, cost: Cost, absence: Absence | None) -> dict[str, An
 
 
 def reading_document(reading: Reading) -> dict[str, Any]:
-    """When the graph was read, and why not again since."""
+    """When the graph was last read, and why not since."""
     return {
         "read_at": None if reading.read_at is None else iso(reading.read_at),
         "source": reading.source,

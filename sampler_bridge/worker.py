@@ -1,4 +1,4 @@
-"""A part of the bridge that works in a thread of its own."""
+"""A part of the bridge with a thread of its own."""
 
 from abc import ABC, abstractmethod
 from threading import Thread
@@ -8,7 +8,7 @@ from sampler_bridge.errors import StateError
 
 
 class Worker(ABC):
-    """Works from `start` until it is stopped; the bridge watches that it is `alive`.
+    """Works from `start` until it is stopped; the bridge checks that it is `alive`.
 
     It has the scheduling priority of the thread that starts it, at its own ``level``.
     """
@@ -30,7 +30,7 @@ class Worker(ABC):
         return self._thread.ident is not None
 
     def start(self) -> None:
-        """Start the thread; raises StateError where the system gives none."""
+        """Start the thread; raises StateError if the system refuses one."""
         self._priority = priority.priority_of()
         try:
             self._thread.start()
@@ -41,15 +41,15 @@ class Worker(ABC):
             ) from error
 
     def _join(self, seconds: float) -> None:
-        """Wait for its end, if there is one to come."""
+        """Wait for its end, if it was started."""
         if self.has_begun:
             self._thread.join(seconds)
 
     def _run(self) -> None:
-        # No thread inherits a raised priority.
+        # Threads do not inherit a raised priority.
         priority.take(self._priority, self.level)
         self._work()
 
     @abstractmethod
     def _work(self) -> None:
-        """What the thread does."""
+        """The work of the thread."""

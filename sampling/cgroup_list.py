@@ -1,4 +1,4 @@
-"""The control groups that the bridge watches here, as its list has them."""
+"""The control groups that the bridge watches on this host, from its list."""
 
 import json
 
@@ -8,7 +8,7 @@ from core.settings.settings import Settings
 
 
 def read_groups(settings: Settings) -> Ledger:
-    """The bridge's list; empty where no bridge has written one."""
+    """The bridge's list; empty if there is none that can be read."""
     path = settings.home / "bridge" / LEDGER_FILE
     try:
         return read_ledger(json.loads(path.read_bytes()))

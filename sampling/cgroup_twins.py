@@ -1,7 +1,7 @@
-"""Control groups in the graph store: as the bridge's list has them, and no others.
+"""Keeps the control groups in the graph store equal to the bridge's list.
 
-They stand in a graph of their own, which no probe of the host replaces. What is written
-twice is the same; what was missed is made up for by the next call.
+They are in a named graph of their own, which no probe of the host replaces. Writing
+twice changes nothing; the next call makes up for one that was missed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from sampling.plans.store import remove_plan
 
 @dataclass(frozen=True)
 class Change:
-    """Groups to take out, groups to describe, and plans that are over."""
+    """Groups to remove, groups to describe, and plans that are over."""
 
     stale: Sequence[URIRef]
     fresh: Mapping[URIRef, Triples]
@@ -41,9 +41,9 @@ class CgroupTwins:
         self._empty = False
 
     def pending(self, ledger: Ledger) -> Change | None:
-        """What has to be written for a list to stand; None where it stands already.
+        """The changes that a list needs in the graph; None if it needs none.
 
-        Nothing is written of a host that is not in the twin.
+        Nothing is written for a host that is not in the twin.
         """
         lives = [*ledger.ended, *ledger.running.values()]
         if not lives and self._empty:
@@ -51,7 +51,7 @@ class CgroupTwins:
         host = self._iris.host(self._host)
         if not self._twin.ask(f"ASK {{ <{host}> a <{ST.ComputeNode}> }}"):
             return None
-        # Whoever takes the host out of the twin takes its groups along.
+        # Removing the host from the twin removes its groups, too.
         known = {iri: self._said.get(iri) for iri in self._standing()}
         self._empty = not known
         wanted = describe_cgroups(self._iris, self._host, lives, self._planned())
@@ -61,7 +61,7 @@ class CgroupTwins:
         return Change(stale, fresh, over) if stale or fresh or over else None
 
     def write(self, change: Change) -> None:
-        """Write it: the groups in one update, then the plans that are over."""
+        """Write a change: the groups in one update, then the plans that are over."""
         if change.stale or change.fresh:
             every = Triples(triple for said in change.fresh.values() for triple in said)
             self._twin.update(
@@ -80,7 +80,7 @@ class CgroupTwins:
         return [URIRef(str(row[0])) for row in rows.values()]
 
     def _planned(self) -> list[Planned]:
-        """What a plan samples of all groups; the finest of several."""
+        """The metrics that plans sample of all groups; of several plans, the finest."""
         domain = self._iris.instance_domain(self._domain)
         rows = self._twin.select(
             f"""SELECT ?name ?metric ?plan {{
@@ -96,7 +96,7 @@ class CgroupTwins:
         ]
 
     def _plans(self) -> list[PlanOf]:
-        """The plans that may end with a group: of named groups, or by a query."""
+        """The plans that may end with a group: those of named groups, or by a query."""
         domain = self._iris.instance_domain(self._domain)
         rows = self._twin.select(
             f"""SELECT DISTINCT ?plan ?own ?instance ?query ?given {{
@@ -111,7 +111,7 @@ class CgroupTwins:
         return [PlanOf(*row) for row in rows.values()]
 
     def _removal(self, groups: Iterable[URIRef]) -> str:
-        """Of groups, with their instances and series."""
+        """The removal of groups, with their instances and series."""
         values = " ".join(f"<{iri}>" for iri in groups)
         return f"""WITH <{self._graph}> DELETE {{ ?s ?p ?o }} WHERE {{
           {{ VALUES ?s {{ {values} }} ?s ?p ?o }} UNION

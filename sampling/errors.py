@@ -1,8 +1,8 @@
-"""What can go wrong with sampling; every message is one line, thing and cure.
+"""The exceptions of sampling; every message is one line that names thing and cure.
 
 BridgeError               its other subclasses are in sampler_bridge.errors
 ├── MonitorError          the monitor set cannot be read
-├── PerfeventError        what is asked of PMUs cannot be counted, or not on this host
+├── PerfeventError        a request cannot be counted, at all or on this host
 ├── PlanError             the plan cannot be read
 ├── SourceError           a source cannot be used at all (library missing)
 └── SourceDownError       a source does not answer now; another try may succeed
@@ -14,15 +14,15 @@ class BridgeError(Exception):
 
 
 class MonitorError(BridgeError):
-    """The monitor set is not what it should be."""
+    """The monitor set is invalid."""
 
 
 class PerfeventError(BridgeError):
-    """What is asked of a host's PMUs cannot be counted."""
+    """A host's PMUs cannot count what is asked for."""
 
 
 class PlanError(BridgeError):
-    """What to sample cannot be read."""
+    """The plan cannot be read."""
 
 
 class SourceError(BridgeError):

@@ -1,4 +1,4 @@
-"""The end of a host: of its twin, and of what counts on it."""
+"""Removes a host: its twin, and what counts on it."""
 
 from core.errors import SuperTwinError
 from core.linux.ssh.errors import RemoteLoginError
@@ -17,7 +17,7 @@ from sampling.plan_file.notify import nudge
 
 
 def remove(settings: Settings, name: str, history: bool, progress: Progress) -> None:
-    """End the twin of a host; its past stays, unless `history` goes too.
+    """Remove the twin of a host; its history stays, unless `history` is set.
 
     Raises UnknownHostError.
     """
@@ -38,7 +38,7 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
 def _end_counting(
     settings: Settings, host: str, store: Store, progress: Progress
 ) -> None:
-    """Leave no PMCD there; one that is out of reach keeps no host in the twin."""
+    """Leave no PMCD on the host; a host out of reach is removed all the same."""
     try:
         end(settings, host, store.twin, progress)
     except (SuperTwinError, IngestError, RemoteLoginError) as error:

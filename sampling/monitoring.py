@@ -1,4 +1,4 @@
-"""The monitor plan of a host, as loading is handed it."""
+"""The monitor plan of hosts, in the form that loading needs."""
 
 from functools import partial
 from typing import Any
@@ -18,9 +18,9 @@ def monitoring(settings: Settings) -> Monitoring:
 
 
 def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
-    """The part of the monitor set that the host exposes; the rest is named.
+    """The part of the monitor set that the host exposes; reports the other part.
 
-    What a bridge counts of itself, and control groups, are sampled wherever one is.
+    Metrics of the bridge and of control groups are included if the host exposes them.
     """
     metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
     exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
@@ -31,11 +31,10 @@ def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
 
 
 def with_bridge(document: dict[str, Any], near: bool = True) -> dict[str, Any]:
-    """The facts of a host that the bridge samples: beside PCP's metrics its own.
+    """The facts of a host that the bridge samples, with metrics of the bridge itself.
 
-    On the bridge's own machine, ``near``, these are of control groups, too.
-
-    Raises DocumentError for facts of another form than a probe's.
+    On the bridge's own machine, ``near``, metrics of control groups are included.
+    Raises DocumentError if the facts do not have the form of a probe's.
     """
     from ingest.schema.check import check_document
 

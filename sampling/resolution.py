@@ -1,9 +1,9 @@
-"""How often a source updates a metric, learned from samples of it.
+"""How often a source updates a metric, learned from its samples.
 
 A counter of time advances in steps: the kernel counts CPU time in ticks of 10 ms. All
-of its values are multiples of the step, so their greatest common divisor is the step,
-even while nothing runs. Of any other metric the resolution is the shortest time between
-two changes, if changes at random would hardly ever keep that distance.
+its values are multiples of the step, so their greatest common divisor is the step, even
+while nothing runs. For any other metric, the resolution is the shortest time between
+two changes, provided that random changes would hardly ever keep that distance.
 """
 
 from collections.abc import Collection
@@ -13,9 +13,9 @@ import numpy as np
 from core.stores.points import Points, Stamps
 from ontology.units import SECONDS
 
-# With fewer values a common divisor may be chance.
+# With fewer values, a common divisor may be chance.
 _FEWEST_VALUES = 16
-# Changes at random would keep the distance in e^-9, about one of 10,000 cases.
+# Random changes would keep the distance with probability e^-9, about 1 in 10,000.
 _SURE = 9.0
 _EXACT = 2.0**53
 
@@ -25,7 +25,7 @@ def source_resolution(
 ) -> float | None:
     """Seconds between two updates of a metric, from samples of its instances.
 
-    None where the samples do not tell, or where it may change with each of them.
+    None if the samples do not tell, or if it may change with each of them.
     """
     seconds = SECONDS.get(pcp_units.strip()) if is_counter else None
     if seconds is not None and (step := _common_step(series)):
@@ -56,7 +56,7 @@ def _shortest_change(series: Collection[Points]) -> float | None:
 
 
 def _if_sure(intervals: Stamps, periods: Stamps) -> float | None:
-    """The shortest interval in seconds; None where it may be chance."""
+    """The shortest interval in seconds; None if it may be chance."""
     period = float(np.median(periods))
     shortest = float(intervals.min())
     surprise = intervals.size * (shortest - period) / float(intervals.mean())

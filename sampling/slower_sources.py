@@ -22,10 +22,10 @@ _SECONDS = 2.0
 def slower_sources(
     settings: Settings, twin: Endpoint, host: str, plan: str
 ) -> dict[str, float]:
-    """The resolution in seconds of each metric of a plan that is asked for faster.
+    """The resolution in seconds of each metric of a plan that is sampled faster.
 
-    It is learned from the last half minute of samples of other plans: a metric that
-    was not sampled then, or a store that does not answer, tells nothing.
+    It is learned from the samples of other plans in the last half minute. A metric that
+    was not sampled then is left out; so are all if the store does not answer.
     """
     rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
     metrics = {str(row["samplerName"]): row for row in rows}
@@ -38,7 +38,7 @@ def slower_sources(
 
 
 def notes(slower: Mapping[str, float], period_ms: int) -> Iterator[str]:
-    """A line on each metric, for a person."""
+    """Describe each metric in a line."""
     for metric, seconds in slower.items():
         yield (
             f"{metric}: its source updates it every {figures(1000 * seconds)} ms, so "

@@ -1,1 +1,1 @@
-"""The log on disk in which points wait."""
+"""The on-disk log of points that wait to be sent."""

@@ -1,4 +1,4 @@
-"""Places in the log, and the records read from there."""
+"""Positions in the log, and the records read from there."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from sampler_bridge.log.segment import header_at, read_at, sound_offset
 
 
 class Position(NamedTuple):
-    """A place in the log; later places compare greater."""
+    """A position in the log; later positions compare greater."""
 
     segment: int
     offset: int
@@ -21,9 +21,9 @@ START = Position(0, 0)
 
 
 class Entry(NamedTuple):
-    """A record as read: where it lies, its tick, its values and their series' places.
+    """A record as read: its position, its tick, and its values with their places.
 
-    Those of series that a damaged record told are not there.
+    Values of series that a damaged record declared are left out.
     """
 
     start: Position
@@ -32,15 +32,15 @@ class Entry(NamedTuple):
 
     @property
     def points(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.rows.values)
 
 
 class Batch(NamedTuple):
-    """Records of one segment in a row; ``unreadable`` counts damaged stretches.
+    """Consecutive records of one segment; ``unreadable`` counts damaged stretches.
 
-    ``heads`` are those of the segment's series by their places, the same object for
-    as long as it is read on.
+    ``heads`` holds the heads of the segment's series by place. It is the same object in
+    all batches that one `Reading` gives.
     """
 
     entries: list[Entry]
@@ -50,9 +50,11 @@ class Batch(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What became of a batch's points: the queue's, sent before, unreadable.
+    """The points of a batch, by outcome.
 
-    `gone` are the queue's too, but were dropped from the log while under way.
+    ``fresh`` points were in the queue, ``again`` were sent before, ``lost`` are
+    unreadable. ``gone`` were in the queue too, but the log dropped them while they were
+    being sent.
     """
 
     fresh: int
@@ -62,7 +64,7 @@ class Taken(NamedTuple):
 
 
 class Reading:
-    """A segment that is read on from batch to batch, by its number."""
+    """Reads one segment, given by its number, batch by batch."""
 
     def __init__(self, number: int = -1) -> None:
         self.number = number
@@ -70,9 +72,9 @@ class Reading:
         self._known_to = 0
 
     def batch(self, path: Path, start: int, size: int, max_bytes: int) -> Batch:
-        """Records of its file from ``start`` on, of about ``max_bytes``.
+        """Read about ``max_bytes`` of records from ``start`` on.
 
-        A file that is gone is passed over. Raises OSError with the file's name.
+        A missing file is skipped. Raises OSError with the file's name.
         """
         try:
             descriptor = os.open(path, os.O_RDONLY)
@@ -104,7 +106,7 @@ class Reading:
         return Batch(entries, end_position, unreadable, self._heads.known)
 
     def _catch_up(self, descriptor: int, start: int) -> None:
-        """Learn the series that are told before a place."""
+        """Learn the series that are declared before an offset."""
         at = self._known_to
         while at < start:
             header = header_at(descriptor, at)
@@ -118,7 +120,7 @@ class Reading:
 
 
 class _Found(NamedTuple):
-    """What lies at a place: a payload, or none that can be read; and where it ends."""
+    """A payload and where its record ends; the payload is None if it is unreadable."""
 
     payload: bytes | None
     tick_ms: int

@@ -21,7 +21,7 @@ class Earlier(NamedTuple):
 
 
 def open_earlier(folder: Path, taken: Position) -> Earlier:
-    """Take up all segments of a folder; the queue starts at ``taken``.
+    """Open all segments of a folder; the queue starts at ``taken``.
 
     Raises OSError with the file's name.
     """

@@ -1,7 +1,7 @@
-"""The segment that records are appended to, with a copy of its last records in memory.
+"""The segment that receives new records, with a copy of its last records in memory.
 
-Another process may delete, truncate or replace the file. The copy then continues the
-queue in a new segment.
+Another process may delete, truncate or replace the file. The queue then continues with
+the copy in a new segment.
 """
 
 import os
@@ -23,27 +23,27 @@ from sampler_bridge.log.record import (
 from sampler_bridge.log.rows import Told, told_before
 from sampler_bridge.log.segment import Segment
 
-_MOST_COPIED = 2 * 1024 * 1024  # bytes of records, for each host
+_MOST_COPIED = 2 * 1024 * 1024  # bytes of records per host
 
 
 class Record(NamedTuple):
-    """A record as it is written, and how many points it has."""
+    """An encoded record, and how many points it has."""
 
     content: bytes
     points: int
 
 
 class Copied(NamedTuple):
-    """A record that was written, and where it starts in its segment."""
+    """A written record, and where it starts in its segment."""
 
     start: int
     record: Record
 
 
 class LiveSegment:
-    """A new file of the log, open for appending; raises OSError where none can be made.
+    """A new file of the log, open for appending; raises OSError if it cannot be made.
 
-    ``segment`` is what the log knows of the file, ``copied`` its last records.
+    ``segment`` describes the file, ``copied`` holds its last records.
     """
 
     def __init__(self, path: Path, number: int) -> None:
@@ -58,12 +58,12 @@ class LiveSegment:
 
     @property
     def damage(self) -> str | None:
-        """What another process did to the file; None where it is as it was written."""
+        """What another process did to the file; None if the file is unchanged."""
         try:
             found = self.segment.path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return "deleted"
-        except OSError:  # the next write or read says what is wrong
+        except OSError:  # the next write or read reports the error
             return None
         if (found.st_dev, found.st_ino) != self._file:
             return "replaced"
@@ -72,13 +72,14 @@ class LiveSegment:
         return None
 
     def append(self, *records: Record) -> None:
-        """Write records at once; raises OSError, with nothing written."""
+        """Write records in one call; raises OSError, with nothing written."""
         segment = self.segment
         try:
             write_all(self._descriptor, b"".join(one.content for one in records))
         except OSError as error:
             error.filename = str(segment.path)
-            # Readers stop at the size that is known, and `damage` finds what is beyond.
+            # If this fails, readers still stop at the known size, and `damage` detects
+            # the rest.
             with suppress(OSError):
                 os.ftruncate(self._descriptor, segment.size)
             raise
@@ -88,16 +89,16 @@ class LiveSegment:
             segment.points += record.points
 
     def forget(self, before: Position) -> None:
-        """Drop the copies of records before a position: nobody needs them again."""
+        """Drop the copies of records before a position, which are not needed again."""
         while self.copied and self._at(self.copied[0]) < before:
             self._copied_bytes -= len(self.copied.popleft().record.content)
 
     def done_until(self, taken: Position) -> int:
-        """How many of the copied records lie before a position."""
+        """The number of copied records before a position."""
         return len(list(takewhile(lambda one: self._at(one) < taken, self.copied)))
 
     def leave(self) -> None:
-        """Cut off what was copied elsewhere; a file that is not ours goes."""
+        """Cut the moved records off the file; delete it if then empty or not ours."""
         path, size = self.segment.path, self.segment.size
         with suppress(OSError):
             found = path.stat()
@@ -107,13 +108,13 @@ class LiveSegment:
                 path.unlink()
 
     def discard(self) -> None:
-        """Remove the file, which nobody knows yet."""
+        """Delete the file, which is not part of the log yet."""
         self.close()
         with suppress(OSError):
             self.segment.path.unlink()
 
     def close(self) -> None:
-        """Append no more."""
+        """Close the file."""
         os.close(self._descriptor)
 
     def _at(self, copied: Copied) -> Position:
@@ -129,7 +130,7 @@ class LiveSegment:
 def move(old: LiveSegment, new: LiveSegment, told: Told, taken: Position) -> Position:
     """Move the copied records of one segment to a new one; raises OSError.
 
-    ``told`` are the series of the old segment. Returns where the queue starts now,
+    ``told`` holds the series of the old segment. Returns the new start of the queue,
     which was at ``taken``.
     """
     done = old.done_until(taken)
@@ -140,13 +141,13 @@ def move(old: LiveSegment, new: LiveSegment, told: Told, taken: Position) -> Pos
     _move_counts(old.segment, new.segment)
     old.segment.size = old.copied[0].start
     old.leave()
-    if old.segment.waiting:  # records that are not copied any more
+    if old.segment.waiting:  # records without a copy
         return taken
     return Position(new.segment.number, new.segment.size - behind)
 
 
 def _series(first: Record, told: Told) -> Sequence[Record]:
-    """The series that were told before a record, for a segment that begins with it."""
+    """A record that declares the series declared before ``first``, if there are any."""
     header = read_header(first.content)
     payload = header and read_payload(header, first.content[HEADER_BYTES:])
     if not (header and payload and (before := told_before(payload))):
@@ -156,7 +157,7 @@ def _series(first: Record, told: Told) -> Sequence[Record]:
 
 
 def _move_counts(old: Segment, new: Segment) -> None:
-    """Of the moved points those wait that waited before, as many as there are."""
+    """Move the counts of the moved points; those that waited still wait."""
     new.done = new.points - min(old.waiting, new.points)
     old.points -= new.points
     old.done -= new.done

@@ -1,9 +1,9 @@
 """The queue of points on disk: an append-only log in segments, bounded in bytes.
 
-A segment can be read without any other. Each record is one plain write into the page
-cache, so what was appended outlives a ``kill -9`` of this process, though not a power
-cut. Oldest segments go first when the log is full. Records that were taken stay until
-``forget``, to be sent again, or until the disk has no room for new ones.
+Each segment can be read without the others. Each record is one plain write into the
+page cache, so it survives a ``kill -9`` of this process, but not a power cut. When the
+log is full, the oldest segments are deleted first. Taken records stay until ``forget``,
+so that they can be sent again, or until the disk has no room for new ones.
 """
 
 import errno
@@ -24,17 +24,17 @@ from sampler_bridge.log.segment import Segment, segment_path
 _LOG = logging.getLogger(__name__)
 
 _SEGMENT_BYTES = 8 * 1024 * 1024
-_LEAST_SEGMENTS = 8  # what goes when the log is full is at most this part of it
+_LEAST_SEGMENTS = 8  # a full log drops one segment: at most 1/8 of its bytes
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Log:
     """The log of one folder; one writer and one reader thread may share it.
 
-    ``told`` is called after each record. ``taken`` is where the queue starts: what lies
-    before was taken by an earlier process. ``failure`` is why the last record was not
-    written, ``replaced`` how often a file was damaged while it was written to. Raises
-    StateError where the folder cannot be used.
+    ``told`` is called after each record. ``taken`` is the start of the queue: an
+    earlier process took what lies before. ``failure`` is why the last record was not
+    written, ``replaced`` counts how often another process damaged the live file. Raises
+    StateError if the folder is unusable.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Log:
         self._told = Told()
         self._reading = Reading()
         self._live: LiveSegment | None = None
-        self._left: LiveSegment | None = None  # damaged, and not continued yet
-        self._moved = Position(-1, 0)  # where the records begin that went elsewhere
+        self._left: LiveSegment | None = None  # damaged and not continued yet
+        self._moved = Position(-1, 0)  # start of the records that moved
         self._is_closed = False
         self._newest = 0
-        self._dropped = 0  # for the record that is written
+        self._dropped = 0  # points dropped for the current record
         try:
             earlier = open_earlier(folder, taken)
         except OSError as error:
@@ -75,13 +75,13 @@ class Log:
 
     @property
     def waiting(self) -> int:
-        """Points in the queue."""
+        """The number of points in the queue."""
         with self._lock:
             return sum(segment.waiting for segment in self._segments)
 
     @property
     def oldest_ms(self) -> int | None:
-        """The tick of what waits longest; None where nothing does, or it is damaged."""
+        """Tick of the oldest waiting record; None if none waits or it is damaged."""
         with self._lock:
             segment = self._at(self.taken)
             here = segment and segment.number == self.taken.segment
@@ -90,14 +90,14 @@ class Log:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes on disk, those kept for sending again included."""
+        """Bytes on disk, including records kept for sending again."""
         return self._bytes
 
     def append(self, tick_ms: int, rows: Sequence[Rows], packed: bool = False) -> int:
-        """Write a record; returns how many waiting points had to go for it.
+        """Write a record; return how many waiting points were dropped to make room.
 
-        Raises NotLoggedError, with nothing written, where the disk does not take it,
-        and after `close`.
+        Raises NotLoggedError, with nothing written, if the disk does not take the
+        record, or after `close`.
         """
         with self._lock:
             if self._is_closed:
@@ -116,16 +116,15 @@ class Log:
         return dropped
 
     def has_more(self, position: Position) -> bool:
-        """Whether there is something after a position."""
+        """Whether there are records after a position."""
         with self._lock:
             return self._at(position) is not None
 
     def read(self, position: Position, max_bytes: int) -> Batch:
-        """Records from a position on, of one segment, of about ``max_bytes``.
+        """Read about ``max_bytes`` of records of one segment from a position on.
 
-        An empty batch whose end is further on passed over what is gone or damaged.
-        Raises OSError with the file's name, and nothing passed over, where the disk
-        does not give it.
+        An empty batch with a later end skips missing or damaged records. Raises OSError
+        with the file's name, and skips nothing, if the disk cannot be read.
         """
         with self._lock:
             self._continue_live()
@@ -144,10 +143,10 @@ class Log:
         return batch
 
     def take(self, batch: Batch) -> Taken:
-        """Take what a batch holds, and all before it, out of the queue.
+        """Remove a batch, and everything before it, from the queue.
 
-        Points whose segment went while they were under way are ``gone``: they were
-        counted as dropped.
+        Points are ``gone`` if their segment was deleted while they were being sent:
+        they were already counted as dropped.
         """
         with self._lock:
             everything = sum(entry.points for entry in batch.entries)
@@ -159,7 +158,7 @@ class Log:
         return Taken(fresh, everything - fresh, lost)
 
     def forget(self, before: Position) -> None:
-        """Delete the segments that end before a position and are dealt with."""
+        """Delete the segments before a position that hold no waiting records."""
         with self._lock:
             while len(self._segments) > 1 and self._segments[0].number < min(
                 before.segment, self.taken.segment
@@ -169,13 +168,13 @@ class Log:
                 self._live.forget(min(before, self.taken))
 
     def close(self) -> None:
-        """Close the file that is written to, and begin no other."""
+        """Close the live file, and accept no more records."""
         with self._lock:
             self._is_closed = True
             self._close_live()
 
     def _at(self, position: Position) -> Segment | None:
-        """The segment where the next record from a position on lies."""
+        """The segment that holds the next record from a position on."""
         for segment in self._segments:
             start = position.offset if segment.number == position.segment else 0
             if segment.number >= position.segment and segment.size > start:
@@ -183,12 +182,15 @@ class Log:
         return None
 
     def _is_fresh(self, start: Position) -> bool:
-        """Whether a record that was read there is in the queue, and there only."""
+        """Whether a record read at ``start`` is in the queue and was not moved."""
         moved = start.segment == self._moved.segment and start >= self._moved
         return start >= self.taken and not moved
 
     def _settle(self, end: Position, fresh: int) -> int | None:
-        """Mark fresh points done; what then is left behind the end is lost."""
+        """Mark fresh points as done; return what is lost at the end of the segment.
+
+        Returns None if the segment was deleted.
+        """
         for segment in self._segments:
             if segment.number == end.segment:
                 segment.done += fresh
@@ -200,7 +202,7 @@ class Log:
     def _append_in_place_of_taken(
         self, tick_ms: int, rows: Sequence[Rows], packed: bool
     ) -> None:
-        """On a disk without room, what was taken goes for what nobody has yet."""
+        """Append a record; on a full disk, delete taken segments to make room."""
         while True:
             try:
                 return self._append(tick_ms, rows, packed)
@@ -210,7 +212,7 @@ class Log:
             self._remove_oldest()
 
     def _has_taken_oldest(self) -> bool:
-        """Whether all of the oldest segment was taken."""
+        """Whether the oldest segment was taken completely."""
         if not self._segments:
             return False
         oldest = self._segments[0]
@@ -235,7 +237,7 @@ class Log:
         return not self._is_full(more) and self._bytes + more <= self._max_bytes
 
     def _make_room(self, needed: int) -> None:
-        """End the segment, or drop the oldest one; what is written depends on both."""
+        """Close the live segment or drop the oldest; either can change the payload."""
         if self._is_full(needed):
             self._close_live()
             return
@@ -244,17 +246,17 @@ class Log:
         self._dropped += dropped
 
     def _remove_oldest(self) -> None:
-        """Raises OSError, with nothing removed, where the disk does not allow it."""
+        """Delete the oldest segment; raises OSError, with nothing removed."""
         oldest = self._segments[0]
         if len(self._segments) == 1:
             self._close_live()
-        with suppress(IsADirectoryError):  # somebody made one in its place
+        with suppress(IsADirectoryError):  # another process replaced it
             oldest.path.unlink(missing_ok=True)
         del self._segments[0]
         self._bytes -= oldest.size
 
     def _is_full(self, more: int) -> bool:
-        """Whether the segment that is written to takes no more."""
+        """Whether the live segment has no room for ``more`` bytes."""
         live = self._live
         return live is not None and live.segment.size + more > self._segment_bytes
 
@@ -264,7 +266,7 @@ class Log:
         self._bytes += len(record)
 
     def _begin(self) -> LiveSegment:
-        """Start a new segment; an earlier process' one is never written to."""
+        """Start a new segment; segments of earlier processes are never appended to."""
         last = self._segments[-1].number if self._segments else 0
         number = max(last, self._newest, self.taken.segment) + 1
         live = LiveSegment(segment_path(self._folder, number), number)
@@ -275,7 +277,7 @@ class Log:
         return live
 
     def _check_live(self) -> None:
-        """Leave the segment that is written to where its file was damaged."""
+        """Close the live segment if another process damaged its file."""
         live = self._live
         if live is None or (damage := live.damage) is None:
             return
@@ -291,7 +293,10 @@ class Log:
         self._left = left
 
     def _continue_live(self) -> int | None:
-        """Continue a damaged segment in a new one; its number where there is one."""
+        """Continue a damaged segment in a new one; return the damaged one's number.
+
+        Returns None if no segment is damaged.
+        """
         self._check_live()
         left = self._left
         if left is None:

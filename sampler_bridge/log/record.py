@@ -1,7 +1,8 @@
-"""One record of the log: a tick's rows behind a header with two checksums.
+"""One record of the log: the rows of a tick, after a header with two checksums.
 
-The header's own checksum tells whether its length can be trusted, so that a damaged
-payload costs one record and a damaged header is passed by looking for the next one.
+The header has its own checksum, which tells whether its length can be trusted. A
+damaged payload costs one record. After a damaged header, the reader searches for the
+next sound one.
 """
 
 import struct
@@ -10,15 +11,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 MAGIC = b"STR2"
-_FIELDS = struct.Struct("<4s??2xqIII")  # magic and what Header has, in its order
+_FIELDS = struct.Struct("<4s??2xqIII")  # magic, then the fields of Header in order
 _SUM = struct.Struct("<I")
 HEADER_BYTES = _FIELDS.size + _SUM.size
 
 
 class Header(NamedTuple):
-    """What a record says about itself; ``length`` is that of the payload as kept.
+    """The header of a record; ``length`` is the length of the payload as stored.
 
-    ``tells``: it is the first to have values of some series.
+    ``tells``: the record declares series.
     """
 
     packed: bool
@@ -37,7 +38,7 @@ class Header(NamedTuple):
 def write_record(
     tick_ms: int, points: int, payload: bytes, tells: bool, packed: bool
 ) -> bytes:
-    """A record as bytes; ``packed`` compresses the payload (fast, about threefold)."""
+    """Encode a record; ``packed`` compresses the payload (fast, about threefold)."""
     body = zlib.compress(payload, 1) if packed else payload
     header = Header(packed, tells, tick_ms, points, len(body), zlib.crc32(body))
     fields = _FIELDS.pack(MAGIC, *header)
@@ -45,7 +46,7 @@ def write_record(
 
 
 def read_header(buffer: bytes, at: int = 0) -> Header | None:
-    """The header at an offset; None where it is cut short or damaged."""
+    """The header at an offset; None if it is truncated or damaged."""
     end = at + _FIELDS.size
     if len(buffer) < end + _SUM.size:
         return None
@@ -57,7 +58,7 @@ def read_header(buffer: bytes, at: int = 0) -> Header | None:
 
 
 def read_payload(header: Header, body: bytes) -> bytes | None:
-    """The payload of a record; None where it is damaged or cut short."""
+    """The payload of a record; None if it is damaged or truncated."""
     if len(body) != header.length or zlib.crc32(body) != header.payload_sum:
         return None
     return zlib.decompress(body) if header.packed else body
@@ -81,9 +82,9 @@ class Scan(NamedTuple):
 
 
 def scan(buffer: bytes) -> Iterator[Scan]:
-    """Walk a segment from record to record by the headers alone.
+    """Walk through a segment by its headers alone.
 
-    A last record that is cut short comes as a stretch without a header.
+    A truncated last record is yielded as a stretch without a header.
     """
     at = 0
     while at < len(buffer):

@@ -1,9 +1,10 @@
-"""What a record holds: values, each beside the place of its series.
+"""The payload of a record: values, each with the place of its series.
 
-A series is told by some bytes, here of no meaning (a *head*), once in each segment, by
-the record where it first has a value. Its place is its number among those told there.
-A payload is ``first, told, values`` (u32), the lengths of the heads told (u32), the
-places (u32) and values (float64) of all series, and the heads, back to back.
+A byte string (*head*), opaque to the log, identifies a series. Each segment declares a
+head once, in the first record with a value of the series. The place of a series is its
+index among the heads that the segment declares. A payload consists of ``first, told,
+values`` (u32), the lengths of the declared heads (u32), the places (u32) and values
+(float64) of all series, and the heads, back to back.
 """
 
 import struct
@@ -22,9 +23,9 @@ _MOST_KEPT = 64
 
 
 class Rows(NamedTuple):
-    """Values of series by their heads; what is not a number is left out.
+    """Values of series by their heads; only finite values are written.
 
-    ``heads`` is the same object for as long as nothing about it changed.
+    ``heads`` is the same object as long as it does not change.
     """
 
     heads: Sequence[bytes]
@@ -32,7 +33,7 @@ class Rows(NamedTuple):
 
 
 class Told:
-    """The series that a segment tells: the writer's side."""
+    """The series that a segment declares, for the writer."""
 
     def __init__(self) -> None:
         self._places: dict[bytes, int] = {}
@@ -40,7 +41,7 @@ class Told:
         self._written = 0
 
     def payload(self, rows: Sequence[Rows]) -> bytes:
-        """Rows as they are written, telling what no record tells yet."""
+        """Encode rows, and declare the series that no record declares yet."""
         parts = [(self._of(row.heads), row.values) for row in rows]
         finite = [np.isfinite(values) for _, values in parts]
         chosen = [
@@ -60,13 +61,13 @@ class Told:
         )
 
     def heads_before(self, place: int) -> bytes:
-        """A payload without values that tells the first series of the segment again."""
+        """A payload without values that declares the first ``place`` series again."""
         heads = list(self._places)[:place]
         lengths = np.array([len(head) for head in heads], _PLACE).tobytes()
         return b"".join([_COUNTS.pack(0, len(heads), 0), lengths, *heads])
 
     def written(self) -> None:
-        """The last payload is in the segment: what it told need not be told again."""
+        """Note that the last payload is in the segment, so its series are declared."""
         self._written = len(self._places)
 
     def _new(self) -> list[bytes]:
@@ -98,9 +99,10 @@ class Read(NamedTuple):
 
 
 class Heads:
-    """The series that a segment tells, as far as it was read: the reader's side.
+    """The series that a segment declares, as far as it was read: for the reader.
 
-    ``known`` are their heads by place; empty where the record that told it is damaged.
+    ``known`` holds their heads by place; a head is empty if the record that declared it
+    is damaged.
     """
 
     def __init__(self) -> None:
@@ -108,7 +110,7 @@ class Heads:
         self._lost: list[range] = []
 
     def learn(self, payload: bytes) -> None:
-        """Take up the series that a payload tells."""
+        """Add the series that a payload declares."""
         first, told, _ = _COUNTS.unpack_from(payload)
         if first + told <= len(self.known):
             return
@@ -122,7 +124,7 @@ class Heads:
             at += length
 
     def read(self, payload: bytes) -> Read:
-        """The values of a payload, but those of series that nobody knows any more."""
+        """The values of a payload, except those of series with a lost declaration."""
         self.learn(payload)
         _, told, number = _COUNTS.unpack_from(payload)
         at = _COUNTS.size + _PLACE.itemsize * told
@@ -135,15 +137,15 @@ class Heads:
 
 
 def told_before(payload: bytes) -> int:
-    """How many series were told before a payload."""
+    """How many series were declared before a payload."""
     return int(_COUNTS.unpack_from(payload)[0])
 
 
 def tells(payload: bytes) -> bool:
-    """Whether a payload tells series."""
+    """Whether a payload declares series."""
     return bool(_COUNTS.unpack_from(payload)[1])
 
 
 def points_of(rows: Sequence[Rows]) -> int:
-    """How many values there are."""
+    """The number of finite values."""
     return sum(int(np.isfinite(row.values).sum()) for row in rows)

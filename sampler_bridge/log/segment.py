@@ -1,4 +1,4 @@
-"""One file of the log, and what is known of it without reading it again."""
+"""One file of the log, and what is known about it without reading it again."""
 
 import os
 import re
@@ -20,9 +20,9 @@ _NUMBER = re.compile("[0-9]{20}")
 
 @dataclass
 class Segment:
-    """A file of records; ``size`` in bytes counts sound records and what is between.
+    """A file of records; ``size`` in bytes reaches to the end of the last sound record.
 
-    ``points`` are all its points, ``done`` those that left the queue: acknowledged,
+    ``points`` counts all its points, ``done`` those that left the queue: acknowledged,
     refused or unreadable.
     """
 
@@ -34,11 +34,11 @@ class Segment:
 
     @property
     def waiting(self) -> int:
-        """Points that nobody has taken yet."""
+        """Points that are still in the queue."""
         return self.points - self.done
 
     def tick_ms(self, offset: int) -> int | None:
-        """The tick of the record at an offset; None where it cannot be read."""
+        """The tick of the record at an offset; None if it cannot be read."""
         try:
             with self.path.open("rb") as file:
                 header = header_at(file.fileno(), offset)
@@ -48,7 +48,7 @@ class Segment:
 
 
 def segment_path(folder: Path, number: int) -> Path:
-    """Where a segment lies: numbers sort as names do."""
+    """The path of a segment; names sort like numbers."""
     return folder / f"{number:020d}{SUFFIX}"
 
 
@@ -59,17 +59,17 @@ def segment_numbers(folder: Path) -> list[int]:
 
 
 class Damage(NamedTuple):
-    """What was found broken: stretches passed over, and bytes cut off the end."""
+    """Damage that was found: stretches skipped, and bytes cut off the end."""
 
     stretches: int
     torn_bytes: int
 
 
 def open_segment(path: Path, done_before: int) -> tuple[Segment, Damage]:
-    """Take up a segment that an earlier process wrote; raises OSError with its name.
+    """Open a segment that an earlier process wrote; raises OSError with its name.
 
-    A last write that was cut short is removed from the file. Points of records
-    before the offset ``done_before`` count as done.
+    An incomplete last write is removed from the file. Points of records before the
+    offset ``done_before`` count as done.
     """
     segment = Segment(path, int(path.stem))
     content = _content(path)
@@ -81,7 +81,7 @@ def open_segment(path: Path, done_before: int) -> tuple[Segment, Damage]:
 
 
 def _content(path: Path) -> bytes:
-    """All of a file: were it mapped, a bad block of the disk would end the process."""
+    """Read the whole file; with mmap, a bad disk block would kill the process."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -102,9 +102,10 @@ def _walk(segment: Segment, content: bytes, done_before: int) -> int:
 
 
 def read_at(descriptor: int, offset: int, length: int) -> bytes:
-    """Bytes of an open file, fewer at its end alone; raises OSError.
+    """Read from an open file, fewer bytes only at its end; raises OSError.
 
-    The system gives fewer before a block that it cannot read, too, and fails there.
+    The system also returns fewer bytes before a block that it cannot read; the next
+    read then fails.
     """
     found = os.pread(descriptor, length, offset)
     while len(found) < length:
@@ -121,9 +122,9 @@ def header_at(descriptor: int, offset: int) -> Header | None:
 
 
 def sound_offset(descriptor: int, offset: int, size: int) -> int:
-    """Where the next sound header after a damaged stretch lies, or ``size``.
+    """The offset of the next sound header after a damaged stretch, or ``size``.
 
-    The file itself may have become shorter than that.
+    The file may have become shorter than ``size``.
     """
     rest = read_at(descriptor, offset, size - offset)
     found = find_header(rest, 1)

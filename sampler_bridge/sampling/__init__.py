@@ -1,1 +1,1 @@
-"""Ticks: when is fetched, and what becomes of the values."""
+"""Ticks: when to fetch, and where the values go."""

@@ -1,4 +1,4 @@
-"""What one sampler's ticks gave, as rows in the log and as counts in the account."""
+"""Records the results of a sampler's ticks in the log and in the account."""
 
 import logging
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class Journal:
-    """Keeps what a sampler of one host tells it, in order; one thread at a time.
+    """Records what a sampler of one host reports, in order; one thread at a time.
 
-    ``gaps`` says which metrics gave nothing, or not everything, at the last tick.
+    ``gaps`` holds the metrics that had no value, or not all values, at the last tick.
     """
 
     def __init__(self, host: str, recorder: Recorder) -> None:
@@ -30,18 +30,18 @@ class Journal:
         self._is_unreadable = False
 
     def planned(self, group: Group) -> None:
-        """What is sampled from the next tick on."""
+        """Set what is sampled from the next tick on."""
         self._group = group
         self._labeller = Labeller(self.host, group.names)
         self._subset = Subset(group.choices)
         self._expected = self._subset.expected(group.names)
 
     def fetched(self, tick_ms: int, sample: Sample) -> None:
-        """The values of a tick."""
+        """Record the values of a tick."""
         try:
             chosen = self._subset.of(sample)
             labelled = self._labeller.of(chosen)
-        except Exception as error:  # a sample is worked out when it is looked at
+        except Exception as error:  # a sample is decoded on first access
             self._unreadable(fault(error))
             return
         self._is_unreadable = False
@@ -57,10 +57,10 @@ class Journal:
         self.silent(reason)
 
     def skipped(self, ticks: int, reason: str) -> None:
-        """So many ticks gave nothing at all."""
+        """Count ticks that gave no values at all."""
         self._recorder.skip(ticks * self._expected, reason)
 
     def silent(self, reason: str) -> None:
-        """A tick for which the source gave nothing that can be used."""
+        """Count a tick for which the source gave nothing usable."""
         self.gaps = {name: Gap(reason, 1) for name in self._group.names}
         self.skipped(1, reason)

@@ -1,4 +1,4 @@
-"""Samples as rows of the log: each value beside the labels of its series."""
+"""Turns samples into rows of the log: each value with the labels of its series."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _METRIC = attrgetter("metric")
 
 
 class Labelled(NamedTuple):
-    """The rows of one sample, how many values, and what is no number, by metric."""
+    """The rows of one sample, the number of values, and the non-numbers by metric."""
 
     rows: Sequence[Rows]
     points: int
@@ -39,7 +39,7 @@ _NONE = _Heads((), {}, ())
 class Labeller:
     """Labels the samples of one host; ``names`` gives each metric's series name.
 
-    The labels of a series are kept for as long as the column has it.
+    The labels of a series are kept as long as the column contains it.
     """
 
     def __init__(self, host: str, names: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ class Labeller:
         self._kept: dict[np.dtype[np.generic], _Heads] = {}
 
     def of(self, sample: Sample) -> Labelled:
-        """All values of a sample."""
+        """Label all values of a sample."""
         rows, left_out = [], Counter[str]()
         for column in sample.columns:
             values = _numbers(column.values)
@@ -80,7 +80,8 @@ def _numbers(values: npt.NDArray[np.generic]) -> Values:
     """Values as the store keeps them.
 
     A float32 becomes the shortest number that reads back as it (0.05, not
-    0.05000000074505806): it is what the kernel said, and it packs better.
+    0.05000000074505806): the number that the kernel reported, which also compresses
+    better.
     """
     if values.dtype == np.float32:
         return np.array([float(str(value)) for value in values], np.float64)

@@ -1,4 +1,4 @@
-"""Puts the rows of a tick into the log and says what became of them."""
+"""Writes the rows of a tick to the log and accounts for them."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -13,10 +13,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class Recorder:
-    """The way of all samplers into the log.
+    """Writes the ticks of all samplers of a host to its log.
 
-    ``pack`` is asked at each tick whether to compress: a log that only grows, while
-    the store is away, then holds about ten times as many ticks.
+    ``pack`` is called at each tick and returns whether to compress. While the store is
+    down, the log only grows; compressed, it holds about ten times as many ticks.
     """
 
     def __init__(self, log: Log, account: Account, pack: Callable[[], bool]) -> None:
@@ -26,7 +26,7 @@ class Recorder:
         self._broken = False
 
     def record(self, tick_ms: int, labelled: Labelled, gaps: Iterable[Gap]) -> None:
-        """Log a tick's rows; a full log or disk costs points, never the next tick."""
+        """Log a tick's rows; a full log or disk loses points, but sampling goes on."""
         with self._account.moment():
             self._account.ticked(tick_ms, labelled.points, gaps)
             if labelled.points:
@@ -43,7 +43,7 @@ class Recorder:
             self._broken = False
 
     def skip(self, points: int, reason: str) -> None:
-        """Account for points of ticks that gave nothing at all."""
+        """Account for points of ticks that gave no values at all."""
         if points:
             self._account.skipped(points, reason)
 

@@ -1,4 +1,4 @@
-"""Sampling that begins again after a fault which nobody foresaw."""
+"""Restarts sampling after an unexpected error."""
 
 import logging
 import time
@@ -8,19 +8,18 @@ from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
-_PAUSE = 1.0  # seconds, so that a fault that stays does not fill the log
+_PAUSE = 1.0  # seconds, so that a permanent fault does not fill the log
 
 
 class Restarting(Worker):
-    """A worker whose thread outlives any error of what it does."""
+    """A worker with a thread that survives any error in its work."""
 
     def _work(self) -> None:
         while not self._is_through():
-            # Another error while waiting would be one of this class alone.
             time.sleep(_PAUSE)
 
     def _is_through(self) -> bool:
-        """Sample until the end; False where it broke off."""
+        """Sample until the end; False if an error interrupted it."""
         try:
             self._sample()
         except Exception as error:
@@ -32,13 +31,13 @@ class Restarting(Worker):
 
     @abstractmethod
     def _sample(self) -> None:
-        """Sample until told to stop; called again where it broke off."""
+        """Sample until told to stop; called again after an error."""
 
     @abstractmethod
     def _broke(self, reason: str) -> None:
-        """Let go of what may be damaged, and keep the reason for what is missing."""
+        """Release what may be damaged, and keep the reason for the missing values."""
 
 
 def fault(error: Exception) -> str:
-    """What broke, in one line, as the reason why values are missing."""
+    """Describe an error in one line, as the reason why values are missing."""
     return f"sampling broke off ({type(error).__name__}: {error}): please report it"

@@ -1,7 +1,7 @@
-"""The clock of one group of metrics: fetch on each tick, hand the values on.
+"""The clock of one group of metrics: fetches at each tick and hands the values on.
 
-One thread, source and period; another period or host is another sampler, which
-neither delays nor breaks this one.
+A sampler has one thread, source and period. Other periods and hosts have their own
+samplers, which neither delay nor break this one.
 """
 
 import contextlib
@@ -33,15 +33,15 @@ _LOG = logging.getLogger(__name__)
 
 _NOT_YET = "the source was not reached yet"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
-_LONGEST_WAIT = 5.0  # seconds after which to look whether the clock was set
+_LONGEST_WAIT = 5.0  # seconds between checks whether the clock was set
 
 
 class Sampler(Restarting):
     """Samples metrics of one host at one period (ms) from one source.
 
-    ``reason`` says why the source does not answer (None: it does), ``early_ms`` by how
-    much the next fetch may begin before its tick. What comes of a tick goes into the
-    journal, by the scribe. ``clock`` is the time in ns.
+    ``reason`` says why the source does not answer (None: it does), ``early_ms`` how
+    long before its tick the next fetch may begin. The scribe's thread writes the
+    results of a tick to the journal. ``clock`` returns the time in ns.
     """
 
     level = priority.FETCHING
@@ -71,40 +71,40 @@ class Sampler(Restarting):
         self._planned: Group | None = None
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
         self._dealt_ms: int | None = None  # the last tick that is accounted for
-        self._fault = LATE  # why sampling broke off last
+        self._fault = LATE  # why sampling was interrupted last
 
     @property
     def gaps(self) -> Mapping[str, Gap]:
-        """Metrics that gave nothing, or not everything, at the last tick."""
+        """Metrics that had no value, or not all values, at the last tick."""
         return self._journal.gaps
 
     def prepare(self, group: Group) -> None:
-        """Start, reach the source and look these metrics up; ``ready`` says when done.
+        """Start, connect to the source and look up the metrics; then set ``ready``.
 
-        ``tried`` says so too, or that the source did not answer at first. The first
-        tick is the first after the moment that `plan` names.
+        ``tried`` is set then, or earlier if the first attempt to connect fails. The
+        first tick is the first after the moment that `plan` names.
         """
         self._group = group
         self.start()
 
     def knows(self, group: Group) -> bool:
-        """Whether all metrics of a group are planned, so that it needs no time."""
+        """Whether all metrics of a group are planned, so none needs preparation."""
         planned = self._planned.names.keys() if self._planned else frozenset()
         return group.names.keys() <= planned
 
     def plan(self, group: Group, moment_ms: int) -> None:
-        """Sample this at all ticks after a moment."""
-        # What goes on as it did is never between two plans.
+        """Sample this group at all ticks after a moment."""
+        # An unchanged group continues without a switch of plans.
         if group != self._planned:
             self._planned = group
             self._hand(group, moment_ms)
 
     def end(self, moment_ms: int) -> None:
-        """Sample up to a moment, and end without being waited for."""
+        """Sample up to a moment, then end; the caller does not wait."""
         self._hand(None, moment_ms)
 
     def stop(self, seconds: float) -> None:
-        """Finish the tick that runs, within ``seconds``, and end."""
+        """Finish the running tick within ``seconds``, and end."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -132,7 +132,7 @@ class Sampler(Restarting):
         self._source.close()
 
     def _begin(self) -> int:
-        """The first tick; ticks that passed since sampling broke off are missing."""
+        """The first tick; ticks that passed since an interruption count as missing."""
         if self._dealt_ms is None:
             return first_tick(self._first_moment(), self.period_ms)
         return self._after(self._dealt_ms, self._fault)
@@ -144,9 +144,9 @@ class Sampler(Restarting):
             self._source.close()
 
     def _after(self, tick_ms: int, reason: str) -> int:
-        """The next tick; those that passed meanwhile count here while the plan holds.
+        """The next tick; ticks that passed meanwhile are skipped while the plan holds.
 
-        Others count for the next plan, in this sampler or in another.
+        Later ones are left to the next plan, in this sampler or in another.
         """
         then = next_tick(tick_ms, self._now_ms(), self.period_ms)
         if then.skipped and self._is_due(then.tick_ms - self.period_ms):
@@ -157,20 +157,20 @@ class Sampler(Restarting):
         return then.tick_ms
 
     def _first_moment(self) -> int:
-        """Wait to be given a plan, and from when on, in ms."""
+        """Wait for a plan; return the moment from which it holds, in ms."""
         self._is_given(None)
         with self._changed:
             return self._next[0][0] if self._next else self._now_ms()
 
     def _is_given(self, seconds: float | None) -> bool:
-        """Wait so long for a plan, or the end; whether there is one."""
+        """Wait up to ``seconds`` for a plan or the end; return whether one came."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: bool(self._next) or self._stopping, seconds
             )
 
     def _reach(self) -> None:
-        """Try to reach the source until it answers, or a plan is given all the same."""
+        """Try to connect until the source answers, or until a plan is given anyway."""
         self._connect_when_due()
         while not self._source.connected:
             self.tried.set()
@@ -182,14 +182,14 @@ class Sampler(Restarting):
         self.ready.set()
 
     def _try_out(self) -> None:
-        """Fetch once for nothing: what instances are called is known from then on."""
+        """Fetch once without recording, so that the names of instances are known."""
         with contextlib.suppress(SourceDownError):
             _ = self._source.fetch().points
 
     def _wait_for(self, tick_ms: int) -> int | None:
-        """Wait for a tick, ready for it; None when there is to be none.
+        """Wait for a tick, ready to fetch; None when sampling ends.
 
-        Gives that tick, or another one where the clock was set back far.
+        Returns that tick, or another one if the clock was set back far.
         """
         while True:
             tick_ms = self._followed(tick_ms)
@@ -206,12 +206,12 @@ class Sampler(Restarting):
                 self._changed.wait(min(seconds, self._patience()))
 
     def _followed(self, tick_ms: int) -> int:
-        """A tick to wait for: once a clock was set back, the first of the new time."""
+        """The tick to wait for; after a clock step back, the first of the new time."""
         now_ms = self._now_ms()
         if not is_set_back(tick_ms, now_ms, self.period_ms):
             return tick_ms
         with self._changed:
-            # What was to come at a moment of the old time comes now.
+            # Changes due at a moment of the old time are due now.
             moments = [(min(ms, now_ms), group) for ms, group in self._next]
             self._next = deque(moments)
         return first_tick(now_ms, self.period_ms)
@@ -221,7 +221,7 @@ class Sampler(Restarting):
         return bool(self._next) and self._next[0][0] < tick_ms
 
     def _last_ms(self) -> int:
-        """The last tick that the plan holds for, where another waits."""
+        """The last tick of the current plan, when another plan waits."""
         return self._next[0][0] // self.period_ms * self.period_ms
 
     def _patience(self) -> float:
@@ -230,7 +230,7 @@ class Sampler(Restarting):
         return max(self._connect_at - time.monotonic(), 0.001)
 
     def _prepare(self, tick_ms: int) -> None:
-        """Take up the plan that holds for a tick, and a source that is back."""
+        """Switch to the plan that holds for a tick, and reconnect to a lost source."""
         while self._is_due(tick_ms):
             _, group = self._next.popleft()
             if group is None:
@@ -264,7 +264,7 @@ class Sampler(Restarting):
             self._there()
 
     def _tick(self, tick_ms: int) -> tuple[int, str]:
-        """The last tick dealt with, and why those that passed meanwhile are not."""
+        """Fetch; return the last tick dealt with, and why later ones are skipped."""
         try:
             began_ms, sample = self._fetch(tick_ms)
         except SourceDownError as error:
@@ -273,7 +273,7 @@ class Sampler(Restarting):
         self._there()
         ended_ms = self._now_ms()
         took_ms = ended_ms - began_ms
-        # A source that needs more than a period is asked again at once.
+        # Fetch again at once from a source that needs more than a period.
         self.early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
         if self._pace.is_held_up(took_ms, self.period_ms):
             return self._silent(tick_ms, SLOW_SOURCE)
@@ -294,18 +294,19 @@ class Sampler(Restarting):
         return tick_ms, reason
 
     def _leave(self, tick_ms: int, reason: str) -> tuple[int, str]:
-        """Leave to the next plan what is of its time; what is left of this is missing.
+        """Leave later ticks to the next plan; the rest of this plan's ticks is missing.
 
-        Another sampler may fetch that tick as well: a tick is recorded once.
+        Another sampler may fetch such a tick too: a tick is recorded once.
         """
         last_ms = max(self._last_ms(), tick_ms - self.period_ms)
         self._skip((last_ms - tick_ms) // self.period_ms + 1, reason)
         return last_ms, reason
 
     def _fetch(self, tick_ms: int) -> tuple[int, Sample]:
-        """Values, and when their fetch began; a source that restarted is met again.
+        """Fetch; return when it began (ms) and the values.
 
-        Not where that is too late for the tick: its values are of another one.
+        Reconnects to a restarted source and fetches again, but not when it is too late
+        for the tick: the values would belong to a later one.
         """
         if not self._source.connected:
             raise SourceDownError(self.reason or _NOT_YET)
@@ -319,7 +320,7 @@ class Sampler(Restarting):
             return self._now_ms(), self._source.fetch()
 
     def _is_near(self, tick_ms: int) -> bool:
-        """Whether a tick is still the nearest one."""
+        """Whether a tick is still the nearest one to now."""
         return self._now_ms() - tick_ms <= self.period_ms // 2
 
     def _there(self) -> None:

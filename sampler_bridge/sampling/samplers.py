@@ -13,24 +13,24 @@ from sampler_bridge.sampling.writer_thread import Scribe
 from sampling.plan_file.plan import Group, Plan
 from sampling.sources.source import Gap, Source
 
-# How long a new sampler may take to look its metrics up before all others go on, and
-# how long while those that it takes over from give values, as over a slow network.
+# How long to wait for new samplers to look up their metrics before all change over, and
+# how long while the samplers that they replace give values, as over a slow network.
 _READY_SECONDS = 2.0
 _LONGEST_READY_SECONDS = 4.0
-# A moment at which samplers change is so far ahead that all have heard of it, and by as
-# much as one may begin a fetch early: half the period of a source that needs longer
-# than that, and PCP waits 10 s at most.
+# Samplers change at a moment far enough ahead that all know of it in time. A fetch may
+# begin early, by half the period if the source is slower than its period, and PCP waits
+# 10 s at most.
 _HEARD_MS = 50
 _LONGEST_EARLY_MS = 5000
-# A fetch that hangs may be followed by an attempt to connect and another fetch.
+# A fetch that hangs may be followed by a reconnection and another fetch.
 _LAST_TICK_SECONDS = 60.0
 
 
 class Samplers:
     """Keeps a sampler running for each period of the plan it was last given.
 
-    ``new_source`` makes the source of one, by its period in ms; a sampler that stays
-    loses no tick.
+    ``new_source`` makes the source for a period in ms. A sampler that stays loses no
+    tick.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class Samplers:
     def apply(self, plan: Plan, anew: bool = False) -> None:
         """Sample this plan from one moment on, the same for all samplers.
 
-        A period that is new, or has new metrics, gets a new sampler, made ready before
-        that moment; one that ends works until it. So a series that goes from one to
-        another misses no tick and has none twice. ``anew`` is every period new: what
-        is behind the sources moved, and is needed no more afterwards. Raises StateError
-        where the system gives no threads.
+        A period that is new, or has new metrics, gets a new sampler, which is made
+        ready before that moment. A sampler that ends works until then. So a series that
+        moves from one sampler to another misses no tick and has none twice. With
+        ``anew``, every period gets a new sampler: the sources moved, and the old ones
+        are not needed afterwards. Raises StateError if no threads can be started.
         """
         if not self._scribe.has_begun:
             self._scribe.start()
@@ -93,13 +93,13 @@ class Samplers:
         self._leaving = [one for one in (*self._leaving, *left) if one.alive]
 
     def _wait_for_moment(self) -> None:
-        """Let the moment pass at which the samplers change, as last told."""
+        """Wait until the last change of samplers has taken effect."""
         time.sleep(max(0.0, self._changed_at - time.monotonic()))
 
     def stop(self, seconds: float) -> None:
         """Finish the running ticks, each within ``seconds``, and end.
 
-        What takes longer is not waited for, but recorded as well.
+        Ticks that take longer are not waited for, but are still recorded.
         """
         until = time.monotonic() + seconds
         with self._lock:
@@ -112,7 +112,7 @@ class Samplers:
 
     @property
     def _samplers(self) -> list[Sampler]:
-        """Those that run, and those that do until others have taken over."""
+        """Running samplers, including those that run until others have taken over."""
         return [*self._running.values(), *self._leaving]
 
     @property
@@ -124,14 +124,14 @@ class Samplers:
 
     @property
     def alive(self) -> bool:
-        """Whether every thread runs that was started."""
+        """Whether every thread that was started still runs."""
         with self._lock:
             workers = [self._scribe, *self._running.values()]
         return all(worker.alive or not worker.has_begun for worker in workers)
 
     @property
     def reason(self) -> str | None:
-        """Why nothing comes from the source; None: it answers."""
+        """Why the source gives no values; None if it answers."""
         with self._lock:
             samplers = list(self._running.values())
         if not samplers:
@@ -140,7 +140,7 @@ class Samplers:
 
     @property
     def gaps(self) -> Mapping[str, Gap]:
-        """Metrics that gave nothing, or not everything, at their last tick."""
+        """Metrics that had no value, or not all values, at their last tick."""
         with self._lock:
             return {
                 metric: gap
@@ -155,7 +155,7 @@ class Samplers:
 
 
 def _prepare(new: Mapping[int, Sampler], groups: Mapping[int, Group]) -> None:
-    """Have samplers make ready, all of them or, with a StateError, none."""
+    """Prepare samplers: all of them or, with a StateError, none."""
     try:
         for period_ms, sampler in new.items():
             sampler.prepare(groups[period_ms])
@@ -165,9 +165,10 @@ def _prepare(new: Mapping[int, Sampler], groups: Mapping[int, Group]) -> None:
 
 
 def _wait_until_ready(new: Collection[Sampler], old: Collection[Sampler]) -> None:
-    """Wait for samplers to be ready; longer while others give values meanwhile.
+    """Wait until samplers are ready; longer while old ones still give values.
 
-    Where none does, who met no answer is not waited for: its ticks count as missing.
+    Otherwise a sampler is not waited for once its first attempt has failed: its ticks
+    count as missing.
     """
     began = time.monotonic()
     _wait([sampler.tried for sampler in new], began + _READY_SECONDS)
@@ -181,9 +182,9 @@ def _wait(events: Collection[Event], until: float) -> None:
 
 
 def _ahead_ms(old: Collection[Sampler]) -> int:
-    """How far ahead to change over from samplers, so that all have heard of it.
+    """How far ahead to change over, so that all samplers know of it in time.
 
-    None has begun a fetch by then for a tick that is not its own any more.
+    None has then begun a fetch for a tick that is no longer its own.
     """
     if not old:
         return 0
@@ -192,7 +193,7 @@ def _ahead_ms(old: Collection[Sampler]) -> int:
 
 
 def _stop(samplers: Collection[Sampler], seconds: float) -> None:
-    """Stop samplers, and wait for their running ticks within so many seconds."""
+    """Stop samplers, and wait up to ``seconds`` for their running ticks."""
     until = time.monotonic() + seconds
     for sampler in samplers:
         sampler.stop(max(0.0, until - time.monotonic()))

@@ -1,4 +1,4 @@
-"""Takes out of a sample what another period, or nobody, asks for."""
+"""Removes values from a sample that its period does not sample."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ ABSENT = "no such instance at present"
 class _Mask(NamedTuple):
     """Which values of a column stay; ``whole`` is the column's own list of series.
 
-    ``given`` counts them for each metric that is not sampled whole.
+    ``given`` counts the values of each metric that is not sampled whole.
     """
 
     whole: Sequence[Series]
@@ -27,9 +27,9 @@ class _Mask(NamedTuple):
 
 
 class Subset:
-    """Leaves the chosen instances in samples of the same metrics.
+    """Reduces samples of the same metrics to the chosen instances.
 
-    What is worked out for a column is kept for as long as its series stay the same.
+    The mask of a column is kept as long as its series stay the same.
     """
 
     def __init__(self, choices: Mapping[str, Choice]) -> None:
@@ -42,11 +42,11 @@ class Subset:
         }
 
     def expected(self, metrics: Iterable[str]) -> int:
-        """How many values are to be expected before any sample has told."""
+        """The number of values to expect before the first sample."""
         return sum(self._points.get(metric, 1) for metric in metrics)
 
     def of(self, sample: Sample) -> Sample:
-        """The part of a sample that is chosen; one named but not there is a gap."""
+        """The chosen part of a sample; a chosen instance that is absent is a gap."""
         if not self._choices:
             return sample
         masks = [self._mask(column) for column in sample.columns]
@@ -85,7 +85,7 @@ class Subset:
         return self._choices[metric].only is None
 
     def _gap(self, metric: str, gap: Gap, given: int) -> Gap:
-        """A gap of the metric as one of what is chosen of it and was not given."""
+        """Reduce a gap of a metric to the chosen values that were not given."""
         known = self._points.get(metric)
         if known is None:
             return gap

@@ -8,7 +8,7 @@ _STEP_BACK_MS = 60_000
 
 
 class Next(NamedTuple):
-    """The next tick to wait for, and how many before it were missed."""
+    """The next tick to wait for, and how many ticks before it were skipped."""
 
     tick_ms: int
     skipped: int
@@ -20,28 +20,28 @@ def first_tick(now_ms: int, period_ms: int) -> int:
 
 
 class Pace:
-    """Tells a fetch that was held up from one of a source that takes its time.
+    """Tells a delayed fetch from a fetch of a slow source.
 
-    Held up is what takes more than two periods, and more than four times as long as the
-    quickest of the eight before: which of its moments the values are of, nobody knows.
+    A fetch was delayed if it took more than two periods and more than four times as
+    long as the fastest of the eight before. The moment of its values is then unknown.
     """
 
     def __init__(self) -> None:
         self._took_ms: deque[int] = deque(maxlen=8)
 
     def is_held_up(self, took_ms: int, period_ms: int) -> bool:
-        """Whether a fetch was, by how long it took."""
+        """Whether a fetch was delayed, given how long it took."""
         quickest = min(self._took_ms, default=took_ms)
         self._took_ms.append(took_ms)
         return took_ms > max(2 * period_ms, 4 * quickest)
 
 
 def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int | None:
-    """The tick whose values a fetch gave: the one that is nearest the fetch's middle.
+    """The tick that the values of a fetch belong to: the one nearest to its middle.
 
-    So a source that needs longer than a period still fills ticks of its own times, and
-    never two with one fetch. None where a quicker one ended too late for the tick that
-    it was for: the next tick has a fetch of its own.
+    A source slower than a period thus fills ticks at the right times, and one fetch
+    never fills two. None if a fetch was faster than a period but too late for its tick:
+    the next tick has its own fetch.
     """
     middle = (began_ms + ended_ms) / 2
     if middle - asked_ms <= period_ms / 2:
@@ -52,8 +52,9 @@ def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int 
 
 
 def next_tick(tick_ms: int, now_ms: int, period_ms: int) -> Next:
-    """What comes after a tick; a value is never stamped with a tick that is not the
-    nearest one, so ticks more than half a period ago are skipped.
+    """The tick after ``tick_ms``; ticks more than half a period ago are skipped.
+
+    A value is never stamped with a tick that is not the nearest one.
     """
     due = tick_ms + period_ms
     skipped = max(0, -(-(now_ms - period_ms // 2 - due) // period_ms))
@@ -61,9 +62,9 @@ def next_tick(tick_ms: int, now_ms: int, period_ms: int) -> Next:
 
 
 def is_set_back(tick_ms: int, now_ms: int, period_ms: int) -> bool:
-    """Whether the clock was set back so far that a tick is not waited for any more.
+    """Whether the clock was set back so far that a tick is not waited for.
 
-    By less than a minute it is, since the ticks before it have their values already;
-    beyond that the new time holds.
+    After a step of less than a minute, the sampler waits, since the ticks before this
+    one already have values. After a longer step, the new time applies.
     """
     return now_ms < tick_ms - period_ms - _STEP_BACK_MS

@@ -1,6 +1,6 @@
-"""Does what is to be done with fetched values in a thread beside those that fetch.
+"""Processes fetched values in a separate thread, so that fetches do not wait for it.
 
-Text and log take a while, in which the next values can be fetched already.
+Encoding and logging take a while, in which the next values can be fetched.
 """
 
 import time
@@ -11,29 +11,30 @@ from sampler_bridge.worker import Worker
 
 Job = Callable[[], None]
 
-# Beyond it, as while the log's disk hangs, those who fetch have to wait.
+# With this many waiting jobs, as while the log's disk hangs, fetching threads wait.
 _MOST_WAITING = 256
 _LOOK_SECONDS = 0.001
 
 
 class Scribe(Worker):
-    """Does the jobs of one host's samplers, in the order in which they are given."""
+    """Runs the jobs of one host's samplers, in the order in which they are given."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"scribe-{host}")
-        # It takes no lock of Python's, so that a tick is handed over in no time.
+        # It takes no Python lock, so a tick is handed over without delay.
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
 
     def give(self, job: Job) -> None:
-        """Have a job done after all that were given before."""
+        """Run a job after all jobs that were given before."""
         while self._jobs.qsize() >= _MOST_WAITING and self.alive:
             time.sleep(_LOOK_SECONDS)
         self._jobs.put(job)
 
     def stop(self, seconds: float, wait: Job) -> None:
-        """Do what was given, and what still is until ``wait`` returns, and end.
+        """Run the jobs given so far and those given until ``wait`` returns, then end.
 
-        It is waited for so many seconds; it ends by itself where that takes longer.
+        Waits for the end up to ``seconds``; if that takes longer, the thread ends by
+        itself.
         """
         self._jobs.put(wait)
         self._jobs.put(lambda: self._jobs.put(None))

@@ -1,1 +1,1 @@
-"""From the logs into the series store."""
+"""Sends points from the logs to the series store."""

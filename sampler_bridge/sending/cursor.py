@@ -1,4 +1,4 @@
-"""What the store has acknowledged, and from where to send again should it restart."""
+"""What the store has acknowledged, and where to resend from if it restarts."""
 
 import json
 import logging
@@ -12,15 +12,17 @@ from sampler_bridge.log.batch import START, Position
 _LOG = logging.getLogger(__name__)
 
 SEND_AGAIN_SECONDS = 60.0
-# Far beyond any segment, offset or time; NaN is not below it either.
+# Larger than any segment, offset or time; a NaN is not below it either.
 _END = 10**15
-_STEP = 256  # one is more than any cursor: each of its files is one block for ever
+_STEP = 256  # larger than any cursor: its files stay at one block each
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """``taken``: where the queue starts; ``again``: what a restarted store needs;
-    ``store``: since when the run of the store is up that acknowledged it.
+    """Where the queue starts, and where to resend from.
+
+    ``taken``: the start of the queue; ``again``: the start of what a restarted store
+    needs; ``store``: the start time of the store run that acknowledged it.
     """
 
     taken: Position = START
@@ -29,9 +31,9 @@ class Cursor:
 
 
 def load_cursor(path: Path) -> Cursor:
-    """The cursor that was kept; a new one where there is none that can be read.
+    """Load the saved cursor; a new one if no readable one exists.
 
-    A new one sends everything the log holds: the store keeps one of two equal points.
+    A new cursor sends everything in the log: the store keeps one of two equal points.
     """
     try:
         return _read(read_json(path))
@@ -43,7 +45,7 @@ def load_cursor(path: Path) -> Cursor:
 
 
 def _read(document: object) -> Cursor:
-    """Raises ValueError for what save_cursor did not write."""
+    """Parse a saved cursor; raises ValueError if save_cursor did not write it."""
     match document:
         case {
             "taken": [int(), int()] as taken,
@@ -56,7 +58,7 @@ def _read(document: object) -> Cursor:
 
 
 def save_cursor(path: Path, cursor: Cursor) -> None:
-    """Keep the cursor for the next start, also on a full disk; raises OSError."""
+    """Save the cursor for the next start, also on a full disk; raises OSError."""
     document = {
         "taken": cursor.taken,
         "again": cursor.again,
@@ -68,15 +70,15 @@ def save_cursor(path: Path, cursor: Cursor) -> None:
 class Sent:
     """Where the batches of the last minute start, by when they were acknowledged.
 
-    The store loses what it acknowledged in its last seconds, whatever the ticks in
-    it: after an outage a second of sending holds hours of ticks.
+    The store can lose what it acknowledged in its last seconds, whatever the ticks in
+    it: after an outage, one second of sending covers hours of ticks.
     """
 
     def __init__(self, again: Position, now: float) -> None:
         self._starts = deque([(int(now), again)])
 
     def add(self, start: Position, now: float) -> None:
-        """A batch that starts here was acknowledged now (seconds)."""
+        """Add a batch that starts here and was acknowledged at ``now`` (seconds)."""
         second, earliest = self._starts[-1]
         if second == int(now):
             self._starts[-1] = (second, min(earliest, start))
@@ -87,5 +89,5 @@ class Sent:
 
     @property
     def again(self) -> Position:
-        """Where to start when the store has lost its last seconds."""
+        """Where to resend from when the store has lost its last seconds."""
         return min(start for _, start in self._starts)

@@ -1,4 +1,4 @@
-"""The log of one host on its way to the store, and what became of its points."""
+"""The log of one host, how far it was sent, and what became of its points."""
 
 import logging
 import time
@@ -17,15 +17,15 @@ from sampling.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
 _LOG = logging.getLogger(__name__)
 
 CURSOR_FILE, LOG_FOLDER = "cursor.json", "log"
-_READ_AGAIN_SECONDS = 1.0  # after which a log that cannot be read is tried again
-_NO_RUN = 0.0  # of the store: whichever is there next is sent the last minute again
+_READ_AGAIN_SECONDS = 1.0  # until an unreadable log is tried again
+_NO_RUN = 0.0  # not a run of the store: the next run gets the last minute
 
 
 class Outbox:
-    """What a folder holds of one host's points; its cursor says what was acknowledged.
+    """The points of one host in a folder; its cursor says what was acknowledged.
 
-    ``told`` is called when there is more to send; ``sent_bytes`` are those that the
-    store acknowledged. Raises StateError where the folder cannot be used.
+    ``told`` is called when there is more to send; ``sent_bytes`` counts the bytes that
+    the store acknowledged. Raises StateError if the folder is unusable.
     """
 
     def __init__(self, folder: Path, max_bytes: int, told: Callable[[], None]) -> None:
@@ -49,12 +49,12 @@ class Outbox:
 
     @property
     def has_more(self) -> bool:
-        """Whether something is to be sent."""
+        """Whether there is something to send."""
         return self.log.has_more(self._next)
 
     @property
     def reason(self) -> str | None:
-        """Why the log takes or gives nothing, with the cure; None where it does."""
+        """Why the log takes or gives no points, with the cure; None if it works."""
         failure = self.log.failure
         if self._unread or failure is None:
             return self._unread
@@ -66,16 +66,16 @@ class Outbox:
 
     @property
     def is_due(self) -> bool:
-        """Whether something is to be sent now; what cannot be read waits a while."""
+        """Whether there is something to send now; an unreadable log has to wait."""
         return time.monotonic() >= self._read_at and self.has_more
 
     @property
     def is_doubted(self) -> bool:
-        """Whether a record that the store refuses is being looked for."""
+        """Whether the record that the store refused is being searched for."""
         return self._next < self._one_by_one_until
 
     def read(self, max_bytes: int) -> Batch | None:
-        """What is to be sent next; None where the log cannot be read just now."""
+        """The next batch to send; None if the log cannot be read at present."""
         try:
             batch = self.log.read(self._next, 1 if self.is_doubted else max_bytes)
         except OSError as error:
@@ -86,15 +86,15 @@ class Outbox:
         return batch
 
     def leaves(self, batch: Batch) -> bool:
-        """Whether more waits behind a batch: it is full, or at a segment's end."""
+        """Whether more follows a batch: it is full, or at the end of a segment."""
         return self.log.has_more(batch.end)
 
     def doubt(self, batch: Batch) -> None:
-        """Send what a batch holds record by record: one of them is at fault."""
+        """Send a batch record by record next, to find the refused one."""
         self._one_by_one_until = batch.end
 
     def request(self, batch: Batch) -> bytes:
-        """A batch as the store wants it."""
+        """Encode a batch for the store."""
         return self._requests.of(batch)
 
     def settle(self, batch: Batch, size: int, refusal: Refusal | None) -> None:
@@ -114,9 +114,9 @@ class Outbox:
         self._keep_cursor()
 
     def met(self, run: float | None, suspect: bool) -> bool:
-        """Which run of the store is there; whether the last minute is sent it again.
+        """Note the current run of the store; whether it gets the last minute again.
 
-        It is where the run is another one, or may be.
+        It does if the run is, or may be, another one.
         """
         if run == self._run and not suspect:
             return False
@@ -126,9 +126,9 @@ class Outbox:
         return known is not None
 
     def count_anew(self) -> None:
-        """Begin another account, for samplers that take over from others.
+        """Start a new account, for samplers that take over from others.
 
-        What waits is expected there again, as after a start.
+        Waiting points count as expected in it, as after a start.
         """
         with self.account.moment():
             self.account = Account(self.log.waiting)
@@ -138,30 +138,31 @@ class Outbox:
         self._more()
 
     def _follow(self) -> None:
-        """Keep the cursor at once where what it points at went to another file."""
+        """Save the cursor at once if the records it points at moved to another file."""
         if self.log.replaced != self._replaced:
             self._replaced = self.log.replaced
             self._keep_cursor()
 
     def _keep_cursor(self) -> None:
-        # A process that takes over from here would not know what is still to be resent.
+        # The next process would not know what must still be resent, so it resends all
+        # of it.
         run = _NO_RUN if self._next < self._resend_until else self._run
         cursor = Cursor(self.log.taken, self._sent.again, run)
         try:
             with self._cursor_lock:
                 save_cursor(self._cursor_path, cursor)
-        except OSError as error:  # the next start sends more than it needs to
+        except OSError as error:  # the next start sends more than necessary
             _LOG.warning("%s cannot be written: %s", self._cursor_path, error.strerror)
         self._forget(cursor.again)
 
     def _forget(self, before: Position) -> None:
         try:
             self.log.forget(before)
-        except OSError as error:  # it stays until it can be
+        except OSError as error:  # the next call tries again
             _LOG.warning("%s cannot be removed: %s", error.filename, error.strerror)
 
     def _reserve(self, cursor: Cursor) -> None:
-        """Have both blocks of the cursor before the log can fill the disk."""
+        """Reserve both blocks of the cursor before the log can fill the disk."""
         with suppress(OSError):
             for _ in range(2):
                 save_cursor(self._cursor_path, cursor)

@@ -1,8 +1,8 @@
-"""Batches as Prometheus' remote write wants them, without a loop per value.
+"""Encodes batches for Prometheus remote write, without a loop per value.
 
 A WriteRequest (protobuf) holds time series; each has labels and samples, a float64 and
-a time in ms. It comes in a block of snappy. Requests that are joined make one request.
-Its words: https://prometheus.io/docs/specs/prw/remote_write_spec/
+a time in ms. It is sent as a block of snappy. Concatenated requests are one request.
+Specification: https://prometheus.io/docs/specs/prw/remote_write_spec/
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +16,16 @@ import numpy.typing as npt
 from sampler_bridge.log.batch import Batch, Entry
 from sampler_bridge.log.rows import Places
 
-# A field's tag is its number and kind; these are all of length-delimited kind.
+# A field's tag is its number and wire type; all of these are length-delimited.
 _SERIES, _LABEL, _NAME, _VALUE = b"\x0a", b"\x0a", b"\x0a", b"\x12"
-# Every sample is of the same length: its time is a varint of six bytes, until 2109.
+# All samples have the same length: the time is a varint of six bytes, until 2109.
 _BEFORE_VALUE, _BEFORE_TIME = b"\x12\x10\x09", b"\x10"
 _SAMPLE = np.dtype([("before", "V3"), ("value", "<f8"), ("after", "V7")])
-_LITERAL = b"\xfc"  # snappy: bytes as they are, their number in the next four
+_LITERAL = b"\xfc"  # snappy: literal bytes, their number in the next four
 
 
 class _Series(NamedTuple):
-    """Series by their places, and where the bytes of each one's samples end."""
+    """Series by their places, and where the samples of each one end, in bytes."""
 
     places: Places
     ends: npt.NDArray[np.int64]
@@ -33,14 +33,14 @@ class _Series(NamedTuple):
 
 
 class Requests:
-    """Writes batches as requests; the lengths of the series' heads are kept."""
+    """Encodes batches as requests; the lengths of the series' heads are kept."""
 
     def __init__(self) -> None:
         self._heads: Sequence[bytes] = ()
         self._lengths = np.zeros(0, np.int64)
 
     def of(self, batch: Batch) -> bytes:
-        """The samples of a batch, each series told once for all its ticks."""
+        """Encode a batch, with the labels of each series once for all its ticks."""
         series = _sorted(batch.entries)
         ends = series.ends.tolist()
         sizes = self._of_heads(batch.heads)[series.places]
@@ -52,7 +52,7 @@ class Requests:
         return b"".join(parts)
 
     def _of_heads(self, heads: Sequence[bytes]) -> npt.NDArray[np.int64]:
-        """The length of each head; more are told as a segment is read on."""
+        """The length of each head; heads are added as a segment is read on."""
         if heads is not self._heads:
             self._heads, self._lengths = heads, np.zeros(0, np.int64)
         if len(heads) > len(self._lengths):
@@ -60,14 +60,14 @@ class Requests:
         return self._lengths
 
 
-@lru_cache(maxsize=4096)  # lengths differ by few numbers of ticks and of letters
+@lru_cache(maxsize=4096)  # few different lengths occur
 def _before_series(size: int) -> bytes:
-    """What comes before a series of this many bytes."""
+    """The bytes that precede a series of this size."""
     return _SERIES + _varint(size)
 
 
 def _sorted(entries: Sequence[Entry]) -> _Series:
-    """Entries as series: all samples of each side by side."""
+    """Group entries by series: all samples of each one side by side."""
     if not entries:
         return _Series(np.zeros(0, np.uint32), np.zeros(0, np.int64), b"")
     places = np.concatenate([entry.rows.places for entry in entries])
@@ -79,7 +79,7 @@ def _sorted(entries: Sequence[Entry]) -> _Series:
 
 
 def labels(named: Mapping[str, str]) -> bytes:
-    """The labels of a series as they stand in a request."""
+    """Encode the labels of a series."""
     return b"".join(
         _LABEL + _sized(_NAME + _sized(name.encode()) + _VALUE + _sized(text.encode()))
         for name, text in named.items()
@@ -87,7 +87,7 @@ def labels(named: Mapping[str, str]) -> bytes:
 
 
 def cut(request: bytes, most: int) -> Iterator[bytes]:
-    """A request as several of at most so many bytes, or of one series that has more."""
+    """Split a request into parts of at most ``most`` bytes, or of one longer series."""
     start = at = 0
     while len(request) - start > most and at < len(request):
         end = _series_end(request, at)
@@ -100,9 +100,9 @@ def cut(request: bytes, most: int) -> Iterator[bytes]:
 
 
 def before_plain(length: int) -> bytes:
-    """What makes so many bytes a block of snappy, as they are, when it stands before.
+    """The prefix that makes ``length`` literal bytes a block of snappy.
 
-    Nothing is gained by packing them.
+    Compressing them would gain nothing.
     """
     if not length:
         return _varint(0)
@@ -110,7 +110,7 @@ def before_plain(length: int) -> bytes:
 
 
 def _samples(entries: Sequence[Entry]) -> npt.NDArray[np.void]:
-    """All samples, entry after entry."""
+    """All samples, entry by entry."""
     written = bytearray().join(
         (_BEFORE_VALUE + bytes(8) + _BEFORE_TIME + _six(entry.tick_ms)) * entry.points
         for entry in entries
@@ -121,7 +121,7 @@ def _samples(entries: Sequence[Entry]) -> npt.NDArray[np.void]:
 
 
 def _series_end(request: bytes, at: int) -> int:
-    """Where a series ends that begins here."""
+    """Where the series that begins at ``at`` ends."""
     size, shift, at = 0, 0, at + len(_SERIES)
     while request[at] > 0x7F:
         size |= (request[at] & 0x7F) << shift
@@ -130,7 +130,7 @@ def _series_end(request: bytes, at: int) -> int:
 
 
 def _sized(message: bytes) -> bytes:
-    """A message behind its length."""
+    """A message after its length."""
     return _varint(len(message)) + message
 
 
@@ -144,5 +144,5 @@ def _varint(number: int) -> bytes:
 
 
 def _six(number: int) -> bytes:
-    """A varint of six bytes, whatever it holds."""
+    """Encode a number as a varint of exactly six bytes."""
     return bytes((number >> 7 * at) & 0x7F | (0x80 if at < 5 else 0) for at in range(6))

@@ -1,6 +1,6 @@
-"""VictoriaMetrics over HTTP: take points, show them, say since when it runs.
+"""VictoriaMetrics over HTTP: writes points, shows them, reports when it was started.
 
-Points go by Prometheus' remote write, which other stores take, too.
+Points use Prometheus remote write, which other stores accept too.
 """
 
 import re
@@ -22,7 +22,7 @@ _HEADERS = {
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
 _STARTED = re.compile(r"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
-# Refusals of the caller or of the moment, not of the points.
+# These responses refuse the caller or the moment, not the points.
 _TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 _PIECE = 256 * 1024
 _TIMEOUT = httpx.Timeout(10.0, connect=2.0)
@@ -35,7 +35,7 @@ class Refusal(NamedTuple):
 
 
 class Store:
-    """One store by its base URL, over a kept-alive connection, for one thread."""
+    """One store by its base URL, over a keep-alive connection, for one thread."""
 
     def __init__(self, url: str, account: tuple[str, str] | None = None) -> None:
         self.url = url.rstrip("/")
@@ -43,9 +43,9 @@ class Store:
         self._can_show = True
 
     def write(self, request: bytes) -> Refusal | None:
-        """Hand a WriteRequest over; a refusal where it is at fault.
+        """Send a WriteRequest; return a refusal if the request is at fault.
 
-        Raises StoreDownError where another try may succeed.
+        Raises StoreDownError if another try may succeed.
         """
         before = before_plain(len(request))
         headers = {**_HEADERS, "Content-Length": str(len(before) + len(request))}
@@ -61,21 +61,21 @@ class Store:
         raise self._down(reason)
 
     def show(self) -> None:
-        """Make what was written visible to queries now, where the store can.
+        """Make written points visible to queries now, if the store can.
 
-        VictoriaMetrics shows new points every two seconds on its own, too late for
-        a page that follows the second. Raises StoreDownError.
+        VictoriaMetrics shows new points every two seconds by itself, too late for a
+        page that updates every second. Raises StoreDownError.
         """
         if self._can_show:
             response = self._send("GET", _SHOW)
             self._can_show = not response.is_client_error
 
     def started(self) -> float | None:
-        """Since when this run of the store is up (Unix seconds, whole ones), if known.
+        """When this run of the store started (Unix seconds, whole ones), if known.
 
-        The part of a cluster that takes points does not say. Raises StoreDownError,
-        also where no store answers at this address: what it says of points would tell
-        nothing about them.
+        The part of a cluster that accepts points does not report it. Raises
+        StoreDownError, also if no store answers at this address: its responses to
+        points would mean nothing.
         """
         response = self._send("GET", _METRICS)
         if response.is_client_error and self.write(b"") is None:
@@ -115,11 +115,11 @@ class Store:
 
 
 def _pieces(before: bytes, request: bytes) -> Generator[bytes]:
-    """A body in pieces; what has been sent is let go.
+    """Yield a body in pieces; sent pieces are released.
 
-    The client keeps what it was given until the next collection of garbage: whole
-    bodies of many megabytes would pile up. It also copies, each time the socket is
-    full, all that is left of a piece.
+    The client keeps what it was given until the next garbage collection: whole bodies
+    of many megabytes would pile up. It also copies the rest of a piece each time the
+    socket is full.
     """
     yield before + request[:_PIECE]
     for at in range(_PIECE, len(request), _PIECE):

@@ -1,9 +1,9 @@
-"""Sends what waits in the logs to the store, and again what the store may have lost.
+"""Sends waiting points from the logs to the store, and resends what it may have lost.
 
-One sender for all hosts: what their logs hold goes in one write, since hosts tick
-together. The store may lose what it acknowledged in its last seconds when it is killed,
-so a store that was started anew is sent the last minute again; it keeps one of two
-equal points. While it is away, everything waits in the logs.
+One sender serves all hosts and sends their points in one write, since hosts tick
+together. A killed store may lose what it acknowledged in its last seconds, so a
+restarted store gets the last minute again; it keeps one of two equal points. While the
+store is down, everything waits in the logs.
 """
 
 import logging
@@ -22,21 +22,23 @@ from sampling.account.cost import Latency
 
 _LOG = logging.getLogger(__name__)
 
-# Of the log; a request has up to ten times as many where no series has two ticks in it.
+# Bytes of the log. The request has up to ten times as many if no series in it has two
+# ticks.
 BATCH_BYTES = 1024 * 1024
-# Of a request: VictoriaMetrics takes 32 MiB, and a single tick may have more.
+# Bytes of a request: VictoriaMetrics accepts 32 MiB, and a single tick may have more.
 _MOST_BYTES = 16 * 1024 * 1024
-_CHECK_SECONDS = 5.0  # how often the store is asked whether it was started anew
-_SHOW_SECONDS = 0.8  # at most how often it is asked to show new points
-# How long those who tick meanwhile are waited for: until sending takes a fiftieth of
-# the time, since what it costs is told by series more than by ticks.
+_CHECK_SECONDS = 5.0  # between checks whether the store was restarted
+_SHOW_SECONDS = 0.8  # at least, between requests to show new points
+# How long to gather points of other hosts before sending: 50 times as long as sending
+# took last, so that it takes a fiftieth of the time. Its cost depends on the number of
+# series more than on that of ticks.
 _LEAST_GATHER, _MOST_GATHER, _GATHER_FOR_EACH = 0.02, 0.5, 50.0
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 
 class StoreState(NamedTuple):
-    """How the store does, for the status file."""
+    """The state of the store, for the status file."""
 
     url: str
     up: bool
@@ -45,7 +47,7 @@ class StoreState(NamedTuple):
 
 
 class _Parcel(NamedTuple):
-    """What is sent of one outbox at once."""
+    """The part of a write that one outbox contributes."""
 
     box: Outbox
     batch: Batch
@@ -53,7 +55,7 @@ class _Parcel(NamedTuple):
 
 
 class Writer(Worker):
-    """The sender of all outboxes that it was given; any thread may give some.
+    """Sends the points of all its outboxes; any thread may add one.
 
     ``latency`` is that of the store's writes.
     """
@@ -76,22 +78,22 @@ class Writer(Worker):
         self._drain_until = 0.0
 
     def add(self, box: Outbox) -> None:
-        """Send what is in this one, too; `told` is to be called when there is more."""
+        """Send the points of this outbox, too; call `told` when it has more."""
         if box not in self._boxes:
             self._boxes = (*self._boxes, box)
-        self._check_at = 0.0  # it may have been sent to another run of the store
+        self._check_at = 0.0  # its points may have gone to another run of the store
         self._more.set()
 
     def remove(self, box: Outbox) -> None:
-        """Send nothing more of this one."""
+        """Send nothing more from this outbox."""
         self._boxes = tuple(one for one in self._boxes if one is not box)
 
     def told(self) -> None:
-        """There is more to send."""
+        """Note that there is more to send."""
         self._more.set()
 
     def stop(self, seconds: float) -> None:
-        """Send what waits while the store takes it, ``seconds`` at most, and end."""
+        """Send waiting points while the store takes them, ``seconds`` at most."""
         self._drain_until = time.monotonic() + seconds
         self._stop.set()
         self._more.set()
@@ -127,7 +129,7 @@ class Writer(Worker):
         return any(box.is_due for box in self._boxes)
 
     def _wait(self, seconds: float) -> None:
-        """Wait until there is something to send, and what comes with it."""
+        """Wait until there is something to send, then gather more for a moment."""
         hurry = self._is_behind or self._stop.is_set()
         if not hurry and (self._has_more() or self._more.wait(seconds)):
             wanted = _GATHER_FOR_EACH * self._took
@@ -135,14 +137,14 @@ class Writer(Worker):
         self._more.clear()
 
     def _check(self) -> None:
-        """Start the last minute again where the store was started anew."""
+        """Resend the last minute if the store was restarted."""
         run = self._store.started()
         self._check_at = time.monotonic() + _CHECK_SECONDS
         suspect = self._suspect and _is_young(run)
         again = [box.met(run, suspect) for box in self._boxes]
         if any(again):
             _LOG.info("store %s was started anew: sending again", self._store.url)
-        if not self._has_more():  # else it is a write that tells: its disk may be full
+        if not self._has_more():  # else only a write shows: its disk may be full
             self._back()
 
     def _send(self) -> None:
@@ -154,14 +156,14 @@ class Writer(Worker):
         parcels = list(self._parcels(together, share))
         refusal = self._write(b"".join(parcel.request for parcel in parcels))
         for parcel in parcels:
-            # What one host has is no reason to lose that of the others.
+            # A bad request of one host must not lose the points of others.
             alone = len(parcels) == 1 or not refusal
             self._conclude(parcel, refusal if alone else self._write(parcel.request))
         for parcel in self._parcels(doubted, share):
             self._conclude(parcel, self._write(parcel.request))
 
     def _parcels(self, boxes: Sequence[Outbox], share: int) -> Iterator[_Parcel]:
-        """What is sent of each next, as far as its log can be read."""
+        """The next parcel of each outbox with a readable log."""
         for box in boxes:
             batch = box.read(share)
             if batch is not None:
@@ -211,5 +213,5 @@ class Writer(Worker):
 
 
 def _is_young(run: float | None) -> bool:
-    """Whether two runs may have started in the same second, which is all they tell."""
+    """Whether two runs could have the same start time, which is in whole seconds."""
     return run is None or time.time() - run < _YOUNG_SECONDS

@@ -1,1 +1,1 @@
-"""Where values come from: PCP, the bridge itself, control groups."""
+"""Sources of values: PCP, the bridge itself, control groups."""

@@ -1,4 +1,4 @@
-"""What is sampled beside PCP, as one source: the bridge, and control groups."""
+"""What is sampled besides PCP, as one source: the bridge and control groups."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from sampling.sources.source import Sample
 
 
 class LocalSource:
-    """The metrics of the bridge and of control groups; always there."""
+    """The metrics of the bridge and of control groups; always connected."""
 
     connected = True
 
@@ -17,19 +17,19 @@ class LocalSource:
         self._own, self._cgroups = own, cgroups
 
     def connect(self) -> None:
-        """Nothing: both are here."""
+        """Do nothing: both are local."""
 
     def close(self) -> None:
-        """Nothing: both are here."""
+        """Do nothing: both are local."""
 
     def select(self, metrics: Sequence[str]) -> None:
-        """Give these from now on, each from whom it belongs to."""
+        """Fetch these metrics from now on, each from its own source."""
         cgroups = [name for name in metrics if name.startswith(CGROUP)]
         self._cgroups.select(cgroups)
         self._own.select([name for name in metrics if not name.startswith(CGROUP)])
 
     def fetch(self) -> Sample:
-        """The values of now, of both."""
+        """The current values of both."""
         own, cgroups = self._own.fetch(), self._cgroups.fetch()
         missing = {**own.missing, **cgroups.missing}
         return Sample((*own.columns, *cgroups.columns), missing)

@@ -14,7 +14,7 @@ _DTYPES = {"u64": np.uint64, "double": np.float64}
 
 
 class OwnSource:
-    """What ``figures`` says, as the metrics of ``own_metrics``; always there."""
+    """Gives ``figures`` as the metrics of ``own_metrics``; always connected."""
 
     connected = True
 
@@ -25,13 +25,13 @@ class OwnSource:
         self._series: dict[str, tuple[Series, ...]] = {}
 
     def connect(self) -> None:
-        """Nothing: the source is this process."""
+        """Do nothing: the source is this process."""
 
     def close(self) -> None:
-        """Nothing: the source is this process."""
+        """Do nothing: the source is this process."""
 
     def select(self, metrics: Sequence[str]) -> None:
-        """Give these from now on."""
+        """Fetch these metrics from now on."""
         known = [name for name in metrics if name in _NAMED]
         unknown = set(metrics) - set(known)
         self._unknown = {name: Gap("Unknown metric name", 1) for name in unknown}
@@ -39,7 +39,7 @@ class OwnSource:
         self._series = {}
 
     def fetch(self) -> Sample:
-        """The figures of now; a latency before the first call is no value."""
+        """The current figures; a latency has no value before the first call."""
         figures, missing = self._figures(), dict(self._unknown)
         found: dict[str, dict[Series, float]] = {type_: {} for type_ in _DTYPES}
         for metric in self._chosen:

@@ -1,4 +1,4 @@
-"""A source and a store that note how long they took."""
+"""A source and a store that measure how long their calls take."""
 
 import time
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from sampling.sources.source import Sample, Source
 
 
 class TimedSource:
-    """A source whose fetches are timed, those that fail too.
+    """A source that times its fetches, including those that fail.
 
-    They are at multiples of a period (ms), but for the first: a sampler's trial.
+    Fetches are at multiples of a period (ms), except the first: a sampler's trial.
     """
 
     def __init__(self, source: Source, cost: Cost, period_ms: int) -> None:
@@ -22,11 +22,11 @@ class TimedSource:
 
     @property
     def connected(self) -> bool:
-        """Whether the last call reached what is behind the source."""
+        """Whether the last call reached the source."""
         return self._source.connected
 
     def connect(self) -> None:
-        """Reach what is behind the source; raises SourceDownError."""
+        """Connect to the source; raises SourceDownError."""
         self._source.connect()
 
     def select(self, metrics: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ class TimedSource:
         self._source.select(metrics)
 
     def fetch(self) -> Sample:
-        """The values of now; raises SourceDownError."""
+        """The current values; raises SourceDownError."""
         at, began = time.time(), time.monotonic()
         if self._is_tick:
             self._cost.offset.add(at, self._period)
@@ -49,12 +49,12 @@ class TimedSource:
         return sample
 
     def close(self) -> None:
-        """Let go of what is behind the source."""
+        """Close the connection to the source."""
         self._source.close()
 
 
 class TimedStore(Store):
-    """A store whose answered writes are timed."""
+    """A store that times its answered writes."""
 
     def __init__(
         self, url: str, account: tuple[str, str] | None, latency: Latency
@@ -63,7 +63,7 @@ class TimedStore(Store):
         self._latency = latency
 
     def write(self, request: bytes) -> Refusal | None:
-        """Hand a request over, as Store does; an empty one is only a question."""
+        """Send a request, as Store does; an empty one is not timed."""
         began = time.monotonic()
         refusal = super().write(request)
         if request:

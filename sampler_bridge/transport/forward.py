@@ -1,7 +1,7 @@
-"""A socket here that leads to the PMCD of another machine, kept open over ssh.
+"""A local socket that leads to the PMCD of another machine, kept open over ssh.
 
-One login for each host, however many samplers use it. It is tried again when it ends,
-and what ssh complained last is the reason why the host does not answer.
+There is one login for each host, however many samplers use it. When it ends, it is
+tried again, and the last complaint of ssh is the reason why the host does not answer.
 """
 
 import logging
@@ -22,26 +22,27 @@ _LOG = logging.getLogger(__name__)
 
 PMCD_SOCKET = "/run/pcp/pmcd.socket"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0
-# What an outage may last longer for our having waited, as a part of it.
+# How much longer an outage may last because of our waiting, as a share of it.
 _PART_OF_OUTAGE = 0.25
-# An attempt may begin a moment before a network is back, and hears nothing then.
+# An attempt may begin a moment before a network is back, and then gets no answer.
 _FIRST_TIMEOUT = 3
-_HOLDS = 5.0  # seconds after which a login was more than an attempt
+_HOLDS = 5.0  # seconds after which a login counts as successful
 _LOGIN_SECONDS = 30.0
 _LOOK = 0.02
 
-# A network that went is noticed within six seconds of silence.
+# A lost network is noticed within six seconds of silence.
 _MASTER = {
     **OPTIONS,
     "Compression": "no",
-    # With -M as well it would ask somebody before each forward.
+    # With -M as well, ssh would ask for confirmation before each forward.
     "ControlMaster": "yes",
     "ControlPersist": "no",
     "ServerAliveInterval": "2",
     "StreamLocalBindMask": "0177",
     "StreamLocalBindUnlink": "yes",
 }
-# Asks the master alone, and has no configuration whose own forwards it would add.
+# Talks only to the master. It reads no configuration, because it would add the forwards
+# in it.
 _CLIENT = {"ControlMaster": "no", "ProxyCommand": "false"}
 _NO_CONFIG = Path("none")
 _REFUSED = (
@@ -49,7 +50,7 @@ _REFUSED = (
         "prohibited",
         "sshd over there forwards no sockets: set AllowStreamLocalForwarding yes",
     ),
-    # OpenSSH's says no more where it forbids sockets.
+    # OpenSSH's sshd says no more than this when it forbids sockets.
     (
         "open failed",
         "no PMCD listens at {} over there, or its sshd forwards no sockets: start "
@@ -59,11 +60,11 @@ _REFUSED = (
 
 
 class Forward(Worker):
-    """Keeps sockets in a folder, of which one leads to an address's PMCD.
+    """Keeps a local socket open that leads to the PMCD of an address.
 
-    The folder is ours alone; names in it begin with ``name``. ``config`` stands for
-    ~/.ssh/config, ``there`` is the socket over there. Nothing is tried before it is
-    started.
+    The folder belongs to this bridge alone; names in it begin with ``name``. ``config``
+    replaces ~/.ssh/config, ``there`` is the remote socket. Nothing is tried before
+    `start`.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Forward(Worker):
 
     @property
     def pcp(self) -> str:
-        """Where the PMCD is to be found here, while the login holds."""
+        """The local address of the PMCD, while the login holds."""
         return f"unix://{self._socket}"
 
     def reach(self) -> None:
@@ -98,11 +99,11 @@ class Forward(Worker):
             raise self._down(self._reason or self._refusal())
 
     def told(self, error: SourceDownError) -> SourceDownError:
-        """What PCP's library says, in words that name the host and not the socket."""
+        """An error of PCP's library, with the host instead of the local socket."""
         return self._down(self._reason or str(error).replace(self.pcp, "its socket"))
 
     def stop(self) -> None:
-        """End the login; the thread ends by itself."""
+        """End the login; the thread then ends by itself."""
         self._ending.set()
         if ssh := self._ssh:
             ssh.process.terminate()
@@ -126,12 +127,12 @@ class Forward(Worker):
         return min(_FIRST_TIMEOUT + int(self._part()), CONNECT_SECONDS)
 
     def _part(self) -> float:
-        """A part of the time since it was there last, in seconds."""
+        """A share of the time since it was last reached, in seconds."""
         return _PART_OF_OUTAGE * (time.monotonic() - self._down_since)
 
     def _log_in(self) -> None:
-        """Log in, and stay until that ends; raises RemoteLoginError, OSError."""
-        # It is the graph's, where somebody else may have written.
+        """Log in, and return when the login ends; raises RemoteLoginError, OSError."""
+        # The path comes from the graph, which others can write.
         plain_socket(self._there)
         self._control.unlink(missing_ok=True)
         options = {
@@ -156,7 +157,7 @@ class Forward(Worker):
             self._away(explain(self._address, ssh.last_lines()))
 
     def _is_in(self, ssh: Ssh) -> bool:
-        """Wait for the login; False when there is to be none."""
+        """Wait for the login; False if it failed or is no longer wanted."""
         until = time.monotonic() + _LOGIN_SECONDS
         while not self._control.exists():
             if self._ending.is_set() or ssh.process.poll() is not None:
@@ -182,7 +183,7 @@ class Forward(Worker):
         return done
 
     def _refusal(self) -> str:
-        """Why a socket that is there leads nowhere, by the last that ssh said of it."""
+        """Why a connection to the socket fails, by the last that ssh said about it."""
         said = self._ssh.last_lines() if self._ssh else []
         last = next((line for line in reversed(said) if "open failed" in line), "")
         found = [reason for sign, reason in _REFUSED if sign in last]

@@ -1,4 +1,4 @@
-"""Samplers that all go one way, until it leads elsewhere."""
+"""The samplers of one PMCD, and the connection that they share."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from sampling.plan_file.plan import Plan
 from sampling.sources.pcp_source import PcpSource
 from sampling.sources.source import Source
 
-# A way to an address, and there to a socket other than PMCD's own; "" is PMCD's own.
+# Makes a connection to an address and, there, a socket; "" is PMCD's own socket.
 NewWay = Callable[[str, str], Way]
 
 
@@ -29,29 +29,29 @@ class Route:
 
     @property
     def pcp(self) -> str:
-        """Where the PMCD is reached from here; empty while there is no way."""
+        """The local address of the PMCD; empty without a connection."""
         return self._way.pcp if self._way else ""
 
     @property
     def alive(self) -> bool:
-        """Whether its samplers run, and what keeps its way open."""
+        """Whether its samplers run, and the thread that keeps its connection open."""
         return self.samplers.alive and (self._way is None or self._way.alive)
 
     def take(self, plan: Plan, address: str, socket: str = "") -> None:
-        """Sample a plan at an address from now on; nothing opens a way for nothing."""
+        """Sample a plan at an address from now on; an empty one opens no connection."""
         left = self._go((address, socket)) if plan.names or self._way else None
         self.samplers.apply(plan, anew=left is not None)
         if left is not None:
             left.stop()
 
     def stop(self, seconds: float) -> None:
-        """Finish the running ticks, each within ``seconds``, and give the way up."""
+        """Finish the running ticks, each within ``seconds``, and disconnect."""
         self.samplers.stop(seconds)
         if self._way is not None:
             self._way.stop()
 
     def _go(self, place: tuple[str, str]) -> Way | None:
-        """Take the way to a place; gives the one that is left for it, if any."""
+        """Connect to a place if it is new; return the connection that was replaced."""
         if self._way is not None and place == self._place:
             return None
         way = self._new_way(*place)

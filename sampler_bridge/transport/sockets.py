@@ -1,4 +1,4 @@
-"""A folder for sockets: ours alone, and with a name short enough for them."""
+"""A private folder for sockets, with a name short enough for them."""
 
 import os
 import stat
@@ -14,10 +14,10 @@ _LONGEST_NAME = 16
 
 
 def sockets_folder(state: Path) -> Path:
-    """The folder of the bridge of a state folder; what an earlier one left is gone.
+    """The folder for the sockets of a state folder's bridge, emptied.
 
-    Always the same one, so that a bridge that is killed leaves nothing that stays; a
-    new one where somebody else has that name. Raises StateError.
+    Its name is always the same, so that killed bridges leave only one folder; another
+    name is used if another user has that one. Raises StateError.
     """
     number = crc32(f"{os.getuid()} {state.resolve()}".encode())
     try:
@@ -37,7 +37,7 @@ def _top() -> Path:
 
 def _emptied(top: Path, name: str) -> Path:
     folder = top / name
-    # Whatever has that name: anybody may write there.
+    # Any user may have created something of this name.
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     known = folder.lstat()

@@ -1,4 +1,4 @@
-"""How the PMCD of a host is reached from here, and a source that goes that way."""
+"""Connections to the PMCD of a host, and a source that uses one."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,52 +8,52 @@ from sampling.sources.source import Sample, Source
 
 
 class Way(Protocol):
-    """A way to one PMCD, which all samplers of its host share."""
+    """A connection to one PMCD, which all samplers of its host share."""
 
     @property
     def pcp(self) -> str:
-        """The address that PCP is given, such as ``unix:///run/pcp/pmcd.socket``."""
+        """The address for PCP, such as ``unix:///run/pcp/pmcd.socket``."""
 
     @property
     def alive(self) -> bool:
-        """Whether what keeps it open runs."""
+        """Whether the thread that keeps it open, if any, runs."""
 
     def reach(self) -> None:
         """Make sure that the PMCD answers; raises SourceDownError with the reason."""
 
     def told(self, error: SourceDownError) -> SourceDownError:
-        """An error of the source behind it, in words of this way."""
+        """Describe an error of the source in terms of this connection."""
 
     def start(self) -> None:
-        """Begin to open the way."""
+        """Start to open the connection."""
 
     def stop(self) -> None:
-        """Give it up."""
+        """Close the connection."""
 
 
 class Near:
-    """A PMCD that listens on this machine, or that PCP itself knows how to reach."""
+    """A PMCD that listens on this machine, or that PCP itself can reach."""
 
     def __init__(self, pcp: str) -> None:
         self.pcp = pcp
         self.alive = True
 
     def reach(self) -> None:
-        """Nothing: who connects finds out."""
+        """Do nothing: connecting shows whether the PMCD answers."""
 
     def told(self, error: SourceDownError) -> SourceDownError:
-        """The error itself."""
+        """Return the error itself."""
         return error
 
     def start(self) -> None:
-        """Nothing: it is there or it is not."""
+        """Do nothing: there is nothing to open."""
 
     def stop(self) -> None:
-        """Nothing: it is not ours."""
+        """Do nothing: the PMCD is not ours."""
 
 
 class ReachedSource:
-    """A source behind a way: what keeps it away is told in the way's own words."""
+    """A source behind a connection, which describes the errors of the source."""
 
     def __init__(self, way: Way, source: Source) -> None:
         self._way = way
@@ -61,11 +61,11 @@ class ReachedSource:
 
     @property
     def connected(self) -> bool:
-        """Whether the last call reached what is behind the source."""
+        """Whether the last call reached the source."""
         return self._source.connected
 
     def connect(self) -> None:
-        """Reach what is behind the source; raises SourceDownError."""
+        """Connect to the source; raises SourceDownError."""
         self._way.reach()
         try:
             self._source.connect()
@@ -77,12 +77,12 @@ class ReachedSource:
         self._source.select(metrics)
 
     def fetch(self) -> Sample:
-        """The values of now; raises SourceDownError."""
+        """The current values; raises SourceDownError."""
         try:
             return self._source.fetch()
         except SourceDownError as error:
             raise self._way.told(error) from error
 
     def close(self) -> None:
-        """Let go of what is behind the source."""
+        """Close the connection to the source."""
         self._source.close()

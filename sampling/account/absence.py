@@ -1,7 +1,7 @@
-"""The time in which no bridge counted: between an earlier process and this one.
+"""The time without counting between an earlier bridge process and this one.
 
-What was due then is in nobody's account; at least it is said from when to when, and
-about how many points that were.
+No account has the points that were due then. An absence says at least from when to
+when, and about how many points.
 """
 
 import logging
@@ -19,7 +19,7 @@ _LATEST = 10**12
 
 
 class Absence(NamedTuple):
-    """When nobody counted, in Unix seconds; ``points`` is an estimate.
+    """A time without counting, in Unix seconds; ``points`` is an estimate.
 
     It follows from the points per second that the earlier process expected at its end.
     """
@@ -31,14 +31,14 @@ class Absence(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """Its length in seconds."""
         return round(self.until - self.since, 3)
 
 
 class Counted:
-    """Keeps in a file until when points were counted, and how many a second.
+    """Saves until when points were counted, and how many a second.
 
-    ``absence`` is what the file says at the start, None where nothing was kept.
+    ``absence`` is what the file says at the start, None if there was none.
     """
 
     def __init__(self, path: Path, now: float) -> None:
@@ -69,7 +69,7 @@ def _absence(path: Path, now: float) -> Absence | None:
 
 
 def _read(document: object, now: float) -> Absence | None:
-    """Raises ValueError for what keep did not write; None where the clock went back."""
+    """Parse a saved count; None if the clock went back. Raises ValueError."""
     match document:
         case {
             "format": str(form),

@@ -1,4 +1,4 @@
-"""Every point's whereabouts: expected = written + missing + still queued."""
+"""What became of every point: expected = written + missing + still queued."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,9 +18,10 @@ UNREADABLE = "the log was damaged"
 
 
 class Account:
-    """Counts of points since the bridge started; threads may share it.
+    """Counts points since the bridge started; threads may share it.
 
-    ``queued`` are the points that an earlier process left in the log: expected here.
+    ``queued`` is how many points an earlier process left in the log; they are expected
+    here.
     """
 
     def __init__(self, queued: int) -> None:
@@ -36,15 +37,15 @@ class Account:
 
     @contextmanager
     def moment(self) -> Iterator[None]:
-        """Let nothing be counted meanwhile, so that what belongs together is seen so.
+        """Stop other counting meanwhile, so that related counts change together.
 
-        Points go into the log, and out of it, within one: the sum closes at any time.
+        Points enter and leave the log inside this block, so the sum holds at any time.
         """
         with self._lock:
             yield
 
     def ticked(self, tick_ms: int, fetched: int, gaps: Iterable[Gap]) -> None:
-        """A tick gave this many points for the log, and these gaps."""
+        """Count a tick that gave this many points for the log, and these gaps."""
         with self._lock:
             self._last_tick_ms = tick_ms
             self._fetched += fetched
@@ -54,25 +55,25 @@ class Account:
                 self._miss(gap.points, gap.reason)
 
     def skipped(self, points: int, reason: str) -> None:
-        """Points of ticks that gave nothing at all."""
+        """Count points of ticks that gave no values at all."""
         with self._lock:
             self._expected += points
             self._miss(points, reason)
 
     def lost(self, points: int, reason: str) -> None:
-        """Points, expected before, that will not reach the store."""
+        """Count points, expected before, that will not reach the store."""
         if points:
             with self._lock:
                 self._miss(points, reason)
 
     def sent(self, written: int, again: int) -> None:
-        """Points that the store acknowledged, for the first time or again."""
+        """Count points that the store acknowledged, for the first time or again."""
         with self._lock:
             self._written += written
             self._resent += again
 
     def arrived(self, points: int, reason: str) -> None:
-        """Points, counted as lost for a reason before, that the store has after all."""
+        """Count points as written that were counted as lost for a reason before."""
         with self._lock:
             self._missing[reason] -= points
             self._written += points
@@ -82,7 +83,7 @@ class Account:
         self._losses.add(points, reason)
 
     def losing(self) -> dict[str, Any]:
-        """How many points were lost a moment ago, and why."""
+        """How many points were lost in the last seconds, and why."""
         with self._lock:
             return self._losses.figures()
 

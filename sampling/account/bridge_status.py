@@ -1,4 +1,4 @@
-"""The bridge as its status files show it: its own, and one for each host."""
+"""The bridge according to its status files: its own, and one for each host."""
 
 import json
 import time
@@ -21,8 +21,8 @@ _SHOWN = 5
 class Bridge:
     """The last status of one host; ``reason`` says why the bridge does not run.
 
-    ``not_sampled`` says why it does not sample that host; empty where it does.
-    ``elsewhere`` says of other hosts that it samples what is lost of them.
+    ``not_sampled`` says why the bridge does not sample that host; it is empty if it
+    does. ``elsewhere`` describes the losses of the other hosts that it samples.
     """
 
     status: dict[str, Any]
@@ -38,28 +38,28 @@ class Bridge:
 
     @property
     def waiting(self) -> int:
-        """Points in its log that the store has not taken yet."""
+        """Points in its log that the store does not have yet."""
         points = self._queue.get("points")
         return points if isinstance(points, int) else 0
 
     @property
     def behind_s(self) -> float:
-        """How long the oldest of them has waited, in seconds; 0 where that is unknown.
+        """How long the oldest of them has waited, in seconds; 0 if unknown.
 
-        Some always wait for a moment: they are sent together.
+        Some points always wait for a moment, since they are sent together.
         """
         return _age(self._queue.get("oldest_ms")) or 0.0
 
     @property
     def log_reason(self) -> str:
-        """Why nothing gets through its log to the store, empty when it does."""
+        """Why no points get through its log to the store; empty if they do."""
         reason = self._queue.get("reason")
         host = self.status.get("host")
         return f"points of {host} do not reach the store: {reason}" if reason else ""
 
     @property
     def losing_reason(self) -> str:
-        """How many of its points were lost a moment ago and why, empty when none."""
+        """How many points were lost in the last seconds and why; empty if none."""
         losing = self.status.get("losing")
         if not isinstance(losing, dict) or not losing.get("points"):
             return ""
@@ -67,12 +67,12 @@ class Bridge:
 
     @property
     def pcp_reason(self) -> str:
-        """Why PMCD gives nothing, empty when it is connected."""
+        """Why PMCD gives no values; empty if it is connected."""
         return _reason(self.status.get("pcp"), "connected", "PMCD is not connected")
 
     @property
     def store_reason(self) -> str:
-        """Why the store takes nothing from the bridge, empty when it does."""
+        """Why the store takes nothing from the bridge; empty if it does."""
         return _reason(self.status.get("store"), "up", "the store is away")
 
     @property
@@ -81,7 +81,7 @@ class Bridge:
         return _age(self.status.get("last_tick_ms"))
 
     def metric_reason(self, metric: str) -> str:
-        """Why a sampled metric has no value, empty when it has."""
+        """Why a sampled metric has no value; empty if it has one."""
         metrics = self.status.get("metrics")
         found = metrics.get(metric) if isinstance(metrics, dict) else None
         return str(found.get("reason") or "") if isinstance(found, dict) else ""
@@ -93,9 +93,9 @@ class Bridge:
 
 
 def read_bridge(state: Path, host: str) -> Bridge:
-    """What the bridge of a state folder says of a host.
+    """What the bridge of a state folder says about a host.
 
-    Whatever is wrong with its files is the bridge's reason.
+    Any fault of its files is given as the bridge's reason.
     """
     process = _read(state / _STATUS)
     hosts = process.status.get("hosts")
@@ -126,14 +126,14 @@ def _read(path: Path) -> Bridge:
 
 
 def _age(tick: Any) -> float | None:
-    """Seconds since a tick in Unix milliseconds; None for what is none."""
+    """Seconds since a tick in Unix milliseconds; None if it is not a valid time."""
     if not isinstance(tick, int | float) or not abs(tick) < _LATEST_MS:
         return None
     return round(time.time() - tick / 1000, 3)
 
 
 def _elsewhere(status: dict[str, Any], own: str) -> Iterator[str]:
-    """What is lost of each host but this one, out of the bridge's own status."""
+    """The losses of all other hosts, from the bridge's own status."""
     for name, summary in status["hosts"].items():
         if name != own and isinstance(summary, dict):
             other = Bridge({**summary, "host": name})

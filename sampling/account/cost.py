@@ -1,4 +1,4 @@
-"""What the bridge costs, how fast it is, and how well it keeps time."""
+"""What the bridge costs, how fast it is, and how accurate its ticks are."""
 
 import os
 import time
@@ -10,23 +10,23 @@ QUANTILES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 OFFSETS = {"p50": 0.5, "p95": 0.95, "max": 1.0}
 _KEPT = 1000
 _FEW = 60
-# Held open: later there may be no descriptor left for it.
+# Kept open: later there may be no file descriptor left for it.
 _STATM = os.open("/proc/self/statm", os.O_RDONLY)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Latency:
-    """How long the last 1,000 calls took; any thread may add."""
+    """How long the last 1,000 calls took; any thread may add one."""
 
     def __init__(self) -> None:
         self._seconds: deque[float] = deque(maxlen=_KEPT)
 
     def add(self, seconds: float) -> None:
-        """One more call."""
+        """Add the duration of a call."""
         self._seconds.append(seconds)
 
     def quantiles(self, shares: Mapping[str, float] = QUANTILES) -> dict[str, float]:
-        """Seconds at each share of them; empty before the first call."""
+        """Seconds at each of the quantiles; empty before the first call."""
         ordered = sorted(self._seconds.copy())
         last = len(ordered) - 1
         if last < 0:
@@ -42,12 +42,12 @@ class Offset:
         self.last: float | None = None
 
     def add(self, at: float, period: float) -> None:
-        """A fetch that began at a time (Unix seconds), for the nearest multiple."""
+        """Add a fetch that began at a time (Unix seconds), for the nearest tick."""
         self.last = abs(at - round(at / period) * period)
         self._kept.add(self.last)
 
     def figures(self) -> dict[str, float]:
-        """The last, and those at each of OFFSETS; empty before the first."""
+        """The last offset, and those at each of OFFSETS; empty before the first."""
         if self.last is None:
             return {}
         return {"last": round(self.last, 6), **self._kept.quantiles(OFFSETS)}
@@ -56,19 +56,19 @@ class Offset:
 class Clock:
     """How far another machine's clock is ahead of ours.
 
-    Of the last answers the quickest tells most: the other's time lies somewhere
-    between question and answer.
+    The fastest of the last answers is the most precise: the other machine read its
+    clock between question and answer.
     """
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque(maxlen=_FEW)
 
     def add(self, theirs: float, asked: float, took: float) -> None:
-        """An answer of a moment there, that we asked for at one here and waited for."""
+        """Add an answer: the time there, when we asked, and how long it took."""
         self._seen.append((took / 2, theirs - asked - took / 2))
 
     def figures(self) -> dict[str, float] | None:
-        """Seconds ahead, and by how much that may be wrong; None before any answer."""
+        """Seconds ahead, and the uncertainty of that; None before any answer."""
         seen = self._seen.copy()
         if not seen:
             return None
@@ -77,8 +77,9 @@ class Clock:
 
 
 class Cost:
-    """What is measured while one host is sampled; writes, CPU time and memory are those
-    of the whole process.
+    """What is measured while one host is sampled.
+
+    Write times, CPU time and memory are those of the whole process.
     """
 
     def __init__(self, write: Latency) -> None:
@@ -88,7 +89,7 @@ class Cost:
         self._write = write
 
     def figures(self) -> dict[str, Any]:
-        """All of it now."""
+        """All measurements now."""
         return {
             "fetch_seconds": self.fetch.quantiles(),
             "write_seconds": self._write.quantiles(),
@@ -107,5 +108,5 @@ def process_cost() -> dict[str, Any]:
 
 
 def rss_bytes() -> int:
-    """Memory of this process that is in RAM."""
+    """Resident memory of this process, in bytes."""
     return int(os.pread(_STATM, 256, 0).split()[1]) * _PAGE

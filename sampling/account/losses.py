@@ -1,4 +1,4 @@
-"""Points that were lost a moment ago: while there are any, the service is degraded."""
+"""Recently lost points; while there are any, the service is degraded."""
 
 import time
 from collections import Counter, deque
@@ -8,14 +8,14 @@ from typing import Any
 from sampling.account.reasons import LOST, word
 
 _SECONDS = 10
-# Said of the first ticks after each start, before the source can have answered.
+# Part of the reason of the first ticks after a start, before the source can answer.
 _STARTING = "was not reached yet"
 
 
 class Losses:
     """Counts the lost points of the last 10 s by the words of their reasons.
 
-    ``clock`` gives seconds.
+    ``clock`` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,7 +23,7 @@ class Losses:
         self._seen: deque[tuple[int, str, int]] = deque()
 
     def add(self, points: int, reason: str) -> None:
-        """Count points for a reason, unless their source has no value to lose."""
+        """Count points for a reason, unless it says that the source has no value."""
         said = word(reason)
         if points <= 0 or said not in LOST or _STARTING in reason:
             return
@@ -33,7 +33,7 @@ class Losses:
         self._seen.append((second, said, points))
 
     def figures(self) -> dict[str, Any]:
-        """How many points of the last so many seconds were lost, and why."""
+        """How many points were lost in the last seconds, and why."""
         oldest = self._clock() - _SECONDS
         while self._seen and self._seen[0][0] < oldest:
             self._seen.popleft()
@@ -45,7 +45,7 @@ class Losses:
 
 
 def losing_line(host: str, losing: Mapping[str, Any]) -> str:
-    """What the figures of `Losses` say of a host, in one line."""
+    """Describe the figures of `Losses` for a host in one line."""
     listed = ", ".join(f"{why} {n:,}" for why, n in losing["reasons"].items())
     points, seconds = losing["points"], losing["seconds"]
     return f"points of {host} are lost: {points:,} in the last {seconds} s ({listed})"

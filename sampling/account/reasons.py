@@ -1,7 +1,7 @@
-"""Why points are missing, in a few stable words: what series and scripts tell apart.
+"""Why points are missing, in a few stable words, for series and scripts.
 
-Reasons as people read them hold addresses, names and errors of the system; as the
-instances of a series they would be without end.
+The full reasons contain addresses, names and errors of the system; as instances of a
+series, they would be unlimited in number.
 """
 
 from collections import Counter
@@ -25,9 +25,9 @@ REFUSED = "store refused"
 BROKE_OFF = "sampling broke off"
 OTHER = "other"
 
-# The source had, or should have had, a value, and nobody kept it. Where nobody foresaw
-# the reason, that may be so, and it counts as well. The other reasons say that the
-# source has none, refuses it, or gives what is no number.
+# The source had, or should have had, a value, and it was not kept. That may be so for
+# an unforeseen reason, which counts as well. The other reasons say that the source has
+# no value, refuses it, or gives something that is not a number.
 LOST = frozenset(
     {
         *(LATE, SLOW, DOWN, AGENT, TEXTS, NAMELESS, LOG_FULL, LOG_FAILED, LOG_DAMAGED),
@@ -35,9 +35,10 @@ LOST = frozenset(
     }
 )
 
-# The first that stands in a reason decides; PCP's own texts are those of pmErrStr(3).
+# The first text that a reason contains decides; PCP's own texts are those of
+# pmErrStr(3).
 _SIGNS = {
-    # Before all others: what the error says, such as "Permission denied", stands in it.
+    # Before all others: such a reason contains an error, such as "Permission denied".
     "sampling broke off": BROKE_OFF,
     "the bridge was late": LATE,
     "the source answered too late": SLOW,
@@ -51,7 +52,7 @@ _SIGNS = {
     "no such instance at present": ABSENT,
     "Missing metric value": ABSENT,
     "Try again": ABSENT,
-    # Of agents that hand on why the kernel gave them nothing.
+    # From agents that pass on why the kernel gave them nothing.
     "Unknown or illegal instance identifier": ABSENT,
     "No data available": ABSENT,
     "No such file or directory": ABSENT,
@@ -68,7 +69,7 @@ _SIGNS = {
     "No PMCD agent": AGENT,
     "PMDA is": AGENT,
     "IPC": AGENT,
-    # What PMCD met when it asked an agent that had just ended.
+    # PMCD gets these when it asks an agent that has just ended.
     "Broken pipe": AGENT,
     "Connection reset by peer": AGENT,
     "ot supported": UNSUPPORTED,
@@ -82,7 +83,7 @@ def word(reason: str) -> str:
 
 
 def by_word(missing: Mapping[str, int]) -> dict[str, int]:
-    """Points by word, those of no point too, out of points by reason."""
+    """Points by word, given points by reason; includes words without points."""
     found: Counter[str] = Counter(dict.fromkeys(WORDS, 0))
     for reason, points in missing.items():
         found[word(reason)] += points

@@ -1,4 +1,4 @@
-"""What the bridge says of the hosts it samples, as `supertwin status` prints it."""
+"""What the bridge says about its hosts, as `supertwin status` prints it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Sampled:
-    """The accounts of this host and of all others, and what is not sampled, and why.
+    """The accounts of this host and all others, and why some hosts are not sampled.
 
-    ``losing`` are the hosts of which points are lost just now, and those whose folder
+    ``losing`` are the hosts that lose points at present, and those with a folder that
     the bridge cannot use.
     """
 
@@ -35,12 +35,12 @@ class Sampled:
 
 
 def status_path(state: Path, host: str) -> Path:
-    """Where the bridge of a state folder says how a host does."""
+    """The status file of a host in the state folder of a bridge."""
     return state / "hosts" / encode_id(host) / "status.json"
 
 
 def read_sampled(state: Path, own: str) -> Sampled:
-    """What the bridge of a state folder says; ``own`` is the name of this host."""
+    """Read what the bridge of a state folder says; ``own`` is the name of this host."""
     process = read_json(state / "status.json") or {}
     others = [name for name in process.get("hosts") or {} if name != own]
     accounts = {name: _account(state, name) for name in (own, *others)}
@@ -55,21 +55,21 @@ def read_sampled(state: Path, own: str) -> Sampled:
 
 
 def sampled_lines(sampled: Sampled) -> list[str]:
-    """All of it in a few lines; none where a bridge says nothing yet."""
+    """Describe it in a few lines; none if a bridge says nothing yet."""
     try:
         return list(_all_lines(sampled))
-    except (AttributeError, KeyError, TypeError, ValueError):  # of another version
+    except (AttributeError, KeyError, TypeError, ValueError):  # another version
         return []
 
 
 def is_losing(account: Mapping[str, Any]) -> bool:
-    """Whether points of a host are lost, or its log takes or gives none."""
+    """Whether a host loses points, or its log takes or gives none."""
     lost = (account.get("losing") or {}).get("points")
     return bool(lost or (account.get("queue") or {}).get("reason"))
 
 
 def _account(state: Path, host: str) -> dict[str, Any]:
-    """The figures of the account, out of all that is said of a host."""
+    """The figures of the account, from the status of a host."""
     status = read_json(status_path(state, host)) or {}
     return {name: status[name] for name in _FIGURES if name in status}
 
@@ -104,19 +104,19 @@ def _host_lines(host: str, account: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _queue_lines(host: str, queue: Mapping[str, Any]) -> Iterator[str]:
-    """Why nothing gets through the log of a host, where that is so."""
+    """Why no points get through the log of a host, if that is so."""
     if reason := queue.get("reason"):
         yield f"  points of {host} do not reach the store: {reason}"
 
 
 def _losing_lines(account: Mapping[str, Any]) -> Iterator[str]:
-    """What was lost a moment ago, where anything was."""
+    """What was lost in the last seconds, if anything."""
     if account.get("losing", {}).get("points"):
         yield f"  {losing_line(account['host'], account['losing'])}"
 
 
 def _in_step(account: Mapping[str, Any]) -> str:
-    """How far from its ticks it is sampled, and how its clock differs from ours."""
+    """How far from its ticks a host is sampled, and how far its clock is off."""
     offset, clock = account["tick_offset_seconds"], account["clock_seconds"]
     step = f", {offset['p50'] * 1000:.1f} ms after the tick" if offset else ""
     if not clock:

@@ -1,1 +1,1 @@
-"""What sampling costs on this machine: calibrated, and estimated from the graph."""
+"""What sampling costs on this machine, measured on a private stack."""

@@ -1,4 +1,4 @@
-"""The agents of a PMCD, found by its pipes."""
+"""Finds the agents of a PMCD by its pipes."""
 
 import contextlib
 from pathlib import Path
@@ -11,7 +11,7 @@ _PREFIX = "pmda"
 def agents(pmcd: int) -> dict[str, int]:
     """The agents of a PMCD, ``pmda…``, which hold the other ends of its pipes.
 
-    Who their parent is says nothing: it may be the agent of another PMCD.
+    The parent of an agent does not identify its PMCD: it may be the agent of another.
     """
     pipes = _pipes(Path(f"/proc/{pmcd}"))
     found = {}

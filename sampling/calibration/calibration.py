@@ -1,4 +1,4 @@
-"""What sampling costs on this machine, measured in a minute and a half."""
+"""Measures what sampling costs on this machine, in a minute and a half."""
 
 import asyncio
 import math
@@ -29,7 +29,7 @@ from sampling.cost.model import Disk, Measured, Model, save_model
 from sampling.cost.runs import Run, designed_runs
 from sampling.cost.saved_model import model_path
 
-# The processes of a stack that lives as long, by name.
+# The processes of a stack, by name, for as long as it runs.
 Stack = AbstractAsyncContextManager[Mapping[str, int]]
 Start = Callable[[Settings, int], Stack]
 Design = Callable[[Mapping[str, Size], str | None], Sequence[Run]]
@@ -45,18 +45,17 @@ def calibrate(
     most_others: float = math.inf,
     nice: int = 0,
 ) -> Model:
-    """Measure and keep it; the calibration before stays until this one is whole.
+    """Measure and save a calibration; the previous one stays until it is complete.
 
-    ``start`` starts all but the API for some settings, at a nice level, and gives the
-    pids by name. ``design`` gives the runs for a machine's metrics and one of its
-    processes. ``nice`` is the nice level that the caller has taken.
-
-    Raises CalibrationError where nothing could be measured, BusyError where other work
-    took more than ``most_others`` % of a core in a run.
+    ``start`` starts everything but the API for some settings, at a nice level, and
+    gives the pids by name. ``design`` gives the runs for a machine's metrics and one of
+    its processes. ``nice`` is the nice level of the caller. Raises CalibrationError if
+    the measurement failed, BusyError if other work took more than ``most_others`` % of
+    a core in a run.
     """
     with private_home() as folder:
         apart = private(settings, folder)
-        # Of a store that has been in use the parts are large, and tell most.
+        # The parts of a store that has been in use are large, and the most informative.
         in_use = parts_in(settings.home / "store")
         stack = start(apart, nice)
         work = _calibrate(apart, stack, in_use, progress, design, most_others)
@@ -129,7 +128,7 @@ def _check_quiet(run: Measured, most_others: float) -> None:
 async def _counters(
     settings: Settings, pids: Mapping[str, int], progress: Progress
 ) -> Counters | None:
-    """What counts PMU events; None where this machine lets nobody count."""
+    """What counts PMU events; None if this machine does not allow counting."""
     if COUNTING not in pids:
         return None
     found = Counters(settings, pids[COUNTING])
@@ -142,14 +141,14 @@ async def _counters(
 
 
 def _parts(pids: Mapping[str, int]) -> dict[str, int]:
-    """The processes that sampling costs, by the names that loads have for them."""
+    """The processes that sampling needs, by the names that loads have for them."""
     named = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "victoria-metrics"}
     named |= {COUNTING: COUNTING} if COUNTING in pids else {}
     return _agents(pids) | {part: pids[name] for part, name in named.items()}
 
 
 def _agents(pids: Mapping[str, int]) -> dict[str, int]:
-    """The agents of the PMCD, and of the one that counts PMU events."""
+    """The agents of the PMCD, and of the PMCD that counts PMU events."""
     return {
         name.removeprefix(_AGENT): pid
         for pmcd in (pids[name] for name in ("pmcd", COUNTING) if name in pids)
@@ -159,7 +158,7 @@ def _agents(pids: Mapping[str, int]) -> dict[str, int]:
 
 
 def _versions(address: str) -> dict[str, str]:
-    """What the figures hang on, for those who compare or share them."""
+    """The versions that the figures depend on, for comparing or sharing them."""
     return {
         "supertwin": version("supertwin"),
         "kernel": platform.release(),
@@ -169,7 +168,7 @@ def _versions(address: str) -> dict[str, str]:
 
 
 def _cpu() -> str:
-    """The CPU model; virtual machines often hide all of a name but its maker."""
+    """The CPU model; virtual machines often hide all of the name but the vendor."""
     first = next(iter(read_cpu()["sockets"].values()))
     numbers = [f"{key} {first[key]}" for key in ("family", "model") if first.get(key)]
     return f"{first.get('name') or platform.machine()} ({', '.join(numbers)})"

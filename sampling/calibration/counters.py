@@ -1,7 +1,7 @@
-"""The PMU events of a private stack: those of the kernel itself, which every host has.
+"""The PMU events of a private stack: the kernel's own, which every host has.
 
-A counter of the processor is read in the same way, by one system call for each event
-and CPU; what that takes was measured with the kernel's own alone.
+A hardware counter is read in the same way, by one system call for each event and CPU;
+the cost of that was measured with the kernel's own events only.
 """
 
 from collections.abc import Collection
@@ -33,9 +33,9 @@ class Counters:
         self.socket = socket_of(self._home)
 
     def count(self, metrics: Collection[str]) -> None:
-        """Let the agent count the events of these metrics alone; raises SuperTwinError.
+        """Let the agent count the events of these metrics only; raises SuperTwinError.
 
-        It reads all that it counts at each fetch, whatever is asked for.
+        At each fetch it reads all events that it counts, whatever is asked for.
         """
         chosen = [event for event in EVENTS if event.value in metrics]
         prepared = _prepared(self._host, chosen)
@@ -43,7 +43,7 @@ class Counters:
             count(self._home, prepared, self._pid)
 
     def sizes(self) -> dict[str, Size]:
-        """The metrics of all events, while all are counted."""
+        """The sizes of the metrics of all events, while all are counted."""
         names = _prepared(self._host, EVENTS).metrics
         counted = value_counts(f"unix://{self.socket}", names)
         return {name: Size(COUNTERS, values) for name, values in counted.items()}

@@ -1,4 +1,4 @@
-"""Whether the machine is idle: for long enough all programs have used little CPU."""
+"""Whether the machine is idle: all programs have used little CPU for long enough."""
 
 import asyncio
 import time
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from ontology.figures import figures
 from sampling.cost.usage import machine_seconds
 
-# The machine is looked at so often within the time that it has to be idle for.
+# The number of readings in the time that the machine has to be idle.
 _LOOKS = 20
 _SHORTEST_LOOK = 0.5
 
 
 class IdleRule:
-    """Idle is a machine whose CPU use stayed below ``limit`` for ``seconds``.
+    """A machine is idle if its CPU use stayed below ``limit`` for ``seconds``.
 
     The limit is in % of one core. ``percent`` is the use between the last two readings.
     """
@@ -24,7 +24,7 @@ class IdleRule:
         self._last = (0.0, 0.0)
 
     def is_idle(self, now: float, used: float) -> bool:
-        """Take a reading: the time, and the CPU seconds that were ever used."""
+        """Take a reading: the time, and all CPU seconds used so far."""
         if self._busy_until is None:
             self._busy_until = now
         elif now > self._last[0]:
@@ -39,7 +39,7 @@ class IdleRule:
 async def idle_machine(
     limit: float, seconds: float, say: Callable[[str], None]
 ) -> None:
-    """Return when the machine has been idle; ``say`` is told why it is waited for."""
+    """Return when the machine has been idle; ``say`` gets the reason for waiting."""
     rule = IdleRule(limit, seconds)
     while not rule.is_idle(time.monotonic(), machine_seconds()):
         say(

@@ -1,4 +1,4 @@
-"""One run after another on a private stack: its load, CPU, memory and bytes."""
+"""Measures runs one after another on a private stack: load, CPU, memory and bytes."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ from sampling.events.event import is_counter
 from sampling.plan_file.graph_plan import read_plan
 from sampling.plan_file.notify import nudge
 
-# All periods of the runs are parts of it, and so is how often the bridge reads a plan.
+# A multiple of all periods of the runs, and of the time between reads of the plan.
 _WINDOW = 3.0
 _CHANGE_WITHIN, _SETTLE, _REST, _LOOK = 10.0, 0.5, 1.5, 0.05
 _PLAN = "cost"
@@ -37,10 +37,10 @@ _TRIES = 3
 
 
 class Ground:
-    """Measures runs on a private stack; ``parts`` gives the pids of its parts now.
+    """Measures runs on a private stack; ``parts`` gives the current pids of its parts.
 
-    An agent that ends is started again by PMCD under another pid. Without ``counters``
-    no run may have PMU events.
+    PMCD restarts an agent that ends, under another pid. Without ``counters``, no run
+    may have PMU events.
     """
 
     def __init__(
@@ -69,13 +69,14 @@ class Ground:
         self._twin.close()
 
     async def measure(self, run: Run) -> Measured:
-        """Sample what a run asks for and measure it for a window.
+        """Sample what a run asks for, and measure it for a window.
 
-        Raises CalibrationError where a part ends meanwhile, and in another try again.
+        If a part ends meanwhile, the run is measured again. Raises CalibrationError
+        after three tries, or if the bridge does not take up the plan.
         """
         await self._plan(run)
         for _ in range(_TRIES):
-            # Half a second off the ticks, so that none is cut in two.
+            # Half a second off the ticks, so that no tick is split.
             await asyncio.sleep(_SETTLE + -(time.time() + _SETTLE + 0.5) % 1)
             with contextlib.suppress(OSError, KeyError):
                 return await self._measured(run)
@@ -89,7 +90,7 @@ class Ground:
         await asyncio.sleep(_WINDOW)
         cpu, others = meter.read(), meter.others()
         plan = read_plan(self._twin, self._settings.host)
-        # Both PMCDs are one part.
+        # Both PMCDs count as one part.
         cpu[PMCD] += cpu.pop(COUNTING, 0.0)
         return Measured(
             run.title,
@@ -101,12 +102,12 @@ class Ground:
         )
 
     def status(self) -> dict[str, Any]:
-        """What the bridge says of itself."""
+        """The bridge's status of this host."""
         folder = self._settings.home / "bridge"
         return read_json(status_path(folder, self._settings.host)) or {}
 
     async def at_rest(self) -> dict[str, Any]:
-        """What it says when nothing waits to be written."""
+        """The bridge's status when no points wait to be written."""
         await asyncio.sleep(_REST)
         return self.status()
 
@@ -167,7 +168,7 @@ def count_series(settings: Settings) -> int:
 
 
 def _missing(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
-    """The share of expected points between two moments that are missing."""
+    """The share of the points expected between two moments that are missing."""
     expected = after["expected"] - before["expected"]
     lost = sum(after["missing"].values()) - sum(before["missing"].values())
     return lost / expected if expected else 0.0

@@ -1,5 +1,6 @@
-"""The temporary folder of a calibration, which is removed also after it was killed, and
-settings for a stack in it.
+"""The temporary folder of a calibration, and settings for a stack in it.
+
+The folder of a calibration that was killed is removed later.
 """
 
 import fcntl
@@ -16,13 +17,13 @@ from core.settings.setting import Secret
 from core.settings.settings import LOOPBACK, Settings
 
 _PREFIX, _LOCK = "supertwin-cost-", "lock"
-# Servers of a calibration that was killed end by themselves, within seconds.
+# Servers of a killed calibration end by themselves, within seconds.
 _TRIES, _AGAIN = 100, 0.1
 
 
 @contextmanager
 def private_home() -> Iterator[Path]:
-    """Make a folder for a stack of its own; one is removed that was left behind."""
+    """Make a folder for a private stack; remove folders that were left behind."""
     remove_left()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     with _locked(folder):
@@ -33,7 +34,7 @@ def private_home() -> Iterator[Path]:
 
 
 def remove_left() -> None:
-    """Remove the folders of calibrations that were killed: nobody holds their locks."""
+    """Remove the folders of killed calibrations: no process holds their locks."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError), path.open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,7 +42,7 @@ def remove_left() -> None:
 
 
 def _locked(folder: Path) -> IO[str]:
-    """Take the folder's lock before others see it; the kernel drops it at the end."""
+    """Lock the folder before others see its lock; the kernel unlocks it at exit."""
     file = (folder / f"{_LOCK}.new").open("w")
     fcntl.flock(file, fcntl.LOCK_EX)
     Path(file.name).rename(folder / _LOCK)
@@ -57,7 +58,7 @@ def _remove(folder: Path) -> None:
 
 
 def private(settings: Settings, home: Path) -> Settings:
-    """The same settings for a stack in another folder, with no server elsewhere."""
+    """The same settings for a stack in another folder, without any server elsewhere."""
     apart = {
         "home": home,
         "pmcd": "own",

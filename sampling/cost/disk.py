@@ -1,4 +1,4 @@
-"""What VictoriaMetrics has written: its parts, of which each tells its points."""
+"""What VictoriaMetrics has written: its parts, each with its number of points."""
 
 import contextlib
 import re
@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from core.linux.files import read_json
 
-# Points of one series that stand together; there is a header for each block.
+# Points of one series that are stored together; each block has a header.
 POINTS_A_BLOCK = 8192
 _POINTS, _HEADERS = ("values.bin", "timestamps.bin"), ("index.bin", "metaindex.bin")
-# Older releases write rows and blocks into the name of a part.
+# Older releases write the numbers of rows and blocks into the name of a part.
 _NAMED = re.compile(r"(\d+)_(\d+)_\d+_\d+_[0-9A-F]+")
 
 
 class Part(NamedTuple):
-    """Points in how many blocks, and the bytes of both."""
+    """The points of a part, their number of blocks, and the bytes of both."""
 
     points: int
     blocks: int
@@ -24,9 +24,9 @@ class Part(NamedTuple):
 
 
 def parts_in(store: Path) -> list[Part]:
-    """The parts of a store's folder, one after another written or merged.
+    """The parts in a store's folder.
 
-    A store that runs may take one away meanwhile; it is left out.
+    A running store may remove a part meanwhile; such a part is left out.
     """
     found: list[Part] = []
     for size in ("small", "big"):
@@ -37,7 +37,7 @@ def parts_in(store: Path) -> list[Part]:
 
 
 def index_bytes(store: Path) -> int:
-    """Bytes of labels and of what finds series by them."""
+    """Bytes of the index: labels, and what finds series by them."""
     folders = (store / "data" / "indexdb", store / "indexdb")
     return sum(
         path.stat().st_size

@@ -1,9 +1,9 @@
-"""The exception tree of the cost of sampling; every message is one line.
+"""The exceptions of the cost of sampling; every message is one line.
 
 CostError
 ├── CalibrationError   the machine could not be measured
-│   └── BusyError      it got busy, and who calibrates wants to disturb nobody
-└── ModelError         what was measured before cannot be read
+│   └── BusyError      it got busy while it was measured in the background
+└── ModelError         a saved calibration cannot be read
 """
 
 
@@ -12,7 +12,7 @@ class CostError(Exception):
 
 
 class CalibrationError(CostError):
-    """The machine could not be measured as it should be."""
+    """The machine could not be measured as required."""
 
 
 class BusyError(CalibrationError):
@@ -20,4 +20,4 @@ class BusyError(CalibrationError):
 
 
 class ModelError(CostError):
-    """A file holds no calibration that can be read."""
+    """A file holds no readable calibration."""

@@ -1,4 +1,4 @@
-"""What a load will cost, by a calibration."""
+"""Estimates what a load will cost, from a calibration."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ _NOTHING = Range(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Estimate:
-    """CPU in % of one core, memory in bytes, disk in bytes a day, network in bytes a
-    second; each with its interval.
+    """CPU, memory, disk and network of a load, with their intervals.
 
-    ``fitted`` is the CPU of each part with the interval of the fit alone, ``error`` the
-    factor by which it may be wrong on a machine that was not measured.
-    ``unmeasured`` are agents that no calibration knows: their CPU is left out.
-    ``beyond`` says how far, by part and term, more is asked for than was measured.
+    CPU is in % of one core, memory in bytes, disk in bytes a day, network (``sent``) in
+    bytes a second. ``fitted`` is the CPU of each part with the interval of the fit
+    alone, ``error`` the factor by which it may be wrong on a machine that was not
+    measured. ``unmeasured`` are agents that no calibration knows: their CPU is left
+    out. ``beyond`` says, by part and term, how many times as much is asked for as was
+    measured.
     """
 
     load: Load
@@ -33,26 +34,26 @@ class Estimate:
 
     @property
     def cpu(self) -> dict[str, Range]:
-        """Of each part, with the whole interval."""
+        """CPU of each part, with the whole interval."""
         return {part: within(of, self.error) for part, of in self.fitted.items()}
 
     @property
     def cpu_total(self) -> Range:
-        """Of all parts."""
+        """CPU of all parts."""
         return self.cpu_of(self.fitted)
 
     def cpu_of(self, parts: Iterable[str]) -> Range:
-        """Of some parts; the errors of fits are independent, ``error`` is of all."""
+        """CPU of some parts; errors of fits are independent, ``error`` is common."""
         return within(_total(self.fitted[part] for part in parts), self.error)
 
 
 def within(of: Range, factor: float) -> Range:
-    """An interval whose ends may be wrong by a factor."""
+    """Widen an interval by a factor of possible error."""
     return Range(of.value, of.low / factor, of.high * factor)
 
 
 def _total(ranges: Iterable[Range]) -> Range:
-    """A sum whose errors are independent."""
+    """A sum of values with independent errors."""
     found = list(ranges)
     value = sum(each.value for each in found)
     below = sum((each.value - each.low) ** 2 for each in found) ** 0.5
@@ -61,7 +62,7 @@ def _total(ranges: Iterable[Range]) -> Range:
 
 
 def estimate_added(model: Model, before: Load, after: Load) -> Estimate:
-    """What a plan adds to those that a host has.
+    """What a plan adds to the cost of the plans that a host has.
 
     What another plan fetches anyway costs nothing more; a series that a finer plan
     takes over is not counted twice.
@@ -70,10 +71,10 @@ def estimate_added(model: Model, before: Load, after: Load) -> Estimate:
 
 
 def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
-    """What a load costs with what the parts cost when nothing is sampled.
+    """What a load costs, including what the parts cost when nothing is sampled.
 
-    Of several hosts with one bridge and one store, the CPU of PMCD and agents is that
-    of a host on average.
+    For several hosts with one bridge and one store, the CPU of PMCD and agents is the
+    average per host.
     """
     return _estimate(model, Load(), load, base=True, hosts=hosts)
 
@@ -81,7 +82,7 @@ def estimate_all(model: Model, load: Load, hosts: int = 1) -> Estimate:
 def _estimate(
     model: Model, before: Load, after: Load, base: bool, hosts: int = 1
 ) -> Estimate:
-    """Of what is more; whether it was measured hangs on the whole."""
+    """Estimate what is added; ``beyond`` depends on the whole load."""
     load = after.plus(before, -1)
     asked = {name for name, of in load.agents.items() if any(load.terms(name))}
     there = [PMCD, *(name for name in model.agents if name in asked)]
@@ -123,7 +124,7 @@ def _memory(model: Model, part: str, series: int, base: bool) -> Range:
 
 
 def _beyond(model: Model, whole: Load, times: Mapping[str, float]) -> dict[str, float]:
-    """How many times what was measured is asked for, where that is more than 1.1."""
+    """How many times as much is asked for as was measured, if more than 1.1."""
     factors = {
         part: model.cpu[part].beyond(_scaled(whole.terms(part), times[part]))
         for part in times

@@ -1,7 +1,7 @@
 """Non-negative linear fits with errors, and what they predict.
 
 DCDB's equation 1 is the line through two measured loads; this is the line, or plane,
-nearest to many, with what that is worth.
+closest to many, with its errors.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_Z = 1.959964  # of the normal distribution, 95 %
-# Errors grow with what is measured; below this share of the largest they do not shrink.
+_Z = 1.959964  # two-sided 95 % quantile of the normal distribution
+# Errors grow with the measured value; below this share of the largest value, they do
+# not shrink further.
 _FLOOR = 0.05
 
 
@@ -26,7 +27,7 @@ class Range(NamedTuple):
     high: float
 
     def times(self, factor: float) -> "Range":
-        """All three times a factor."""
+        """All three numbers times a factor."""
         return Range(*(factor * number for number in self))
 
 
@@ -34,9 +35,10 @@ class Range(NamedTuple):
 class Fit:
     """``y = base + Σ coefficient × term``, no coefficient below 0.
 
-    ``errors`` are standard errors of base and coefficients, 0 of one that was set to
-    0; ``worst`` is the largest residual in the unit of y, ``most`` the largest value
-    of each term that was measured; ``spread`` the residuals relative to y.
+    ``errors`` are the standard errors of base and coefficients, 0 for a coefficient
+    that was set to 0; ``worst`` is the largest residual in the unit of y, ``most`` the
+    largest measured value of each term; ``spread`` describes the residuals relative to
+    y.
     """
 
     terms: tuple[str, ...]
@@ -54,7 +56,7 @@ class Fit:
         return np.sqrt(np.diag(self.covariance))
 
     def predict(self, terms: Sequence[float], base: bool = True) -> Range:
-        """What it predicts; without the base, what a load adds."""
+        """Predict y; without the base, what a load adds."""
         x = np.array([1.0 if base else 0.0, *terms])
         value = float(x @ self.coefficients)
         variance = float(x @ self.covariance @ x) + (self.spread * value) ** 2
@@ -62,7 +64,7 @@ class Fit:
         return Range(value, max(value - half, min(value, 0.0)), value + half)
 
     def beyond(self, terms: Sequence[float]) -> float:
-        """How many times what was measured is asked for, at most; 0.0 for nothing."""
+        """The largest ratio of a term to its largest measured value; 0.0 if idle."""
         pairs = zip(terms, self.most, strict=True)
         return max(
             (term / most if most else float("inf") for term, most in pairs if term),
@@ -99,19 +101,19 @@ def fit(
 
 
 def _kept(x: Floats, y: Floats, weight: Floats) -> list[int]:
-    """Terms that are left when those whose coefficients are negative are taken out."""
+    """The terms that remain after terms with negative coefficients are removed."""
     kept = [place for place in range(x.shape[1]) if x[:, place].any()]
     while True:
         found = _solve(x[:, kept], y, weight)
         if not kept or found.min() >= 0:
             return kept
-        # Of terms of different sizes, the one that takes most away.
+        # Terms differ in size: remove the one that subtracts most.
         taken = found * np.abs(x[:, kept]).max(axis=0)
         kept.pop(int(np.argmin(taken)))
 
 
 def _solve(x: Floats, y: Floats, weight: Floats) -> Floats:
-    """Weighted least squares; columns are scaled, for they differ by powers of ten."""
+    """Weighted least squares; columns are scaled: they differ by powers of ten."""
     if not x.shape[1]:
         return np.zeros(0)
     scale = np.abs(x).max(axis=0)
@@ -125,7 +127,7 @@ def _r2(y: Floats, residual: Floats) -> float:
 
 
 def _t(freedom: int) -> float:
-    """Student's quantile for a 95 % interval (Cornish and Fisher's expansion)."""
+    """Student's quantile for a 95 % interval (Cornish-Fisher expansion)."""
     z, n = _Z, freedom
     return (
         z

@@ -1,4 +1,4 @@
-"""What a whole fleet costs, in words and as JSON: one bridge, one store, many hosts."""
+"""What a fleet costs, in words and as JSON: one bridge, one store, many hosts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from sampling.cost.wording import as_bytes, as_number, basis_document, line
 def fleet_lines(
     hosts: Mapping[str, int], load: Load, cost: Estimate, kept: float
 ) -> Iterator[str]:
-    """Of so many hosts of each name; points are ``kept`` for so many days."""
+    """Describe the cost of so many hosts of each name, and ``kept`` days of points."""
     number = sum(hosts.values())
     names = [*hosts]
     like = f" like {names[0]}" if names and number > len(names) else ""

@@ -1,4 +1,4 @@
-"""What the plans in the graph ask for, and what one more would."""
+"""The load of the plans in the graph, without and with one more."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,23 +12,23 @@ from sampling.plan_file.plan import make_plan
 from sampling.plans.instances import Sampled
 from sampling.plans.request import PlanRequest
 
-# Values now, by metric; what is not known is left out.
+# Returns the current number of values by metric; unknown metrics are left out.
 Count = Callable[[Sequence[str]], Mapping[str, int]]
 Row = dict[str, Any]
 
 
 def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
-    """A count where no PMCD can be asked."""
+    """The counts when no PMCD can be asked: none."""
     return {}
 
 
 def loads(
     twin: Endpoint, host: str | None, counter: Callable[[str], Count]
 ) -> dict[str, Load]:
-    """What the plans of each host ask for, or of one; hosts without plans have none.
+    """The load of each host with plans, or of one host.
 
-    ``counter`` gives who counts on a host what the graph does not know: instances that
-    come and go.
+    ``counter`` returns for a host the function that counts what the graph does not
+    know: instances that come and go.
     """
     bound = {} if host is None else {"host": host}
     plans = _by_host(saved_rows(twin, "telemetry/sampling", bound))
@@ -46,10 +46,10 @@ def loads_with(
     counters: Mapping[str, int],
     count: Count,
 ) -> tuple[Load, Load]:
-    """What the plans of a host ask for, without a plan and with it.
+    """The load of the plans of a host, without a requested plan and with it.
 
-    ``counters`` are those of ``metrics`` that PMU events have, with how many values
-    each will have: the graph knows none that nobody counts yet.
+    ``counters`` gives the number of values of those ``metrics`` that are PMU events:
+    the graph does not know events that are not counted yet.
     """
     bound = {"host": request.host}
     plans = saved_rows(twin, "telemetry/sampling", bound)
@@ -73,7 +73,7 @@ def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
-    """A plan that is asked for, as the bridge would read it."""
+    """The rows of a requested plan, as the bridge would read them."""
     period = f"{request.period_ms / 1000:.3f}"
     asked = {metric.name: metric.instances for metric in metrics}
     return [
@@ -90,7 +90,7 @@ def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
 
 
 def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
-    """The sizes of metrics that no plan may have yet, as telemetry/sizes has them."""
+    """The sizes of metrics that may not be planned yet, as telemetry/sizes rows."""
     found = []
     for metric in metrics:
         bound = {"host": host, "metric": metric.name}
@@ -102,7 +102,7 @@ def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
 
 
 def _sizes(found: Iterable[Row], count: Count) -> dict[str, Size]:
-    """Sizes by metric; of instances that come and go, what is counted now."""
+    """Sizes by metric; instances that come and go are counted now."""
     stored: dict[str, Size] = {}
     agents: dict[str, str] = {}
     for row in found:

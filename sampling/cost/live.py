@@ -1,4 +1,4 @@
-"""How many values metrics have now, which a PMCD is asked for."""
+"""Asks a PMCD how many values metrics have now."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ _DOMAIN_SHIFT, _DOMAIN_MASK = 22, 0x1FF
 
 
 def value_counts(address: str, metrics: Sequence[str]) -> dict[str, int]:
-    """Values that each metric gives in one fetch, as the bridge would fetch them.
+    """How many values each metric gives in one fetch, as the bridge would fetch them.
 
-    What gives none now is left out. Raises SourceDownError.
+    Metrics without values now are left out. Raises SourceDownError.
     """
     return dict(Counter(series.metric for series in _series(address, metrics)))
 
 
 def pcp_version(address: str) -> str:
-    """The version of PCP; empty where it does not say. Raises CalibrationError."""
+    """The version of PCP; empty if it gives none. Raises CalibrationError."""
     try:
         with pmapi.Context(address) as context:
             return context.version() or ""
@@ -31,7 +31,7 @@ def pcp_version(address: str) -> str:
 
 
 def sizes_now(address: str) -> tuple[dict[str, Size], str | None]:
-    """Every metric of a PMCD that gives values, and the name of one process.
+    """The size of every metric of a PMCD that has values, and the name of one process.
 
     Raises CalibrationError.
     """

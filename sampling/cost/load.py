@@ -1,4 +1,4 @@
-"""What plans ask for each second: of PMCD, of its agents, of bridge and store."""
+"""What plans ask for each second: of PMCD, its agents, the bridge and the store."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,16 +11,16 @@ from sampling.plan_file.plan import Group, Plan, parted
 from sampling.sources.local_metrics import is_local
 
 PMCD, BRIDGE, STORE = "pmcd", "bridge", "store"
-# The agent of PMU events, which a PMCD of its own starts.
+# The agent of PMU events, which a separate PMCD starts.
 COUNTERS = "perfevent"
-# Of metrics that PCP's library makes of others, and where a probe did not learn it.
+# The agent of derived metrics, and of metrics with an agent unknown to the probe.
 UNKNOWN_AGENT = "unknown"
 _TERMS = {
     PMCD: ("fetches", "values"),
     BRIDGE: ("fetches", "sends", "values", "points"),
     STORE: ("sends", "points"),
 }
-# For so long the bridge gathers points before it sends them, at 4 ms a request.
+# How long the bridge gathers points before it sends them, at 4 ms a request.
 _GATHER_SECONDS = 0.2
 _AGENT_TERMS = ("fetches", "reads", "values")
 
@@ -35,10 +35,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Asked:
-    """Of an agent, each second.
+    """What is asked of an agent each second.
 
-    ``reads`` are instances times families of metrics: what a family (the first two
-    words of a name, such as ``proc.psinfo``) tells of a process stands in one file.
+    ``reads`` is instances times families of metrics: the metrics of a family (the first
+    two words of a name, such as ``proc.psinfo``) come from one file for each process.
     """
 
     fetches: float = 0.0
@@ -46,7 +46,7 @@ class Asked:
     values: float = 0.0
 
     def plus(self, other: "Asked", times: float = 1.0) -> "Asked":
-        """The sum, the other as many times."""
+        """The sum; the other one counts ``times`` times."""
         return Asked(
             *(getattr(self, f.name) + times * getattr(other, f.name) for f in _ASKED)
         )
@@ -57,12 +57,12 @@ _ASKED = fields(Asked)
 
 @dataclass(frozen=True)
 class Load:
-    """Each second: fetches, values fetched, points written; and the series of all.
+    """Fetches, fetched values and written points each second; and the number of series.
 
-    More values than points are fetched where a plan samples some instances: PMCD gives
-    all of a metric. ``network`` and ``secured`` are bytes between PMCD and bridge, bare
-    and through ssh. ``unknown`` are metrics of which nobody knows how many values
-    they have; they are left out.
+    More values than points are fetched if a plan samples only some instances: PMCD
+    gives all instances of a metric. ``network`` and ``secured`` are bytes between PMCD
+    and bridge, plain and through ssh. ``unknown`` are metrics with an unknown number of
+    values; they are left out.
     """
 
     fetches: float = 0.0
@@ -76,14 +76,14 @@ class Load:
 
     @property
     def sends(self) -> float:
-        """Requests to the store each second: what comes while points gather goes along.
+        """Requests to the store each second; fetches share one while points gather.
 
-        They do not add up: hosts that tick together share them, too.
+        They do not add up over hosts: hosts that tick together share requests, too.
         """
         return self.fetches / (1 + _GATHER_SECONDS * self.fetches)
 
     def plus(self, other: "Load", times: int = 1) -> "Load":
-        """The load of both, of the second as many times."""
+        """The sum of both loads; the other one counts ``times`` times."""
         names = [*dict.fromkeys([*self.agents, *other.agents])]
         none = Asked()
         return Load(
@@ -103,7 +103,7 @@ class Load:
         )
 
     def terms(self, part: str) -> tuple[float, ...]:
-        """What the CPU of a part depends on, in the order of `terms_of`."""
+        """The values that the CPU of a part depends on, in the order of `terms_of`."""
         if part in _TERMS:
             return tuple(getattr(self, name) for name in _TERMS[part])
         asked = self.agents.get(part, Asked())
@@ -111,14 +111,14 @@ class Load:
 
 
 def terms_of(part: str) -> tuple[str, ...]:
-    """The names of what the CPU of a part depends on, each a second."""
+    """The names of what the CPU of a part depends on, each per second."""
     return _TERMS.get(part, _AGENT_TERMS)
 
 
 def load_of(plan: Plan, sizes: Mapping[str, Size]) -> Load:
-    """What a host's plan asks for; one fetch for each period, as the bridge does.
+    """The load of a host's plan; one fetch for each period, as the bridge does.
 
-    PMU events come from a PMCD of their own, in fetches of their own.
+    PMU events come from a separate PMCD, in separate fetches.
     """
     load = Load()
     for part in parted(plan, is_counter):

@@ -17,16 +17,16 @@ from sampling.cost.load import BRIDGE, PMCD, STORE, Asked, Load, terms_of
 
 FORMAT = "supertwin-cost/1"
 DEFAULT = Path(__file__).with_name("default.json")
-# CPU of others, in % of one core, beside which nothing is measured well.
+# CPU of other work, in % of one core, above which measurements are unreliable.
 BUSY = 25.0
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: its load, CPU in % of one core and memory in bytes by part.
+    """One run: its load; by part, CPU in % of one core and memory in bytes.
 
-    ``others`` is the CPU of what else ran, ``missing`` the share of points that the
-    bridge could not keep up with.
+    ``others`` is the CPU of other work, ``missing`` the share of points that are
+    missing because the bridge could not keep up.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Disk:
-    """Parts of stores; bytes of labels a series, and of a point that is sent."""
+    """Parts of stores; bytes of labels per series, and sent bytes per point."""
 
     parts: Sequence[Part] = field(repr=False)
     labels: float
@@ -55,7 +55,7 @@ class Disk:
         )
 
     def a_day(self, points: float, series: float) -> Range:
-        """Bytes of a day's points, in so many series."""
+        """Bytes on disk for the points of a day, in so many series."""
         each = points / series if series else 0.0
         blocks = series * max(1.0, each / POINTS_A_BLOCK)
         labels, found = series * self.labels, self.fit.predict((points, blocks), False)
@@ -64,11 +64,12 @@ class Disk:
 
 @dataclass(frozen=True)
 class Model:
-    """What sampling costs on a machine, as measured on a day.
+    """What sampling costs on a machine, as measured on one day.
 
-    ``inside`` are agents without a process of their own: they work in PMCD's.
-    ``error`` is that of the default model, which was measured on another machine: by
-    what factor its ``cpu``, ``memory`` and ``disk`` may be wrong in either direction.
+    ``inside`` are agents without a process of their own: they run in that of PMCD.
+    ``error`` is set for the default model, which was measured on another machine: the
+    factor by which its ``cpu``, ``memory`` and ``disk`` may be wrong in either
+    direction.
     """
 
     host: str
@@ -92,7 +93,7 @@ class Model:
 
     @property
     def others(self) -> float:
-        """CPU of what else ran meanwhile, in % of one core."""
+        """Mean CPU of other work during the runs, in % of one core."""
         return fmean(run.others for run in self.runs)
 
     @property
@@ -108,7 +109,7 @@ class Model:
 
     @cached_property
     def cpu(self) -> dict[str, Fit]:
-        """CPU in % of one core, by part."""
+        """Fits of CPU in % of one core, by part."""
         return {
             part: fit(
                 terms_of(part),
@@ -120,9 +121,10 @@ class Model:
 
     @cached_property
     def rss(self) -> dict[str, Fit]:
-        """Memory in bytes by the most series so far: none is given back.
+        """Fits of memory in bytes by the most series so far: none is freed.
 
-        Before the first of them a process lacks what it will always need.
+        Runs before the first series are left out: a process then lacks memory that it
+        will always need.
         """
         most = [*accumulate((run.load.series for run in self.runs), max)]
         rows = [(float(series),) for series in most if series]
@@ -137,7 +139,7 @@ class Model:
 
 
 def save_model(path: Path, model: Model) -> None:
-    """Keep a calibration; the coefficients stand in it for people, the runs count."""
+    """Save a calibration; the coefficients are for readers, the runs for loading."""
     document = {
         "format": FORMAT,
         **{name: getattr(model, name) for name in ("host", "date", "cpus", "versions")},
@@ -162,7 +164,7 @@ def default_model() -> Model:
 
 
 def load_model(path: Path) -> Model | None:
-    """The calibration that was kept; None where there is none. Raises ModelError."""
+    """The saved calibration; None if there is none. Raises ModelError."""
     try:
         document = read_json(path)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -178,7 +180,7 @@ def load_model(path: Path) -> Model | None:
 
 
 def shown(of: Fit) -> dict[str, Any]:
-    """A fit for people: coefficients with standard errors, and how good it is."""
+    """A fit for readers: coefficients with standard errors, and its quality."""
     pairs = zip(("base", *of.terms), of.coefficients, of.errors, strict=True)
     return {
         "coefficients": {

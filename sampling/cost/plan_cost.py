@@ -1,4 +1,4 @@
-"""What a plan or a fleet will cost: the graph's plans by this machine's calibration."""
+"""What a plan or a fleet will cost: the plans of the graph, and a calibration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from sampling.sources.local_metrics import is_local
 
 @dataclass(frozen=True)
 class PlanCost:
-    """What a plan adds, and what all plans of its host cost with it."""
+    """What a plan adds, and what all plans of its host then cost."""
 
     host: str
     added: Load
@@ -42,7 +42,7 @@ class PlanCost:
 
 @dataclass(frozen=True)
 class FleetCost:
-    """What all plans of hosts cost, and CPU on the host that is asked most."""
+    """What the plans of hosts cost; CPU of PMCD and agents is the average of a host."""
 
     hosts: Mapping[str, int]
     load: Load
@@ -76,7 +76,7 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
 def _asked(
     request: PlanRequest, twin: Endpoint, iris: Iris
 ) -> tuple[list[Sampled], dict[str, int]]:
-    """What a plan samples, and how many values each metric of PMU events will have."""
+    """What a plan samples, and the number of values of each metric of PMU events."""
     if not (request.roles or request.events):
         return sampled(request, iris.host(request.host), twin), {}
     found = planned(request, twin)
@@ -84,10 +84,10 @@ def _asked(
 
 
 def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str, int]:
-    """How many values each metric of a plan's PMU events will have.
+    """The number of values that each metric of a plan's PMU events will have.
 
-    A device that is counted on few CPUs, as RAPL is, will have less: the graph does
-    not know which.
+    A device that is counted on few CPUs, such as RAPL, will have fewer: the graph does
+    not know which devices these are.
     """
     rows = saved_rows(twin, "topology/threads", {"host": request.host})
     threads, domains = ({row[name] for row in rows} for name in ("cpu", "numa"))
@@ -100,7 +100,7 @@ def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str,
 
 
 def check_cost(settings: Settings, found: PlanCost) -> None:
-    """Raise MendableError for a plan that costs more than is added unasked."""
+    """Raise MendableError if a plan costs more than may be added without consent."""
     if beyond := beyond_limit(settings, found):
         calibrate = f"{CURE}; or " if found.model.is_default else ""
         raise MendableError(
@@ -111,16 +111,17 @@ def check_cost(settings: Settings, found: PlanCost) -> None:
 
 
 def beyond_limit(settings: Settings, found: PlanCost) -> str:
-    """The first limit that a plan exceeds by its estimate; empty for none."""
+    """The first limit that the estimate of a plan exceeds; empty if none."""
     cpu, disk = found.cost.cpu_total, found.cost.disk
     basis = " by the default model" if found.model.is_default else ""
     return _beyond(settings, cpu.value, disk.value, basis)
 
 
 def may_be_beyond(settings: Settings, found: PlanCost) -> str:
-    """The first limit that a plan may exceed as far as the default model can tell.
+    """The first limit that a plan may exceed, given the error of the default model.
 
-    Empty for a calibrated machine: its estimates are near enough to be taken as such.
+    Empty for a calibrated machine: its estimates are accurate enough to be used as
+    such.
     """
     if not found.model.is_default:
         return ""
@@ -143,9 +144,9 @@ def _beyond(settings: Settings, cpu: float, disk: float, basis: str) -> str:
 
 
 def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:
-    """What the plans of all hosts cost, of one, or of so many hosts like one.
+    """What the plans of all hosts cost, of one host, or of so many hosts like one.
 
-    That one is this host where none is named.
+    That one is this host if none is named.
     """
     iris, wanted = Iris(settings.base), host or (settings.host if like else None)
     with dataset(settings, "twin") as twin:
@@ -164,7 +165,7 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
 
 
 def _counter(settings: Settings, host: str) -> Count:
-    """Who counts instances that come and go, of this machine alone."""
+    """The function that counts instances that come and go, on this machine only."""
     if host != settings.host:
         return nobody_counts
     return lambda metrics: {
@@ -177,12 +178,12 @@ def _of_pmcd(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
     address = pmcd_address(settings)
     try:
         return value_counts(address, metrics) if address and metrics else {}
-    except BridgeError:  # what is not counted is said to be left out
+    except BridgeError:  # metrics that are not counted are reported as left out
         return {}
 
 
 def _of_groups(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
-    """How many control groups give each metric."""
+    """How many control groups have each metric."""
     lives = read_groups(settings).running.values()
     return {name: sum(name in life.metrics for life in lives) for name in metrics}
 

@@ -1,7 +1,7 @@
-"""The designed set of runs by which a machine is measured.
+"""The designed set of runs that measures a machine.
 
-They vary metrics, instances and period for each agent by itself, so that what costs a
-fetch, a file that an agent reads, and a value can be told apart.
+The runs vary metrics, instances and period separately for each agent, so that the costs
+of a fetch, of a file that an agent reads, and of a value can be told apart.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ _OWN_FILES = (
     *("proc.psinfo.utime", "proc.memory.size", "proc.schedstat.cpu_time"),
     *("proc.io.rchar", "proc.id.uid", "proc.psinfo.vctxsw"),
 )
-# A process takes about 50 µs a fetch: with more of them periods are longer.
+# A process takes about 50 µs per fetch: with more processes, periods are longer.
 _FAST_MS = ((250, 100), (1200, 500))
 _SLOWEST_MS = 1000
-# Agents whose metrics are no other agents'.
+# Agents that are not measured as "other agents".
 _APART = frozenset({"linux", "proc", COUNTERS, "root", "pmcd", UNKNOWN_AGENT})
-# A value and a dutycycle.
+# Metrics of one event: its value and its dutycycle.
 _ONE_EVENT = 2
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Metrics at a period in ms, all instances of them or one."""
+    """Metrics at a period in ms, with all their instances or one."""
 
     metrics: tuple[str, ...]
     period_ms: int
@@ -37,7 +37,7 @@ class Asking:
 
 @dataclass(frozen=True)
 class Run:
-    """What is sampled at a time."""
+    """What is sampled at the same time."""
 
     title: str
     asked: tuple[Asking, ...]
@@ -46,7 +46,8 @@ class Run:
 def designed_runs(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
     """The runs for a machine with these metrics; ``process`` names an instance.
 
-    Idle comes first and last; memory only grows, so more series come late.
+    Idle runs come first and last. Memory only grows, so runs with more series come
+    late.
     """
     linux = [name for name, size in sizes.items() if size.agent == "linux"]
     single = [name for name in linux if sizes[name].values == _ONE]

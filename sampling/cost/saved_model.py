@@ -1,4 +1,4 @@
-"""The calibration of this machine, and the default model while there is none."""
+"""The calibration of this machine, or the default model if there is none."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +14,17 @@ _FILE = "cost.json"
 
 
 def model_path(settings: Settings) -> Path:
-    """Where the calibration of this machine is kept."""
+    """The path of this machine's calibration."""
     return settings.home / _FILE
 
 
 def is_calibrated(settings: Settings) -> bool:
-    """Whether a calibration of this machine is kept."""
+    """Whether a calibration of this machine exists."""
     return model_path(settings).exists()
 
 
 def calibrated_line(settings: Settings) -> str:
-    """What estimates rest on, for `supertwin status`."""
+    """What estimates are based on, for `supertwin status`."""
     if not is_calibrated(settings):
         return "the default model; `supertwin sample calibrate` measures this machine"
     date = str(
@@ -34,11 +34,11 @@ def calibrated_line(settings: Settings) -> str:
 
 
 def current_model(settings: Settings) -> "Model":
-    """What estimates rest on; raises MendableError for a file that is damaged."""
+    """The model for estimates; raises MendableError if the saved one is damaged."""
     from sampling.cost.errors import ModelError
     from sampling.cost.model import default_model, load_model
 
     try:
         return load_model(model_path(settings)) or default_model()
-    except ModelError as error:  # it says how it is written again
+    except ModelError as error:  # its message says how to write it again
         raise MendableError(str(error)) from error

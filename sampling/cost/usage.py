@@ -13,24 +13,24 @@ _IDLE = (3, 4)  # of /proc/stat's first line, after its name: idle, iowait
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process and all its threads since its start, to the microsecond.
 
-    /proc/PID/stat has the same in steps of 10 ms, which is too coarse. Raises OSError.
+    /proc/PID/stat has it in steps of 10 ms, which is too coarse. Raises OSError.
     """
     return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3)
 
 
 def rss_bytes(pid: int) -> int:
-    """Memory of a process that is in RAM; raises OSError."""
+    """Resident memory of a process, in bytes; raises OSError."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
 
 
 def machine_seconds(path: Path = Path("/proc/stat")) -> float:
-    """CPU time that all CPUs together were busy since the boot."""
+    """Busy time of all CPUs together since the boot, in seconds."""
     fields = [int(word) for word in path.read_text().split("\n", 1)[0].split()[1:9]]
     return sum(n for at, n in enumerate(fields) if at not in _IDLE) / _TICK
 
 
 class Meter:
-    """CPU in % of one core between its making and each reading, by part."""
+    """CPU in % of one core since the creation of the meter, by part."""
 
     def __init__(self, pids: Mapping[str, int]) -> None:
         self._pids = pids
@@ -39,7 +39,7 @@ class Meter:
         self._machine = machine_seconds()
 
     def read(self) -> dict[str, float]:
-        """Of each part; raises OSError where one has ended."""
+        """CPU of each part; raises OSError if one has ended."""
         took = time.monotonic() - self._began
         return {
             part: 100 * (cpu_seconds(pid) - self._before[part]) / took
@@ -47,7 +47,7 @@ class Meter:
         }
 
     def others(self) -> float:
-        """Of all that are no part."""
+        """CPU of everything that is not a part."""
         took = time.monotonic() - self._began
         busy = 100 * (machine_seconds() - self._machine) / took
         return max(busy - sum(self.read().values()), 0.0)

@@ -1,7 +1,7 @@
-"""Bytes between PMCD and the bridge, by PCP's own protocol.
+"""Bytes between PMCD and the bridge, in PCP's protocol.
 
-A fetch is one question and one answer. All values are counted as 64-bit ones, which
-most are; one of 32 bits is 12 bytes shorter.
+A fetch is one question and one answer. All values count as 64-bit values, which most
+are; a 32-bit value is 12 bytes shorter.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 _QUESTION, _ANSWER = 28, 32
 _ASKED, _METRIC, _VALUE, _WIDE = 4, 12, 8, 12
-# What ssh puts around a message (length, padding, tag, channel), what TCP and IP do.
+# What ssh adds to a message (length, padding, tag, channel), and what TCP and IP add.
 _SSH, _TCP, _SEGMENT = 40, 52, 1448
 
 
@@ -21,7 +21,7 @@ class Fetch(NamedTuple):
 
     @classmethod
     def of(cls, values: Iterable[int]) -> Self:
-        """Of metrics by how many values each has."""
+        """A fetch of metrics, given how many values each has."""
         counts = list(values)
         return cls(
             _QUESTION + _ASKED * len(counts),
@@ -30,12 +30,12 @@ class Fetch(NamedTuple):
 
     @property
     def bare(self) -> int:
-        """As PCP writes them."""
+        """Bytes as PCP writes them."""
         return self.question + self.answer
 
     @property
     def secured(self) -> int:
-        """Through ssh, with the headers of TCP and IP."""
+        """Bytes through ssh, with the headers of TCP and IP."""
         return sum(map(_secured, self))
 
 

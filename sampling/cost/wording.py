@@ -1,4 +1,4 @@
-"""An estimate in words, numbers and units for people, and as JSON."""
+"""An estimate as text, with numbers and units, and as JSON."""
 
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ CURE = "`supertwin sample calibrate` measures this machine"
 
 
 def one_line(load: Load, cost: Estimate, model: Model) -> str:
-    """What a plan costs, as `sample add` says it."""
+    """What a plan costs, in the words of `sample add`."""
     asked = f"{as_number(load.points)} points/s in {load.series:,} new series"
     if load.unknown:
         asked += f" (not counted: {', '.join(sorted(load.unknown))})"
@@ -28,7 +28,7 @@ def one_line(load: Load, cost: Estimate, model: Model) -> str:
 
 
 def load_lines(load: Load) -> Iterator[str]:
-    """What is exact: it follows from the plans alone."""
+    """The exact part: it follows from the plans alone."""
     series = f"in {load.series:,} new series"
     yield line("points", f"{as_number(load.points)} /s", series)
     if load.values > 1.05 * load.points:
@@ -40,7 +40,7 @@ def load_lines(load: Load) -> Iterator[str]:
 
 
 def cost_lines(cost: Estimate, remote: bool) -> Iterator[str]:
-    """What it costs, a line for each part."""
+    """What the plan costs, a line for each part."""
     total = cost.cpu_total
     yield line("CPU of one core", f"{as_number(total.value)} %", _ends(total, "%"))
     for part, of in cost.cpu.items():
@@ -56,7 +56,7 @@ def cost_lines(cost: Estimate, remote: bool) -> Iterator[str]:
 
 
 def total_line(host: str, whole: Load, cost: Estimate) -> str:
-    """What all plans of a host cost with it."""
+    """What all plans of a host cost, including the new one."""
     cpu, disk = as_number(cost.cpu_total.value), as_bytes(cost.disk.value)
     return (
         f"with it all plans of {host} are {as_number(whole.points)} points/s in "
@@ -65,7 +65,7 @@ def total_line(host: str, whole: Load, cost: Estimate) -> str:
 
 
 def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
-    """What the estimate leaves out, and where it goes beyond what was measured."""
+    """What the estimate leaves out, and where it exceeds what was measured."""
     yield from _unknown_lines(load)
     if cost.unmeasured:
         names = ", ".join(cost.unmeasured)
@@ -81,7 +81,7 @@ def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
 
 
 def _unknown_lines(load: Load) -> Iterator[str]:
-    """Metrics that nobody could count."""
+    """Metrics with an unknown number of values."""
     if load.unknown:
         names = sorted(load.unknown)
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -92,7 +92,7 @@ def _unknown_lines(load: Load) -> Iterator[str]:
 
 
 def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]:
-    """What an estimate of some parts rests on."""
+    """What an estimate of some parts is based on."""
     if model.is_default:
         yield from _default_lines(model)
         return
@@ -151,7 +151,7 @@ def as_document(load: Load, cost: Estimate, model: Model) -> dict[str, Any]:
 
 
 def basis_document(model: Model) -> dict[str, Any]:
-    """What an estimate rests on, as JSON."""
+    """What an estimate is based on, as JSON."""
     return {
         "default": model.is_default,
         "error_factors": dict(model.error),
@@ -177,7 +177,7 @@ def _named(part: str) -> str:
 
 
 def line(what: str, value: str, more: str) -> str:
-    """A line of a table: what, how much, and what more there is to say."""
+    """A line of a table: a label, an amount, and a remark."""
     return f"  {what:<18}{value:>12}   {more}".rstrip()
 
 
@@ -190,14 +190,14 @@ def _ends_bytes(of: Range) -> str:
 
 
 def as_number(value: float) -> str:
-    """Three digits, and all before the point."""
+    """A number with three digits, and all digits before the point."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return figures(value, 3) if abs(value) >= 0.001 else "0"
 
 
 def as_bytes(value: float) -> str:
-    """Three digits and a unit, in steps of 1,000."""
+    """A number of bytes with three digits and a unit, in steps of 1,000."""
     for step in _STEPS:
         # Rounding must not give 1000 B.
         if abs(float(figures(value, 3))) < 1000 or step == _STEPS[-1]:

@@ -1,1 +1,1 @@
-"""PMU events and roles of plans, counted by a perfevent agent here and elsewhere."""
+"""PMU events and roles of plans, counted by a perfevent agent, local or remote."""

@@ -38,14 +38,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Planned:
-    """What the metrics of a new plan are sampled for, and what all plans count."""
+    """Why a new plan's metrics are sampled, and what all plans count together."""
 
     counts: dict[str, Counts]
     together: Prepared
 
     @property
     def remarks(self) -> list[str]:
-        """Counters that are shared, and what other plans ask for in vain."""
+        """Which counters are shared, and which requests of other plans are refused."""
         refused = self.together.choice.refused.values()
         return [*self.together.remarks, *(f"not counted: {why}" for why in refused)]
 
@@ -54,11 +54,12 @@ class Planned:
 def counting(
     settings: Settings, request: PlanRequest, twin: Endpoint, progress: Progress
 ) -> Iterator[dict[str, Counts]]:
-    """Count what a new plan asks for beside all others; gives its metrics.
+    """Count what a new plan asks for, in addition to all others; yields its metrics.
 
-    All or nothing: where the block fails, what was counted before is counted again.
-    Raises MendableError for what cannot be counted, with the reason, and
-    PlanRequestError for what else is wrong: other plans notice when an agent is told.
+    All or nothing: if the block fails, the previous counters are restored. Raises
+    MendableError, with the reason, for what cannot be counted, and PlanRequestError for
+    other faults. The request is checked first, since other plans notice when an agent
+    is reconfigured.
     """
     if not (request.roles or request.events):
         yield {}
@@ -72,9 +73,9 @@ def counting(
 
 
 def planned(request: PlanRequest, twin: Endpoint) -> Planned:
-    """What a new plan and all others of its host make an agent count; nothing is done.
+    """Work out what an agent counts for a new plan and all others of its host.
 
-    Raises MendableError for what cannot be counted, with the reason.
+    Changes nothing. Raises MendableError, with the reason, for what cannot be counted.
     """
     host = request.host
     named = prepare(twin, host, (), request.events, multiplex=True).told().events
@@ -89,19 +90,19 @@ def planned(request: PlanRequest, twin: Endpoint) -> Planned:
 def sampled_of(
     request: PlanRequest, found: Planned, twin: Endpoint, iris: Iris
 ) -> list[Sampled]:
-    """What a plan will sample, before its events are counted; PlanRequestError."""
+    """What a plan will sample, before its events count; raises PlanRequestError."""
     new = foreseen(found.counts, request.host, twin, iris)
     return sampled(request, iris.host(request.host), twin, foreseen=new)
 
 
 def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
-    """Count what plans still ask for, once one that may have counted is gone."""
+    """Count what the remaining plans ask for, after one that may count is removed."""
     if read_counters(host, twin, Iris(settings.base)):
         resume(settings, host, twin, progress)
 
 
 def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> int:
-    """Count what the plans of a host ask for; how many events that is."""
+    """Count what the plans of a host ask for; return the number of events."""
     plans = asked(host, twin)
     left = _prepared(twin, host, plans, multiplex=True) if plans else None
     if left and not left.events:  # all of them are refused now
@@ -111,14 +112,14 @@ def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) ->
 
 
 def end(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
-    """Count nothing on a host any more, whatever its plans say: it leaves the twin."""
+    """Stop counting on a host, whatever its plans say: it leaves the twin."""
     if read_counters(host, twin, Iris(settings.base)):
         with _published(settings, host, None, twin, progress):
             pass
 
 
 def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
-    """What each plan of a host counts, by its name."""
+    """What each plan of a host counts, by the name of the plan."""
     rows = twin.select(saved_query("telemetry/plan-events").bind({"host": host}))
     found: dict[str, Asked] = {}
     for _, plan, role, event, shares in rows.values():
@@ -134,7 +135,7 @@ def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
 def _together(
     twin: Endpoint, host: str, plans: Mapping[str, Asked], new: str
 ) -> Prepared:
-    """All plans' events at once; nobody's counters are shared who did not say so."""
+    """Prepare all plans' events; counters are shared only if all plans allow it."""
     exact = [name for name, plan in sorted(plans.items()) if not plan.shares]
     try:
         return _prepared(twin, host, plans, multiplex=not exact)
@@ -179,7 +180,7 @@ def _published(
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[None]:
-    """Let agent and graph have these counters; those before where the block fails."""
+    """Set the counters of agent and graph; restore them if the block fails."""
     iris = Iris(settings.base)
     with _counted(settings, host, prepared, twin, progress) as (socket, there):
         names = prepared.metrics if prepared else []
@@ -201,8 +202,8 @@ def _counted(
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
-    """Let the agent of a host count; gives PMCD's socket as it is here, and there."""
-    # With all that starts a PMCD: plans without roles and events need none of it.
+    """Configure the agent of a host; yields PMCD's socket here, and on the host."""
+    # Imported late: plans without roles and events need nothing that starts a PMCD.
     from sampling.counters.local import counting_here
     from sampling.counters.remote import counting_there
 

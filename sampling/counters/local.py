@@ -1,4 +1,4 @@
-"""The perfevent agent of this machine, in a PMCD of its own, made to count."""
+"""Configures the perfevent agent of this machine, which has a PMCD of its own."""
 
 import os
 import re
@@ -22,7 +22,7 @@ from sampling.events.live import absent_metrics, has_agent, is_counting
 
 _WITHIN = 20.0
 _LOOK = 0.02
-# What the agent says of an event that it cannot count.
+# The agent's message about an event that it cannot count.
 _REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
 
 
@@ -30,14 +30,14 @@ _REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
 def counting_here(
     settings: Settings, prepared: Prepared | None, progress: Progress
 ) -> Iterator[Path]:
-    """Let the agent count this and nothing else; None: it ends. Gives PMCD's socket.
+    """Let the agent count exactly this; None ends it. Yields PMCD's socket.
 
-    In the block PCP has every metric; where the block fails, or something cannot be
-    counted after all (MendableError, with the kernel's reason), the agent counts what
-    it did before.
+    Inside the block, PCP has every metric. If the block fails, or if something cannot
+    be counted after all (MendableError, with the kernel's reason), the agent counts
+    what it did before.
     """
     home = counting_home(settings)
-    counting_process(status(settings))  # before anybody waits
+    counting_process(status(settings))  # fail before waiting
     socket, text = private_pmcd.socket_of(home), prepared.text if prepared else None
     wait = "another command configures perfevent: waiting until it is done"
     with turn(settings.home / "turns", lambda: progress(wait), "perfevent"):
@@ -50,17 +50,18 @@ def counting_here(
         except BaseException:
             if changes:
                 private_pmcd.keep_configuration(home, before)
-                # It may be another process by now, or none that has read anything yet.
+                # It may be another process by now, or one that has not read anything
+                # yet.
                 with suppress(SuperTwinError):
                     _tell(counting_process(status(settings)))
             raise
 
 
 def count(home: Path, prepared: Prepared | None, pid: int) -> None:
-    """Let the agent of a PMCD, by its folder and pid, count this and nothing else.
+    """Let the agent of a PMCD, given by its folder and pid, count exactly this.
 
-    PCP has every metric then; None: the agent ends. Raises MendableError for what
-    cannot be counted, with the kernel's reason.
+    Returns when PCP has every metric; with None, the agent ends. Raises MendableError,
+    with the kernel's reason, for what cannot be counted.
     """
     socket = private_pmcd.socket_of(home)
     private_pmcd.keep_configuration(home, prepared.text if prepared else None)
@@ -73,7 +74,7 @@ def count(home: Path, prepared: Prepared | None, pid: int) -> None:
 
 
 def counting_process(state: StackState | None) -> int:
-    """The process of the PMCD for PMU events; MendableError where there is none."""
+    """The pid of the PMCD for PMU events; raises MendableError if there is none."""
     if state is None:
         raise MendableError("the stack is not running: `make up`")
     child = state.children.get(COUNTING)
@@ -91,19 +92,22 @@ def counting_process(state: StackState | None) -> int:
 
 
 def _tell(pid: int) -> None:
-    """Have PMCD read its configuration again."""
-    # One that died meanwhile is started again, and reads it then.
+    """Make PMCD read its configuration again."""
+    # If it died meanwhile, it is restarted and reads the configuration then.
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGHUP)
 
 
 def _wait_until_gone(socket: Path) -> None:
-    """Let PMCD end its agent: told to start it again meanwhile, it would do neither."""
+    """Wait until PMCD has ended its agent.
+
+    Told to start it again before that, PMCD would do neither.
+    """
     _wait_while(lambda: has_agent(f"unix://{socket}"))
 
 
 def _wait_while(holds: Callable[[], bool]) -> None:
-    """Wait for a while as long as something holds of a PMCD that answers."""
+    """Wait for a limited time while a condition holds of a PMCD that answers."""
     deadline = time.monotonic() + _WITHIN
     with suppress(PerfeventError):
         while holds() and time.monotonic() < deadline:
@@ -113,15 +117,16 @@ def _wait_while(holds: Callable[[], bool]) -> None:
 def wait_until_counted(
     prepared: Prepared, socket: Path, read_log: Callable[[], str]
 ) -> None:
-    """Wait until a new agent counts, for PCP to read; MendableError says why not.
+    """Wait until a new agent counts and PCP has its metrics.
 
-    There is no log before the new agent is.
+    Raises MendableError with the reason of an event that the agent refuses. The log
+    does not exist before the new agent runs.
     """
     deadline = time.monotonic() + _WITHIN
     while True:
         lacks, log = absent(socket, prepared), read_log()
         if log and not lacks:
-            # Where it never counts, duty cycles of 0 say so.
+            # If it never counts, duty cycles of 0 show that.
             _wait_while(lambda: not is_counting(f"unix://{socket}"))
             return
         _check_refusals(prepared, lacks, log)
@@ -133,7 +138,7 @@ def wait_until_counted(
 
 
 def absent(socket: Path, prepared: Prepared) -> list[str]:
-    """What PMCD does not give, all while it does not answer."""
+    """The metrics that PMCD does not have; all of them while it does not answer."""
     try:
         return absent_metrics(f"unix://{socket}", prepared.metrics)
     except PerfeventError:
@@ -141,7 +146,7 @@ def absent(socket: Path, prepared: Prepared) -> list[str]:
 
 
 def _check_refusals(prepared: Prepared, lacks: list[str], log: str) -> None:
-    """Raise MendableError for an absent event of which the agent's log says why."""
+    """Raise MendableError for an absent event if the agent's log has the reason."""
     found = _REFUSAL.findall(log)
     refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
     for event in prepared.events:

@@ -1,6 +1,6 @@
-"""From roles and events to counters that count: what the graph of a host makes of them.
+"""Turns roles and events into counters, using what the graph knows of a host.
 
-Nothing is changed here: ``local`` and ``remote`` let agents count it.
+Nothing is changed here: ``local`` and ``remote`` configure the agents.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ from sampling.events.host import HostPmus, read_host, read_role
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be counted on a host, the agent's configuration of it, and remarks."""
+    """What to count on a host, the agent's configuration for it, and remarks."""
 
     host: HostPmus
     choice: Choice
@@ -28,18 +28,18 @@ class Prepared:
 
     @property
     def events(self) -> list[Event]:
-        """All that is to be counted."""
+        """All events to be counted."""
         return [one.event for one in self.choice.counted]
 
     @property
     def metrics(self) -> list[str]:
-        """PCP's metrics of all events: what was counted, and dutycycles."""
+        """PCP's metrics of all events: values and duty cycles."""
         return [
             name for event in self.events for name in (event.value, event.dutycycle)
         ]
 
     def told(self) -> "Prepared":
-        """Itself; raises MendableError for what cannot be counted, with each reason."""
+        """Return itself; raises MendableError with all reasons of refusals, if any."""
         if self.choice.refused:
             raise MendableError("; ".join(self.choice.refused.values()))
         return self
@@ -55,7 +55,7 @@ def prepare(
     """Choose what measures roles and events on a host.
 
     What cannot be counted is in ``choice.refused``, each with its reason. Raises
-    MendableError where counters do not suffice, and QueriesError.
+    MendableError if there are too few counters, and QueriesError.
     """
     try:
         known = read_host(twin, host)

@@ -1,4 +1,4 @@
-"""A PMCD of our own that runs PCP's perfevent agent alone: its folder and files.
+"""The folder and files of a private PMCD that runs only PCP's perfevent agent.
 
 It needs only Python 3.8 or newer, because it is sent to other hosts together with
 `remote_daemon`. On this host the supervisor runs that PMCD.
@@ -24,7 +24,7 @@ _NAME_SPACE = _VAR / "pmns/root"
 _FOLDERS = ("run", "tmp", "log", "var")
 _PROGRAM = "perfevent/pmdaperfevent"
 _PMCD_AGENT = "pmcd/pmda_pmcd.so"
-# PERFEVENT in PCP's stdpmid.
+# The domain of PERFEVENT in PCP's stdpmid.
 _DOMAIN = 127
 _NAMES = f"""
 perfevent {{
@@ -34,7 +34,7 @@ perfevent {{
 \tderived {_DOMAIN}:*:*
 }}
 """
-# Its folder lets nobody else to the socket; nobody at all is let in by TCP.
+# The permissions of its folder keep other users from the socket; TCP is closed to all.
 _ACCESS = """
 [access]
 disallow ".*" : all;
@@ -42,17 +42,17 @@ disallow ":*" : all;
 allow "unix:" : fetch;
 """
 LOOPBACK = "127.0.0.1"
-# sockaddr_un holds 108 bytes, one of them for the end.
+# sockaddr_un holds 108 bytes, including a terminating zero.
 _LONGEST_SOCKET = 107
 _SYSTEM_WIDE = 0
 
 
 class RefusedError(Exception):
-    """What stands in the way of counting; its text is one line with the cure."""
+    """A reason why counting is impossible; its text is one line with the cure."""
 
 
 def socket_of(home: Path) -> Path:
-    """PMCD's Unix socket; raises RefusedError for a path that is too long."""
+    """PMCD's Unix socket; raises RefusedError if PMCD cannot use its path."""
     path = home / "run/pmcd.socket"
     if len(os.fsencode(str(path))) > _LONGEST_SOCKET or re.search(r"\s", str(path)):
         raise RefusedError(
@@ -62,7 +62,7 @@ def socket_of(home: Path) -> Path:
 
 
 def check_can_count() -> None:
-    """Raise RefusedError where PCP came without the agent, or we may not count."""
+    """Raise RefusedError if PCP's agent is missing, or if we may not count."""
     if not os.access(str(AGENTS / _PROGRAM), os.X_OK):
         raise RefusedError(
             f"PCP's perfevent agent is not installed ({AGENTS / _PROGRAM}): "
@@ -76,7 +76,7 @@ def check_can_count() -> None:
 
 
 def check_permission(level: int, user: int) -> None:
-    """Raise RefusedError where perf_event_paranoid lets a user not count."""
+    """Raise RefusedError if perf_event_paranoid forbids a user to count."""
     if level > _SYSTEM_WIDE and user != 0:
         raise RefusedError(
             f"kernel.perf_event_paranoid is {level}, and only root may count whole "
@@ -85,9 +85,9 @@ def check_permission(level: int, user: int) -> None:
 
 
 def keep_configuration(home: Path, text: str | None) -> None:
-    """Make a configuration the agent's; None: there is to be no agent.
+    """Set the configuration of the agent; None removes the agent.
 
-    Nothing runs differently before PMCD has read its own configuration again.
+    This has no effect until PMCD reads its own configuration again.
     """
     make_folders(home)
     (home / "agent").mkdir(exist_ok=True)
@@ -99,14 +99,14 @@ def keep_configuration(home: Path, text: str | None) -> None:
     for folder in (home / "agent").iterdir():
         if folder.is_dir() and folder.name != name:
             shutil.rmtree(str(folder), ignore_errors=True)
-    # What an agent before said of an event is not what this one will say.
+    # Messages of an earlier agent about an event do not hold for this one.
     remove(log_of_agent(home))
     write_whole(home / "pmcd.conf", _pmcd_conf(home, text))
     write_whole(home / "pmns", _name_space(text))
 
 
 def kept_configuration(home: Path) -> str | None:
-    """The configuration that the agent has; None where there is no agent."""
+    """The configuration of the agent; None if there is no agent."""
     try:
         name = (home / "agent/current").read_text("ascii").strip()
         return (home / "agent" / name / "perfevent/perfevent.conf").read_text("utf-8")
@@ -115,12 +115,12 @@ def kept_configuration(home: Path) -> str | None:
 
 
 def log_of_agent(home: Path) -> Path:
-    """Where the agent writes what it cannot count."""
+    """The file in which the agent reports what it cannot count."""
     return home / "log/perfevent.log"
 
 
 def command(home: Path, pmcd: str, port: int) -> tuple[str, ...]:
-    """The words that start PMCD; it has to stand in ``{home}/log``, for its agents."""
+    """The command that starts PMCD; its agents need it to run in ``{home}/log``."""
     return (
         *(pmcd, "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket_of(home)), "-l", str(home / "log/pmcd.log")),
@@ -129,10 +129,11 @@ def command(home: Path, pmcd: str, port: int) -> tuple[str, ...]:
 
 
 def make_folders(home: Path) -> None:
-    """Make the folders that set a PMCD of our own apart from all others.
+    """Make the folders that separate a private PMCD from all others.
 
-    Any PMCD has its agents started by who listens at ``pmcd/root.socket`` below PCP's
-    ``var``: those of another would then end with ours, and ours with another's.
+    Every PMCD has its agents started by the process that listens at
+    ``pmcd/root.socket`` below PCP's ``var``. With a shared socket, the agents of
+    another PMCD would end with ours, and ours with the other.
     """
     for name in _FOLDERS:
         (home / name).mkdir(parents=True, exist_ok=True)
@@ -144,14 +145,14 @@ def make_folders(home: Path) -> None:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """What PCP's programs have to be told beside."""
+    """Environment variables that PCP's programs need in addition."""
     return {f"PCP_{name.upper()}_DIR": str(home / name) for name in _FOLDERS}
 
 
 def _pmcd_conf(home: Path, text: str | None) -> str:
     lines = [f"pmcd 2 dso pmcd_init {AGENTS / _PMCD_AGENT}"]
     if text is not None:
-        # Debian's agent finds its configuration in no other way.
+        # Debian's agent cannot be given its configuration in another way.
         words = [
             *("perfevent", str(_DOMAIN), "pipe", "binary", "/usr/bin/env"),
             f"PCP_PMDAS_DIR={home / 'agent' / _digest(text)}",
@@ -163,7 +164,7 @@ def _pmcd_conf(home: Path, text: str | None) -> str:
 
 
 def _name_space(text: str | None) -> str:
-    """The system's name space, with the agent's names where there is one."""
+    """The system's name space, with the agent's names if there is an agent."""
     names = _NAME_SPACE.read_text("utf-8")
     if text is None or re.search(r"\bperfevent\b", names):
         return names

@@ -1,4 +1,4 @@
-"""The perfevent agent of a host elsewhere, over ssh, as in figure 4.4 of the thesis.
+"""The perfevent agent of a remote host, over ssh, as in figure 4.4 of the thesis.
 
 The program that is sent there consists of `private_pmcd` and `remote_daemon`. It runs a
 PMCD for the user that logs in, and ssh forwards its Unix socket to this host.
@@ -30,7 +30,7 @@ from sampling.counters.local import wait_until_counted
 from sampling.counters.perfevent import Prepared
 
 _SECONDS = 60.0
-# Bytes of an answer, most of them what the agent wrote.
+# Bytes of an answer, most of them from the agent's log.
 _MOST = 1 << 20
 _FUTURE = "from __future__ import annotations\n"
 _NOT_THERE = re.compile(
@@ -46,11 +46,11 @@ def counting_there(
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
-    """Let the agent of a host count this and nothing else; None: nothing is left there.
+    """Let the agent of a host count exactly this; None leaves nothing there.
 
-    Gives PMCD's socket, as it is forwarded to here and as it is there. In the block it
-    has every metric; where the block fails, what was counted before is counted again.
-    Raises MendableError for what cannot be counted there, and RemoteError.
+    Yields PMCD's socket, as it is forwarded to this host and as it is there. Inside the
+    block, PMCD has every metric; if the block fails, the previous configuration is
+    restored. Raises MendableError for what cannot be counted there, and RemoteError.
     """
     where = parse_address(address_of(twin, host))
     with connected(where, settings.ssh_config) as connection:
@@ -76,7 +76,7 @@ def _undo(
     host: str,
     progress: Progress,
 ) -> None:
-    """Let a host count what it did before, over another login where one broke."""
+    """Restore a host's previous configuration, over a new login if needed."""
     try:
         try:
             there.ask(before)
@@ -91,14 +91,14 @@ def _undo(
 
 
 def folder_there(settings: Settings, host: str) -> str:
-    """The folder below ~/.supertwin: several installations may look after one host."""
+    """The folder below ~/.supertwin: several installations may use one host."""
     ours = hashlib.sha256(settings.base.encode()).hexdigest()[:8]
     return f"{encode_id(host)[:60]}-{ours}"
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What was counted before, PMCD's socket, whether it is there, its agent's log."""
+    """The previous configuration, PMCD's socket, if it listens, the agent's log."""
 
     before: str | None
     socket: str
@@ -107,13 +107,13 @@ class _Answer:
 
 
 def program() -> bytes:
-    """The two modules in one file, without the imports that only work in a checkout."""
+    """The two modules as one file, without imports that only work in a checkout."""
     sources = [Path(str(m.__file__)).read_text() for m in (private_pmcd, remote_daemon)]
     return (_FUTURE + "".join(_NOT_THERE.sub("", text) for text in sources)).encode()
 
 
 class _There:
-    """The program over there."""
+    """The program on the remote host."""
 
     def __init__(self, connection: Connection, folder: str) -> None:
         self.where = connection.address
@@ -122,10 +122,11 @@ class _There:
         self._leads = False
 
     def ask(self, text: str | None, change: bool = True) -> _Answer:
-        """Let a configuration be the agent's; raises MendableError and RemoteError."""
+        """Set the agent's configuration; raises MendableError and RemoteError."""
         sent = program()
         request = {"name": self.folder, "text": text, "change": change}
-        # Behind the program stands what it reads itself: nothing is part of a command.
+        # The request follows the program on standard input: no part of it is in a
+        # command.
         run = f"import sys; exec(sys.stdin.buffer.read({len(sent)}))"
         script = f'{FIND_PYTHON}exec "$p" -ISB -c "{run}"'
         given = sent + json.dumps(request).encode()
@@ -134,17 +135,17 @@ class _There:
             return self._answer(printed, command.status(), command.last_lines())
 
     def read_log(self, local: Path) -> str:
-        """What the agent said of what it cannot count.
+        """The agent's log, which says what it cannot count.
 
-        Raises MendableError where a socket here does not lead to PMCD, which listens.
+        Raises MendableError if PMCD listens but the local socket does not lead to it.
         """
         answer = self.look()
         if answer.listens and not self._leads:
-            # Only counting elsewhere needs numpy, which this imports.
+            # Imported late: it needs numpy, which only remote counting uses.
             from core.linux.pmcd_socket import greets
 
             self._leads = greets(local)
-            # It might have ended just then.
+            # PMCD may have ended just then.
             if not self._leads and self.look().listens:
                 raise MendableError(
                     f"sshd of {self.where} forwards no sockets: set "
@@ -153,7 +154,7 @@ class _There:
         return answer.log
 
     def look(self) -> _Answer:
-        """How it is; nothing is changed."""
+        """The present state; nothing is changed."""
         return self.ask("", change=False)
 
     def _printed(self, command: Command) -> str:
@@ -193,7 +194,7 @@ class _There:
                 "listens": bool() as listens,
                 "log": str(log),
             }:
-                # Who answers could name any other one.
+                # The remote host could name any other socket.
                 own = f"/.supertwin/{self.folder}/run/pmcd.socket"
                 if not name or plain_socket(name).endswith(own):
                     return _Answer(before, name, listens, log)

@@ -43,17 +43,17 @@ _PR_SET_PDEATHSIG = 1
 _ENDS_WITHIN, _LONGEST_PAUSE = 5.0, 10.0
 # The client gives up after 60 s.
 _WAITS = 30.0
-# Each event that cannot be counted has a line for each CPU: one of them tells why.
+# An event that cannot be counted has a line for each CPU: one of them suffices.
 _MOST_OF_LOG = 1 << 17
 ANSWER = "supertwin-counting-1 "
 
 
 def serve(request: dict[str, Any]) -> dict[str, Any]:
-    """Count what is asked for, or nothing; the answer says what was counted before.
+    """Count what is asked for, or nothing; return what was counted before.
 
-    ``name`` is the folder's, below ~/.supertwin; ``text`` the configuration, None for
-    the end, which leaves nothing behind. Without ``change`` nothing is changed or made.
-    Raises RefusedError, OSError.
+    ``name`` is that of the folder below ~/.supertwin; ``text`` is the configuration,
+    None for the end, which leaves nothing behind. Without ``change``, nothing is
+    changed or created. Raises RefusedError, OSError.
     """
     if not _NAME.fullmatch(request["name"]):
         raise RefusedError(f"{request['name']!r} is no name of a folder")
@@ -73,7 +73,7 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listens(home: Path) -> bool:
-    """Whether PMCD is there: of a socket elsewhere ssh does not tell why it fails."""
+    """Whether PMCD listens: ssh does not say why a remote socket fails."""
     with socket.socket(socket.AF_UNIX) as client:
         try:
             client.connect(str(socket_of(home)))
@@ -93,13 +93,13 @@ def _count(home: Path, text: str) -> None:
     if not runs:
         _start(home)
         return
-    # One that died meanwhile is started again, and reads it then.
+    # If it died meanwhile, it is restarted and reads the configuration then.
     with suppress(ProcessLookupError, ValueError):
         os.kill(int(_read(home / "pmcd.pid") or "x"), signal.SIGHUP)
 
 
 def _end(above: Path, home: Path) -> None:
-    """End what keeps PMCD, and remove the folder."""
+    """End the process that keeps PMCD running, and remove the folder."""
     number, until = signal.SIGTERM, time.monotonic() + _ENDS_WITHIN
     while (keeper := _keeper(home)) is not None:
         with suppress(ProcessLookupError):
@@ -113,7 +113,7 @@ def _end(above: Path, home: Path) -> None:
 
 
 def _keeper(home: Path) -> int | None:
-    """The process that keeps PMCD: as long as it lives it holds a lock."""
+    """The process that keeps PMCD running: it holds a lock while it lives."""
     try:
         with (home / "keeper").open("r") as file:
             try:
@@ -126,8 +126,8 @@ def _keeper(home: Path) -> int | None:
 
 
 def _start(home: Path) -> None:
-    """Leave a process that outlives this login; returns once it holds its lock."""
-    # What one that was killed has left.
+    """Start a process that outlives this login; return once it holds its lock."""
+    # A killed process may have left it.
     remove(home / "pmcd.pid")
     sys.stdout.flush()
     if os.fork() == 0:
@@ -145,7 +145,7 @@ def _start(home: Path) -> None:
 
 
 def _keep(home: Path) -> None:
-    """Keep PMCD running until we are ended."""
+    """Keep PMCD running until this process is ended."""
     with (home / "log/keeper.log").open("ab") as out:
         for number in range(3):
             os.dup2(out.fileno(), number)
@@ -166,7 +166,7 @@ def _keep(home: Path) -> None:
 
 
 def _run_pmcd(home: Path) -> None:
-    """Run PMCD until it ends, or we are."""
+    """Run PMCD until it or this process ends."""
     remove(socket_of(home))
     process = subprocess.Popen(  # noqa: S603
         command(home, str(_pmcd()), _free_port()),
@@ -174,14 +174,14 @@ def _run_pmcd(home: Path) -> None:
         cwd=str(home / "log"),
         env={**os.environ, **environment(home)},
         start_new_session=True,
-        # Nothing else runs in this process: it ends with us, however that comes.
+        # Safe, since nothing else runs in this process. PMCD ends with it in any case.
         preexec_fn=_end_with_parent,  # noqa: PLW1509
     )
     try:
         write_whole(home / "pmcd.pid", str(process.pid))
         process.wait()
     finally:
-        # Soon its number may be another process's.
+        # Its pid may soon be another process's.
         remove(home / "pmcd.pid")
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -213,7 +213,10 @@ def _read(path: Path) -> str:
 
 @contextmanager
 def _locked(above: Path) -> Iterator[None]:
-    """One request at a time, and none of who has left; raises RefusedError, OSError."""
+    """Serve one request at a time, while its client waits.
+
+    Raises RefusedError, OSError.
+    """
     path, until = above / "lock", time.monotonic() + _WAITS
     while True:
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -229,7 +232,10 @@ def _locked(above: Path) -> Iterator[None]:
 
 
 def _is_taken(file: Any) -> bool:
-    """Take a lock, if nobody else has it; the end of the last plan removes its file."""
+    """Take a lock if it is free; whether its file still exists.
+
+    The end of the last plan removes the file.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -238,7 +244,7 @@ def _is_taken(file: Any) -> bool:
 
 
 def _nobody_listens() -> bool:
-    """Whether who asked has gone: what they had undone must not be done after that."""
+    """Whether the client has gone: it may have undone a request that runs late."""
     poll = select.poll()
     poll.register(1, 0)
     return bool(poll.poll(0))

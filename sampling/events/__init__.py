@@ -1,1 +1,1 @@
-"""PMU events and roles: what configures PCP's perfevent agent, and their values."""
+"""PMU events and roles: the configuration of PCP's perfevent agent, and values."""

@@ -1,4 +1,4 @@
-"""From roles and events asked for on a host to the events that are to be counted."""
+"""From roles and events that are asked for to the events that a host counts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from sampling.events.event import Event, split_event
 from sampling.events.host import HostPmus, RoleTerm
 
 _NOT_OFFERED = "the kernel of this host does not offer this PMU"
-# Events that the agent knows by itself: /sys does not list them (parse_events.c).
+# Events that the agent itself knows: /sys does not list them (parse_events.c).
 SOFTWARE = (
     "alignment-faults",
     "context-switches",
@@ -24,13 +24,13 @@ SOFTWARE = (
 
 _ON_NODES = ("socket", "cache")
 
-# The encodings (hexadecimal) of an event that libpfm4 knows, none where it does not.
+# The encodings (hexadecimal) of an event in libpfm4; empty if it is unknown there.
 Encode = Callable[[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """An event to be counted, what one value is for, and its code where it is known."""
+    """An event to count, what one value of it is for, and its code if known."""
 
     event: Event
     scope: str
@@ -38,7 +38,7 @@ class Counted:
 
     @property
     def on_nodes(self) -> bool:
-        """Whether the first thread of each NUMA domain counts it, else every thread."""
+        """Whether the first thread of each NUMA domain counts it, not every thread."""
         return self.scope in _ON_NODES
 
 
@@ -54,7 +54,7 @@ class RoleFormula:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be counted on a host; `refused` says of the rest why not."""
+    """What to count on a host; `refused` gives the reasons for the rest."""
 
     host: str
     counted: tuple[Counted, ...] = ()
@@ -68,7 +68,7 @@ def choose(
     events: Iterable[str],
     encode: Encode,
 ) -> Choice:
-    """What can be counted of these roles and events; each refusal stands on its own."""
+    """What can be counted of these roles and events; each one is refused separately."""
     counted: dict[Event, Counted] = {}
     formulas: list[RoleFormula] = []
     refused: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _role(
 
 
 def _is_absent_box(terms: Sequence[RoleTerm], term: RoleTerm) -> bool:
-    """A channel that this host lacks is left out of a sum over channels it has."""
+    """Whether this is a missing channel in a sum over channels, to be left out."""
     boxes = [one for one in terms if one.event == term.event and not one.reason]
     return term.event is not None and term.reason is not None and bool(boxes)
 
@@ -187,7 +187,7 @@ def _places(host: HostPmus, what: str, scope: str) -> None:
 
 
 def _names_differ(counted: Mapping[Event, Counted]) -> None:
-    """Refuse two events of one metric: the agent would mix their values."""
+    """Refuse two events with the same metric: the agent would mix their values."""
     metrics: dict[str, Event] = {}
     for event in counted:
         other = metrics.setdefault(event.value, event)

@@ -1,4 +1,4 @@
-"""perfevent.conf, as perfevent.conf(5) and the agent's own parser have it."""
+"""Writes perfevent.conf, as perfevent.conf(5) and the agent's own parser define it."""
 
 from sampling.events.choice import Choice, Counted
 from sampling.events.host import HostPmus
@@ -10,8 +10,9 @@ _ALWAYS = "perf"
 def configuration(host: HostPmus, choice: Choice) -> str:
     """The configuration: a section of libpfm4's events, and one of the kernel's own.
 
-    The agent uses one section only, so events are named with their PMU in that of the
-    cores; it passes over the kernel's where no other section stands first.
+    The agent uses only one section, so events of all PMUs are in the section of the
+    cores, named with their PMU. The agent skips the kernel's section if no other one
+    comes first.
     """
     own = [one for one in choice.counted if not one.event.kernel]
     kernel = [one for one in choice.counted if one.event.kernel]
@@ -27,6 +28,6 @@ def configuration(host: HostPmus, choice: Choice) -> str:
 
 
 def _line(one: Counted) -> str:
-    """An event, on every thread or on the first one of each NUMA domain."""
+    """The line of an event: for every thread, or the first of each NUMA domain."""
     place = " node" if one.on_nodes else ""
     return one.event.configured + place

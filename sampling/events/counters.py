@@ -1,7 +1,7 @@
 """How many counters events need, and how many a host has for them.
 
 libpfm4 does not tell which event may use which counter, so fewer events than counters
-may still share: PCP's dutycycle, below 1 then, is what tells.
+may still share them. PCP's dutycycle, which is then below 1, shows that.
 """
 
 from collections.abc import Iterable
@@ -12,26 +12,26 @@ from sampling.events.choice import Choice, Counted
 from sampling.events.event import Event
 from sampling.events.host import HostPmus, Pmu
 
-# Event and unit mask, edge, invert and counter mask: what the kernel compares with an
-# event that has a fixed counter (X86_RAW_EVENT_MASK in its perf_event.h).
+# Event and unit mask, edge, invert and counter mask: the bits that the kernel compares
+# with an event that has a fixed counter (X86_RAW_EVENT_MASK in its perf_event.h).
 _SELECTS = 0xFF84FFFF
-# Event codes of fixed counters 0 to 3 (arch/x86/events/intel/core.c); the kernel
-# programs the first two on a general counter too where the fixed one is taken.
+# Event codes of fixed counters 0 to 3 (arch/x86/events/intel/core.c). If the fixed
+# counter is taken, the kernel can use a general one for the first two.
 _FIXED = {0x00C0: 0, 0x0100: 0, 0x003C: 1, 0x0300: 2, 0x0400: 3}
 _CYCLES = 0x3C
-# Counters of one thread of Intel's, whatever libpfm4 says of a core with one thread;
-# those that two threads share are half as many for each (Intel SDM 3B, 20.2.1 on).
+# Counters of one Intel thread, whatever libpfm4 says of a core with one thread. Of
+# counters that two threads share, each thread has half (Intel SDM 3B, 20.2.1 on).
 _MOST_INTEL, _NOT_SHARED = 8, 4
 # "Large increment per cycle": takes two counters (arch/x86/events/amd/core.c).
 _AMD_EVENT, _AMD_PAIRS = 0xF000000FF, 0x003
-# Registers of their own for every event, or no registers at all.
+# PMUs with a register for every event, or with no registers at all.
 _UNLIMITED = {"os"}
 _FREE = {"software", "msr", "power", "rapl", "amd64_rapl"}
 
 
 @dataclass(frozen=True)
 class Need:
-    """General counters of a PMU: needed and there; `there` is None where unknown."""
+    """General counters of a PMU: needed and available (`there`, None if unknown)."""
 
     pmu: str
     needed: int
@@ -39,14 +39,14 @@ class Need:
 
     @property
     def dutycycle(self) -> float | None:
-        """The share of time that each event is to be counted; None where unknown."""
+        """The share of time that each event is counted; None if unknown."""
         if self.there is None:
             return None
         return min(1.0, self.there / self.needed) if self.needed else 1.0
 
 
 def needs(host: HostPmus, counted: Iterable[Counted]) -> list[Need]:
-    """What events need of each PMU that has a bounded number of counters."""
+    """What events need of each PMU with a limited number of counters."""
     groups: dict[str, list[Counted]] = {}
     for one in counted:
         groups.setdefault(_counting(host, one), []).append(one)
@@ -60,9 +60,9 @@ def needs(host: HostPmus, counted: Iterable[Counted]) -> list[Need]:
 
 
 def check_counters(host: HostPmus, choice: Choice, multiplex: bool) -> list[str]:
-    """What is shared or unknown, a line each; raises PerfeventError for an excess.
+    """Describe shared and unknown counters, a line each.
 
-    More events than counters are refused unless they are to `multiplex`.
+    Raises PerfeventError for more events than counters, unless `multiplex` is set.
     """
     watchdog = " with the kernel's NMI watchdog" if host.watchdog else ""
     lines = []
@@ -92,9 +92,9 @@ def _held(host: HostPmus, pmu: Pmu) -> list[Counted]:
 
 
 def _counting(host: HostPmus, one: Counted) -> str:
-    """The PMU whose counters an event takes: the kernel's ``cpu`` is the core's.
+    """The PMU that counts an event: the kernel's ``cpu`` is the PMU of the core.
 
-    Arm's is ``armv8_pmuv3_0`` or the like.
+    On Arm it is called ``armv8_pmuv3_0`` or similar.
     """
     event = one.event
     core = event.pmu == "cpu" or event.pmu.startswith("armv")

@@ -1,4 +1,4 @@
-"""A PMU event as it is asked for, configured, named by PCP and stored as a series."""
+"""A PMU event: as requested, as configured, as a PCP metric and as a series."""
 
 import re
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from sampling.errors import PerfeventError
 _EVENT = re.compile(
     r"(?:(?P<pmu>[A-Za-z]\w*)::)?(?P<name>[A-Za-z][\w.-]*(?::\w+(?:=\w+)?)*)"
 )
-# What the agent leaves as it is (normalize_metric_name in its pmda.c).
+# The characters that the agent replaces (normalize_metric_name in its pmda.c).
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.]")
 _METRICS = "perfevent.hwcounters"
 
 
 @dataclass(frozen=True, order=True)
 class Event:
-    """An event of a PMU; `kernel` where the kernel names both, as ``msr::tsc``.
+    """An event of a PMU; `kernel` if the kernel names both, as in ``msr::tsc``.
 
-    All others are named as libpfm4 does: ``skx::INST_RETIRED:ANY_P``.
+    All others are named as in libpfm4: ``skx::INST_RETIRED:ANY_P``.
     """
 
     pmu: str
@@ -35,12 +35,12 @@ class Event:
 
     @property
     def value(self) -> str:
-        """PCP's metric of what was counted, scaled up where it was multiplexed."""
+        """PCP's metric of the count, scaled up if it was multiplexed."""
         return f"{self._metric}.value"
 
     @property
     def dutycycle(self) -> str:
-        """PCP's metric of the share of time that a counter was the event's, 0 to 1."""
+        """PCP's metric of the share of time that the event had a counter, 0 to 1."""
         return f"{self._metric}.dutycycle"
 
     @property
@@ -59,19 +59,19 @@ class Event:
 
 
 def is_counter(metric: str) -> bool:
-    """Whether a metric is PCP's perfevent agent's."""
+    """Whether a metric belongs to PCP's perfevent agent."""
     return metric.startswith("perfevent.")
 
 
 def is_dutycycle(metric: str) -> bool:
-    """Whether a metric tells the share of time that an event had a counter."""
+    """Whether a metric is the share of time that an event had a counter."""
     return is_counter(metric) and metric.endswith(".dutycycle")
 
 
 def split_event(text: str) -> tuple[str | None, str]:
     """The PMU, if one is named, and the event of ``PMU::EVENT:UMASK``.
 
-    Raises PerfeventError for what is no name of an event.
+    Raises PerfeventError for a text that is not the name of an event.
     """
     found = _EVENT.fullmatch(text)
     if found is None:

@@ -1,8 +1,8 @@
 """A role's formula in MetricsQL, over the series that the bridge writes.
 
-The agent scales what it counted by the time that the event had a counter, so a value
-is right, or an estimate where its dutycycle is below 1; an event that never had one
-stays at 0, which is no value.
+The agent scales a count by the time that the event had a counter. So a value is exact,
+or an estimate if its dutycycle is below 1. An event that never had a counter stays at
+0, which is not a value.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ RATE, INCREASE = "rate", "increase"
 
 
 def role_series(formula: RoleFormula) -> list[str]:
-    """The series that a role needs: what was counted, and how long, of each event."""
+    """The series that a role needs: value and dutycycle of each event."""
     events = [event for _, event in formula.terms]
     return [
         name
@@ -37,8 +37,8 @@ def role_expression(
 ) -> str:
     """A role for each of its instances: per second, or the increase in a window.
 
-    There is no value where an event of the formula has none, or where its counter had
-    not more than the share ``least`` of the time. Without a ``window`` (``30s``)
+    There is no value if an event of the formula has none, or if it had a counter for no
+    more than the share ``least`` of the time. Without a ``window`` (``30s``),
     VictoriaMetrics takes the step. ``labels`` narrow the series further.
     """
     chosen = _instances(host, formula.scope)
@@ -75,7 +75,7 @@ def _term(
 
 
 def _instances(host: HostPmus, scope: str) -> str:
-    """One instance for each socket or cache: several NUMA domains see the same one."""
+    """Select one instance of each socket or cache: NUMA domains may share one."""
     places = host.places.get(scope, ())
     if not places:
         return ""

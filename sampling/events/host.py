@@ -1,4 +1,4 @@
-"""What the graph says of a host's PMUs: counters, places, and formulas of roles."""
+"""What the graph says about a host's PMUs: counters, places, and formulas of roles."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from sampling.errors import PerfeventError
 
 Row = Mapping[str, Any]
 
-# What is asked of a host, and of a role on it.
+# The queries about a host, and about a role on it.
 HOST_QUERIES = ("pmu/counters", "pmu/places", "pmu/kernel-events")
 ROLE_QUERY = "pmu/role-events"
 
-# Beside a processor's own, libpfm4 lists what all of Intel's have in common.
+# In addition to a processor's own PMU, libpfm4 lists one that all of Intel's share.
 _COMMON = "ix86arch"
 
 
 @dataclass(frozen=True)
 class Pmu:
-    """A PMU of a host; `counters` are libpfm4's, of a core that has one thread.
+    """A PMU of a host; `counters` is libpfm4's number, for a core with one thread.
 
-    `usable` says whether the kernel offers it, None where nobody could look.
+    `usable` says whether the kernel offers it, None if that could not be checked.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Place:
 
 @dataclass(frozen=True)
 class HostPmus:
-    """The PMUs of a host, and what its kernel names: events by device.
+    """The PMUs of a host, and the events that its kernel names, by device.
 
-    `places` are those of a scope, ``socket`` or ``cache``; `devices` is empty where
-    the kernel's own events are not known. `watchdog`: the kernel's NMI watchdog counts
-    the cycles of each thread.
+    `places` are those of a scope, ``socket`` or ``cache``; `devices` is empty if the
+    kernel's own events are unknown. `watchdog`: the kernel's NMI watchdog counts the
+    cycles of each thread.
     """
 
     host: str
@@ -83,9 +83,9 @@ class RoleTerm:
 
 
 def read_host(endpoint: Endpoint, host: str) -> HostPmus:
-    """The PMUs of a host as the graph has them.
+    """Read the PMUs of a host from the graph.
 
-    Raises PerfeventError where it has none, and QueriesError.
+    Raises PerfeventError if it has none, and QueriesError.
     """
     asked = {"host": host}
     found = {name: saved_rows(endpoint, name, asked) for name in HOST_QUERIES}
@@ -93,7 +93,7 @@ def read_host(endpoint: Endpoint, host: str) -> HostPmus:
 
 
 def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
-    """The same from the rows of `HOST_QUERIES`; raises PerfeventError."""
+    """The same, from the rows of `HOST_QUERIES`; raises PerfeventError."""
     counters, places, kernel = (answers[name] for name in HOST_QUERIES)
     pmus = {row["pmu"]: _pmu(row) for row in counters}
     if not pmus:
@@ -122,12 +122,12 @@ def _devices(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def read_role(endpoint: Endpoint, host: str, role: str) -> list[RoleTerm]:
-    """The terms of a role on a host; none where there is no such role."""
+    """The terms of a role on a host; empty if there is no such role."""
     return role_terms(saved_rows(endpoint, ROLE_QUERY, {"host": host, "role": role}))
 
 
 def role_terms(rows: Sequence[Row]) -> list[RoleTerm]:
-    """The same from the rows of `ROLE_QUERY`."""
+    """The same, from the rows of `ROLE_QUERY`."""
     return [_term(row) for row in rows]
 
 

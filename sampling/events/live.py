@@ -1,20 +1,21 @@
-"""What a running PMCD has of the perfevent agent."""
+"""What a running PMCD provides of the perfevent agent."""
 
 from collections.abc import Iterable
 
 from core.linux import pmapi
 from sampling.errors import PerfeventError, SourceDownError
 
-# Named by the agent itself, while there is one.
+# The agent itself names these, while it runs.
 _COUNTERS = "perfevent.hwcounters."
-# How many counters it has read.
+# The number of counters that the agent has read.
 _ACTIVE = "perfevent.active"
 
 
 def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
-    """Those of the metrics of which PMCD gives no instance; raises PerfeventError.
+    """The metrics that have no instance in PMCD; raises PerfeventError.
 
-    The agent also names what the kernel could count and nobody asked for, without any.
+    The agent also names, without instances, what the kernel could count but was not
+    asked for.
     """
     try:
         with pmapi.Context(address) as context:
@@ -37,9 +38,9 @@ def has_agent(address: str) -> bool:
 def is_counting(address: str) -> bool:
     """Whether the agent's counters count; raises PerfeventError.
 
-    It gives zeros before, for the first tenth of a second.
+    For the first tenth of a second, the agent gives zeros.
     """
-    # Commands that only change plans must not wait for numpy.
+    # Imported late: commands that only change plans must not wait for numpy.
     from sampling.sources.pcp_source import PcpSource
 
     source = PcpSource(address)

@@ -1,1 +1,1 @@
-"""What is to be sampled, as the graph says."""
+"""What is to be sampled, according to the graph."""

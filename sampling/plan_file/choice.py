@@ -10,9 +10,9 @@ Some = frozenset[str]
 
 
 class Choice(NamedTuple):
-    """Instances of a metric: those in ``only`` (None: all), without those in ``but``.
+    """Instances of a metric: those in ``only`` (None: all), except those in ``but``.
 
-    Names are as the graph has them, without control characters.
+    Names are as in the graph, without control characters.
     """
 
     only: Some | None = None
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
         return self.only is None and not self.but
 
     def has(self, instance: str | None) -> bool:
-        """Whether an instance, by PCP's name, is one of them."""
+        """Whether an instance, by PCP's name, is chosen."""
         name = "" if instance is None else writable(instance)
         return (self.only is None or name in self.only) and name not in self.but
 
@@ -40,7 +40,7 @@ class Wish(NamedTuple):
 
 
 def finest(wishes: Iterable[Wish]) -> list[tuple[int, Choice]]:
-    """Each instance once, at the finest period that any plan asks for it, in ms."""
+    """Each instance once, at the finest period (ms) that any plan asks for it."""
     by_period: dict[int, list[Some | None]] = defaultdict(list)
     for wish in wishes:
         by_period[wish.period_ms].append(wish.instances)

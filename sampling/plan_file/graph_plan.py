@@ -1,4 +1,4 @@
-"""The plans and addresses of hosts as the graph has them."""
+"""Reads the plans and addresses of hosts from the graph."""
 
 from collections.abc import Set
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the graph wants of one host: its plan, and the address that it has there.
+    """What the graph wants of one host: its plan, and its address.
 
     ``counters`` is the socket, on the host, of the PMCD that counts PMU events.
     """
@@ -44,7 +44,7 @@ def read_plan(endpoint: Endpoint, host: str) -> Plan:
 
 
 class Plans:
-    """The plans of all hosts behind an endpoint; what did not change is read once."""
+    """The plans of all hosts behind an endpoint; unchanged answers are parsed once."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -53,9 +53,10 @@ class Plans:
         self._wanted: dict[str, Wanted] = {}
 
     def reread(self, changed: Set[Named]) -> dict[str, Wanted]:
-        """The same, where only these plans have changed; raises PlanError.
+        """The same, if only these plans have changed; raises PlanError.
 
-        Nothing else is read where that is enough: what else a host has is as before.
+        Reads only these plans if that is enough: everything else about a host is then
+        unchanged.
         """
         for named in changed:
             if not self._reread(named):
@@ -78,10 +79,10 @@ class Plans:
         return self._wanted
 
     def _reread(self, named: Named) -> bool:
-        """Take in one plan of a host, if that is all that can have changed there.
+        """Read one plan of a host again; False if more can have changed there.
 
-        The first plan of a host brings an address, and the last takes it along; the
-        first counter brings a PMCD.
+        The first plan of a host brings an address, and the last removes it; the first
+        counter brings a PMCD.
         """
         if named.host not in self._made:
             return False
@@ -102,7 +103,7 @@ class Plans:
         return True
 
     def _rows(self, name: str) -> list[Row]:
-        """The rows of a saved query, parsed again only if its answer is another one."""
+        """The rows of a saved query, parsed again only if its answer has changed."""
         body = self._endpoint.answer(saved_query(name).bind({}), JSON_RESULTS)
         known = self._answers.get(name)
         if known is None or known[0] != body:

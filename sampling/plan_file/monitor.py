@@ -15,7 +15,7 @@ MONITOR_FILE = Path(__file__).with_name("monitor.yaml")
 def load_monitor(path: Path = MONITOR_FILE) -> list[str]:
     """Read the monitor set: PCP metric names and ``*`` patterns, in file order.
 
-    Raises MonitorError for a file that is not groups of distinct names.
+    Raises MonitorError for a file that does not hold groups of distinct names.
     """
     try:
         groups = yaml.safe_load(path.read_text())
@@ -28,7 +28,7 @@ def load_monitor(path: Path = MONITOR_FILE) -> list[str]:
 
 
 def plan_names(monitor: Sequence[str], exposed_names: Iterable[str]) -> list[str]:
-    """What a monitor set gives for a host: the names it exposes, in the set's order.
+    """The names of a monitor set that a host exposes, in the set's order.
 
     A ``*`` in the set stands for any text.
     """
@@ -40,7 +40,10 @@ def plan_names(monitor: Sequence[str], exposed_names: Iterable[str]) -> list[str
 
 
 def _named(pattern: str, exposed: set[str]) -> list[str]:
-    """Most of the set are plain names, which need no look at every other name."""
+    """The exposed names that match a pattern.
+
+    Most patterns are plain names, which need no comparison with every other name.
+    """
     if not _WILD & set(pattern):
         return [pattern] if pattern in exposed else []
     return sorted(name for name in exposed if fnmatchcase(name, pattern))

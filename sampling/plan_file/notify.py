@@ -1,8 +1,8 @@
 """Tells a bridge, from another process, to read its plan again at once.
 
-A named pipe in the bridge's state folder: it needs no port, outlives both sides, and
-wakes the bridge without any polling. A nudge that nobody reads is lost, which costs no
-more than the seconds until the bridge reads by itself.
+A named pipe in the bridge's state folder needs no port, outlives both sides, and wakes
+the bridge without polling. A nudge that is not read is lost; the bridge then reads the
+plan by itself some seconds later.
 """
 
 import contextlib
@@ -20,22 +20,22 @@ _LOG = logging.getLogger(__name__)
 
 NUDGE_FILE = "nudge"
 _MOST_BYTES = 65_536
-# A nudge with a longer name, or more than so many bytes of them, names nothing: the
-# pipe may be full, and its last ones lost.
+# A nudge with a longer name names nothing, and neither do nudges of more bytes than
+# this together: the pipe may be full, and the last ones lost.
 _LONGEST, _MOST_NAMED_BYTES = 1024, 2048
 
 
 class Named(NamedTuple):
-    """A plan of a host by its name."""
+    """A plan of a host, by name."""
 
     host: str
     plan: str
 
 
 def nudge(state: Path, named: Named | None = None) -> bool:
-    """Nudge the bridge of a state folder; False where none listens.
+    """Nudge the bridge of a state folder; False if none listens.
 
-    Where it is ``named``, only this plan has changed.
+    With ``named``, only this plan has changed.
     """
     path = state / NUDGE_FILE
     try:
@@ -46,7 +46,7 @@ def nudge(state: Path, named: Named | None = None) -> bool:
         return False
     try:
         os.write(pipe, _line(named))
-    except BlockingIOError:  # it has been nudged often enough
+    except BlockingIOError:  # enough nudges wait in the pipe
         return True
     except OSError:
         return False
@@ -56,7 +56,7 @@ def nudge(state: Path, named: Named | None = None) -> bool:
 
 
 class Nudges:
-    """The bridge's end; without a pipe, where none can be made, it only waits.
+    """The bridge's end of the pipe; if no pipe can be made, it only waits.
 
     A pipe that is deleted or replaced is made again at the next `wait`.
     """
@@ -68,9 +68,9 @@ class Nudges:
         self._open()
 
     def wait(self, seconds: float) -> Set[Named]:
-        """Return when nudged, or after so many seconds; many nudges are one.
+        """Return when nudged, or after ``seconds``; many nudges count as one.
 
-        The plans that have changed; none where any may have.
+        Returns the plans that have changed; empty if any plan may have.
         """
         if self._is_gone():
             self._open()
@@ -82,13 +82,13 @@ class Nudges:
         return frozenset()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._pipe is not None:
             os.close(self._pipe)
             self._pipe = None
 
     def _is_gone(self) -> bool:
-        """Whether the pipe that it reads is not the one that others find."""
+        """Whether the pipe that it reads is no longer the one in the folder."""
         try:
             found = self._path.stat()
         except OSError:
@@ -96,13 +96,13 @@ class Nudges:
         return self._pipe is None or not samestat(found, os.fstat(self._pipe))
 
     def _open(self) -> None:
-        """Make the pipe where there is none; what else is there stays as it is."""
+        """Make the pipe if it does not exist; any other file there stays as it is."""
         self.close()
         try:
             with contextlib.suppress(FileExistsError):
                 os.mkfifo(self._path, 0o600)
             if self._path.is_fifo():
-                # Both ends, so that it never reads an end of file.
+                # Open both ends, so that it never reads an end of file.
                 self._pipe = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
                 self._failure = None
         except OSError as error:
@@ -112,7 +112,7 @@ class Nudges:
 
 
 def _has_input(pipe: int, seconds: float) -> bool:
-    # Of many open files it may be beyond those that select() takes.
+    # With many open files, its descriptor may be too large for select().
     asked = select.poll()
     asked.register(pipe, select.POLLIN)
     return bool(asked.poll(1000 * seconds))
@@ -124,7 +124,7 @@ def _line(named: Named | None) -> bytes:
 
 
 def _named(said: bytes) -> Set[Named]:
-    """The plans that all of these nudges name."""
+    """The plans that these nudges name; empty if one of them names none."""
     if len(said) > _MOST_NAMED_BYTES:
         return frozenset()
     try:
@@ -134,7 +134,7 @@ def _named(said: bytes) -> Set[Named]:
 
 
 def _read(line: bytes) -> Named:
-    """Raises ValueError and TypeError for what names no plan."""
+    """Parse a nudge; raises ValueError and TypeError if it names no plan."""
     host, plan = json.loads(line)
     if not (isinstance(host, str) and isinstance(plan, str)):
         raise TypeError(line)

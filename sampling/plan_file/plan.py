@@ -1,4 +1,4 @@
-"""What to sample: read from the graph, kept in the state folder."""
+"""What to sample: read from the graph, saved in the state folder."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Group:
-    """What is fetched together: series names and instances by metric."""
+    """Metrics that are fetched together: series names and instances by metric."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, Choice] = field(default_factory=dict)
@@ -44,8 +44,8 @@ class Group:
 class Plan:
     """What one host is sampled for; ``refused`` says which metrics cannot be, and why.
 
-    Of several plans for one series the finest period holds, so that a metric may stand
-    at several periods, each instance of it at one.
+    If several plans have the same series, the finest period applies. So a metric can
+    have several periods, and each of its instances has one.
     """
 
     metrics: tuple[Planned, ...] = ()
@@ -57,7 +57,7 @@ class Plan:
         return {planned.metric for planned in self.metrics}
 
     def groups(self) -> dict[int, Group]:
-        """What is fetched together, for each period in ms."""
+        """What is fetched together, by period in ms."""
         names: dict[int, dict[str, str]] = {}
         choices: dict[int, dict[str, Choice]] = {}
         for one in self.metrics:
@@ -68,7 +68,7 @@ class Plan:
 
 
 class Kept(NamedTuple):
-    """What is kept of a host: its plan, and there the socket of its counters' PMCD."""
+    """The saved state of a host: its plan, and its socket of the counters' PMCD."""
 
     plan: Plan = Plan()
     counters: str = ""
@@ -78,7 +78,7 @@ def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
     """A plan from rows with ``samplerName``, ``dbName`` and ``period`` (seconds).
 
     A plan of some instances has ``some`` and a row for each ``instname``. A row that
-    cannot be sampled is refused on its own; the others stand.
+    cannot be sampled is refused separately; the others remain.
     """
     refused: dict[str, str] = {}
     series: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _period_ms(seconds: Any) -> int:
         period = Decimal(str(seconds)) * 1000
         if SHORTEST_MS <= period <= LONGEST_MS and period == int(period):
             return int(period)
-    except ArithmeticError:  # no number, or one without end
+    except ArithmeticError:  # not a number, or an infinite one
         pass
     raise PlanError(
         f"a period of {str(seconds)[:40]} s is not possible: give whole ms, "
@@ -126,7 +126,7 @@ def _period_ms(seconds: Any) -> int:
 def _without_collisions(
     series: Mapping[str, str], refused: dict[str, str]
 ) -> list[str]:
-    """The metrics, sorted, of which each has a series name of its own."""
+    """The metrics, sorted, without those that share a series name with another."""
     by_series: dict[str, str] = {}
     for metric in sorted(series):
         other = by_series.setdefault(series[metric], metric)
@@ -138,14 +138,14 @@ def _without_collisions(
 
 
 def parted(plan: Plan, is_first: Callable[[str], bool]) -> tuple[Plan, Plan]:
-    """A plan as two: the metrics that ``is_first`` is true of, and all others."""
+    """Split a plan: the metrics for which ``is_first`` is true, and all others."""
     first = tuple(one for one in plan.metrics if is_first(one.metric))
     others = tuple(one for one in plan.metrics if not is_first(one.metric))
     return Plan(first), Plan(others, plan.refused)
 
 
 def save_plan(path: Path, plan: Plan, counters: str = "") -> None:
-    """Keep a plan for the next start, and the counters' socket; raises OSError."""
+    """Save a plan and the counters' socket for the next start; raises OSError."""
     rows = [_row(planned) for planned in plan.metrics]
     document = {
         "format": CACHE_FORMAT,
@@ -157,7 +157,7 @@ def save_plan(path: Path, plan: Plan, counters: str = "") -> None:
 
 
 def _row(planned: Planned) -> dict[str, Any]:
-    """What is sampled of a metric; without ``only`` all of it."""
+    """What is sampled of a metric; without ``only``, all of it."""
     row = {name: getattr(planned, name) for name in ("metric", "series", "period_ms")}
     only, but = planned.choice
     named = {} if only is None else {"only": sorted(only)}
@@ -165,7 +165,7 @@ def _row(planned: Planned) -> dict[str, Any]:
 
 
 def load_plan(path: Path) -> Kept | None:
-    """What was kept, None where there is none that can be read."""
+    """The saved plan; None if there is none that can be read."""
     try:
         return _read(read_json(path))
     except FileNotFoundError:
@@ -176,7 +176,7 @@ def load_plan(path: Path) -> Kept | None:
 
 
 def _read(document: object) -> Kept:
-    """Raises ValueError for what save_plan did not write."""
+    """Parse a saved plan; raises ValueError if save_plan did not write it."""
     match document:
         case {
             "format": str(form),
@@ -185,7 +185,7 @@ def _read(document: object) -> Kept:
             **rest,
         }:
             plan = Plan(tuple(map(_read_planned, rows)), refused)
-            # Earlier versions did not keep it.
+            # Earlier versions did not save it.
             counters = _read_socket(rest.get("counters", ""))
             if form == CACHE_FORMAT and _is_sound(plan):
                 return Kept(plan, counters)
@@ -227,7 +227,7 @@ def _read_names(names: object) -> frozenset[str]:
 
 
 def _is_sound(plan: Plan) -> bool:
-    """Whether each series name is of one metric, and each metric at a period once."""
+    """Whether each series name has one metric, and each metric a period only once."""
     pairs = {(one.metric, one.series) for one in plan.metrics}
     series = {one.series for one in plan.metrics}
     groups = {(one.metric, one.period_ms) for one in plan.metrics}

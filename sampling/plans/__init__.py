@@ -1,1 +1,1 @@
-"""Sampling plans that are added to a host: asked for, checked, written, taken out."""
+"""Plans that are added to a host: requested, checked, written and removed."""

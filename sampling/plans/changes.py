@@ -1,4 +1,4 @@
-"""Plans of a host, added and taken out while the bridge samples: CLI and API."""
+"""Adds and removes plans of a host while the bridge samples, for CLI and API."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ from sampling.slower_sources import notes, slower_sources
 
 @dataclass(frozen=True)
 class Added:
-    """A plan that was written; ``noticed`` tells whether a bridge was told.
+    """A plan that was written; ``noticed`` says whether a bridge was notified.
 
     ``slower_sources``: seconds between two updates of metrics that are sampled faster
     than their sources update them.
@@ -49,11 +49,11 @@ def add(
     *,
     host_is_known: bool = False,
 ) -> Added:
-    """Write a plan, under the first free name where it has none, and tell the bridge.
+    """Write a plan, under the first free name if it has none, and notify the bridge.
 
     Roles and events are counted from then on. Raises PlanRequestError, or MendableError
-    for counters, where it cannot be; nothing is changed then. With ``host_is_known``
-    nobody is asked whether it has a twin.
+    for counters, if that is impossible; nothing is changed then. With
+    ``host_is_known``, it is not checked whether the host has a twin.
     """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
@@ -63,7 +63,7 @@ def add(
             if not request.name:
                 name = free_name(plan_names(request.host, twin))
                 request = replace(request, name=name)
-            if request.roles or request.events:  # before anything is counted for it
+            if request.roles or request.events:  # check before anything is counted
                 check_new(request, twin, iris)
             with counters.counting(settings, request, twin, progress) as counts:
                 metrics = add_plan(request, twin, iris, counts)
@@ -82,9 +82,9 @@ def remove(
     *,
     host_is_known: bool = False,
 ) -> None:
-    """Take a plan out, with the counters that it alone needed, and tell the bridge.
+    """Remove a plan and the counters that only it needed, and notify the bridge.
 
-    Raises PlanRequestError. With ``host_is_known`` nobody is asked whether it
+    Raises PlanRequestError. With ``host_is_known``, it is not checked whether the host
     has a twin.
     """
     iris = Iris(settings.base)
@@ -107,9 +107,9 @@ def freeing(
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[None]:
-    """Free the counters of plans that end in the block; those without have none.
+    """Free the counters of plans that end in the block.
 
-    They end without that, too: ``progress`` is told why it could not be.
+    The plans end even if that fails; ``progress`` then gets the reason.
     """
     counted = counters.asked(host, twin)
     yield
@@ -125,7 +125,7 @@ def freeing(
 
 
 def resume(settings: Settings, host: str, progress: Progress) -> int:
-    """Let the agent of a host count what its plans ask for; how many events that is.
+    """Let the agent of a host count what its plans ask for; return how many events.
 
     Raises PlanRequestError, MendableError and RemoteError.
     """

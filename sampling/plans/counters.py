@@ -1,6 +1,6 @@
-"""What the perfevent agent of a host counts for its plans, in a graph of its own.
+"""What the perfevent agent of a host counts for its plans, in a separate graph.
 
-It is no part of the probe: the agent counts what plans ask for, and changes with them.
+It is not part of the probe: the agent counts what plans ask for, and changes with them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,16 +18,17 @@ from ontology.terms import ST
 from queries.catalogue import saved_query
 from sampling.plans.instances import Metric
 
-# PCP's agent of PMU events, and its metrics.
+# PCP's agent of PMU events, and the prefix of its metrics.
 _AGENT = "perfevent"
 COUNTERS = f"{_AGENT}."
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What the metric of an event is sampled for: roles, the event if it was named.
+    """Why the metric of an event is sampled: roles, and the event if it was named.
 
-    ``pmu`` and ``name`` are the event's own; ``is_kernel`` where the kernel names both.
+    ``pmu`` and ``name`` are the event's own; ``is_kernel`` is set if the kernel names
+    both.
     """
 
     pmu: str
@@ -38,7 +39,7 @@ class Counts:
 
 
 def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
-    """PCP's facts of its perfevent agent alone."""
+    """PCP's facts, limited to those of its perfevent agent."""
     metrics = [m for m in pcp["metrics"] if m["name"].startswith(COUNTERS)]
     held = {metric["indom"] for metric in metrics}
     indoms = {name: entry for name, entry in pcp["indoms"].items() if name in held}
@@ -46,14 +47,14 @@ def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_counters(host: str, twin: Endpoint, iris: Iris) -> str:
-    """The graph of a host's counters as N-Triples, to put it back with."""
+    """The graph of a host's counters as N-Triples, for `restore_counters`."""
     graph = iris.counters_graph(host)
     every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
     return twin.answer(every, N_TRIPLES).decode()
 
 
 def restore_counters(host: str, before: str, twin: Endpoint, iris: Iris) -> None:
-    """Let the graph of a host's counters be what `read_counters` gave."""
+    """Set the graph of a host's counters to what `read_counters` gave."""
     graph = iris.counters_graph(host)
     insert = f" ;\nINSERT DATA {{ GRAPH <{graph}> {{ {before} }} }}" if before else ""
     twin.update(f"DROP SILENT GRAPH <{graph}>{insert}")
@@ -62,7 +63,7 @@ def restore_counters(host: str, before: str, twin: Endpoint, iris: Iris) -> None
 def counted_among(
     host: str, names: Iterable[str], twin: Endpoint, iris: Iris
 ) -> list[str]:
-    """Metrics that a host has for the events of plans alone."""
+    """The metrics among these that a host has only for the events of plans."""
     node, values = iris.host(host), " ".join(Literal(name).n3() for name in names)
     rows = twin.select(
         f"""SELECT ?name {{
@@ -78,7 +79,7 @@ def counted_among(
 def foreseen(
     names: Iterable[str], host: str, twin: Endpoint, iris: Iris
 ) -> list[Metric]:
-    """Metrics of events before anybody counts them, with an instance for each thread.
+    """Metrics of events that are not counted yet, with an instance for each thread.
 
     An event that is counted once for a socket will have fewer.
     """
@@ -98,9 +99,9 @@ def foreseen(
 def publish_counters(
     host: str, pcp: dict[str, Any] | None, socket: str, twin: Endpoint, iris: Iris
 ) -> None:
-    """Replace what the graph says of a host's counters, in one transaction.
+    """Replace the description of a host's counters, in one transaction.
 
-    `pcp` are the facts of the PMCD that gives them, None where nothing is counted;
+    `pcp` are the facts of the PMCD that gives them, None if nothing is counted;
     `socket` is its Unix socket on that host.
     """
     graph = iris.counters_graph(host)
@@ -117,7 +118,7 @@ def publish_counters(
 
 
 def _threads(host: str, twin: Endpoint) -> Mapping[str, URIRef]:
-    """Every thread of a host by what PCP calls it."""
+    """Every thread of a host, by PCP's name for it."""
     text = saved_query("topology/threads").bind({"host": host, "all": "true"})
     rows = twin.select(text)
     cpu, thread = rows.columns.index("cpu"), rows.columns.index("thread")

@@ -1,4 +1,4 @@
-"""Plans that end with a control group: of groups that are gone, or of their jobs."""
+"""Plans that end with a control group: with the groups they name, or with a job."""
 
 import json
 from collections import defaultdict
@@ -12,9 +12,10 @@ _QUERIES = "cgroups/"
 
 
 class PlanOf(NamedTuple):
-    """One instance of a plan; ``of_groups`` says whether it is one of control groups.
+    """One instance of a plan; ``of_groups`` says whether it is a control group.
 
-    ``query`` and ``given``, a JSON object, say where its instances come from, if so.
+    ``query`` and ``given``, a JSON object, say where the instances come from, if from a
+    query.
     """
 
     plan: str
@@ -25,9 +26,9 @@ class PlanOf(NamedTuple):
 
 
 def over_plans(rows: Iterable[PlanOf], lives: Collection[Life]) -> list[str]:
-    """The plans of which every group, or the job that was asked for, has ended.
+    """The plans for groups that have all ended, or for a job that has ended.
 
-    What was never seen may come yet: a plan of it stays.
+    A group or job that was never seen may still come, so its plan stays.
     """
     by_plan: dict[str, list[PlanOf]] = defaultdict(list)
     for row in rows:
@@ -48,7 +49,7 @@ def _jobs(lives: Iterable[Life]) -> set[str]:
 
 
 def _job(row: PlanOf) -> str | None:
-    """The job that a saved query about control groups was asked for."""
+    """The job that is the parameter of a saved query about control groups."""
     if not (row.query or "").startswith(_QUERIES) or not row.given:
         return None
     try:

@@ -42,9 +42,9 @@ def counted_events(
 
 
 def event_of_rows(metric: str, rows: Sequence[Mapping[str, Any]]) -> CountedEvent:
-    """The event of a metric from the rows of ``METRIC_EVENT``.
+    """The event of a metric, from the rows of ``METRIC_EVENT``.
 
-    Where they name several events or none, its name is the one in the metric.
+    If they name several events or none, the name in the metric is used.
     """
     names = {str(row["pmuName"]) for row in rows}
     if len(names) != 1:
@@ -54,7 +54,7 @@ def event_of_rows(metric: str, rows: Sequence[Mapping[str, Any]]) -> CountedEven
 
 
 def _event_name(one: Counts) -> str:
-    """The name that libpfm4 has; the kernel's own events need their source, too."""
+    """The name in libpfm4; the kernel's own events need their PMU, too."""
     return f"{one.pmu}::{one.name}" if one.is_kernel else one.name
 
 

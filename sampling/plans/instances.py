@@ -1,4 +1,4 @@
-"""Which instances of a metric a plan samples, found out from the graph."""
+"""Finds out from the graph which instances of a metric a plan samples."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,9 +29,9 @@ _NOT_NUMBERS = {
 
 @dataclass(frozen=True)
 class Sampled:
-    """A metric of a plan; ``some`` says whether it is restricted to ``instances``.
+    """A metric of a plan; if there are ``instances``, it is restricted to them.
 
-    ``known`` are the instances to be sampled that the graph knows, by component.
+    ``known`` are the sampled instances that the graph knows, each with its component.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Metric:
-    """What the graph has of a metric on a host, or will have."""
+    """What the graph has, or will have, of a metric on a host."""
 
     name: str
     iri: URIRef
@@ -58,10 +58,10 @@ def sampled(
     counters: Iterable[str] = (),
     foreseen: Sequence[Metric] = (),
 ) -> list[Sampled]:
-    """The metrics of a plan, `counters` too, with instances; raises PlanRequestError.
+    """The metrics of a plan, with their instances; raises PlanRequestError.
 
-    `counters` are those of its roles and events; `foreseen` are those that nobody
-    counts yet.
+    `counters` are the metrics of its roles and events; `foreseen` are those that are
+    not counted yet.
     """
     names = _distinct([*request.metrics, *counters])
     metrics = [*_metrics(request.host, names, twin), *foreseen]
@@ -76,7 +76,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[Metric]:
-    """Asked for side by side; of several that are wrong the first is told of."""
+    """Look up metrics in parallel; if several are wrong, the first is reported."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(partial(_metric, host, twin), names))
 
@@ -112,7 +112,7 @@ def _unknown(host: str, name: str, twin: Endpoint) -> str:
 
 
 def _named(metric: Metric, names: Sequence[str], host: URIRef) -> Sampled:
-    """All instances, or those of some names that the host has or may come to have."""
+    """All instances, or named ones that the host has or may get."""
     if not names:
         all_of = metric.instances if metric.has_instances else {None: host}
         return Sampled(metric.name, metric.iri, all_of)
@@ -158,7 +158,7 @@ def _check_form(query: SavedQuery) -> None:
 
 
 def _of_components(metric: Metric, query: str, answer: Rows) -> Sampled:
-    """The instances of the components in the one column that holds any."""
+    """The instances of the components in the only column that has any."""
     if not metric.has_instances or (metric.at_fetch and not metric.instances):
         when = "resolved at each fetch" if metric.at_fetch else "none"
         raise PlanRequestError(
@@ -179,9 +179,9 @@ def _of_components(metric: Metric, query: str, answer: Rows) -> Sampled:
 def components_in(
     answer: Rows, query: str, metric: str, instances: Mapping[str, URIRef]
 ) -> Collection[URIRef]:
-    """What stands in the one column with components that a metric has instances of.
+    """The components in the only column with components that a metric has instances of.
 
-    Raises PlanRequestError where no column has any, or several have.
+    Raises PlanRequestError if no column has any, or if several have.
     """
     columns = {
         name: {row[place] for row in answer.rows if isinstance(row[place], URIRef)}

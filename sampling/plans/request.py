@@ -1,4 +1,4 @@
-"""What a person asks to be sampled, and what of it is wrong in itself."""
+"""A request for a plan, and the checks that need no graph."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ingest.errors import PlanRequestError
 SHORTEST_MS, LONGEST_MS = 1, 3_600_000
 _UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 _PERIOD = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|min|h)")
-# No dot: it parts plan and metric in the IRI of a plan's node.
+# No dot: it separates plan and metric in the IRI of a plan's node.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CONTROL = re.compile("[\x00-\x1f\x7f\ufffd\ufffe\uffff\ud800-\udfff]")
 
@@ -20,8 +20,8 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\ufffd\ufffe\uffff\ud800-\udfff]")
 class PlanRequest:
     """Metrics, roles and PMU events of a host at one period, under one name.
 
-    All instances of them; or those of the components that a saved query gives; or
-    those that are named. With `multiplex`, events may take turns on a PMU that has
+    It covers all their instances, or those of the components that a saved query gives,
+    or those that are named. With `multiplex`, events may take turns on a PMU that has
     fewer counters.
     """
 
@@ -38,7 +38,7 @@ class PlanRequest:
 
 
 def parse_period(text: str) -> int:
-    """A period such as ``10ms``, ``0.5s``, ``5min`` or ``1h`` in ms.
+    """A period such as ``10ms``, ``0.5s``, ``5min`` or ``1h``, in ms.
 
     Raises PlanRequestError.
     """
@@ -60,7 +60,7 @@ def parse_period(text: str) -> int:
 
 
 def check_request(request: PlanRequest) -> None:
-    """Raise PlanRequestError for what no host could be sampled for."""
+    """Raise PlanRequestError for a request that no host could meet."""
     check_plan_name(request.name)
     counts = request.roles or request.events
     if not (request.metrics or counts):
@@ -90,7 +90,7 @@ def check_request(request: PlanRequest) -> None:
 
 
 def check_plan_name(name: str) -> None:
-    """Raise PlanRequestError for a name that no added plan can have."""
+    """Raise PlanRequestError for a name that an added plan cannot have."""
     if not _NAME.fullmatch(name):
         raise PlanRequestError(
             f"{name[:80]!r} can be no name of a plan: use 1 to 64 letters, digits, "
@@ -103,7 +103,7 @@ def check_plan_name(name: str) -> None:
 
 
 def check_instance(name: str) -> None:
-    """Raise PlanRequestError for what can be no name of an instance in a plan."""
+    """Raise PlanRequestError for a name that an instance in a plan cannot have."""
     if not name:
         raise PlanRequestError("an instance has no name: leave it out, or name it")
     if _CONTROL.search(name):

@@ -1,7 +1,7 @@
-"""Plans of a host in the graph store: add one, take one out.
+"""Plans of a host in the graph store: adds and removes them.
 
-Each has a named graph of its own, so that it comes and goes in one transaction and
-outlives the next probe of its host.
+Each plan has its own named graph, so that it is added and removed in one transaction
+and outlives the next probe of its host.
 """
 
 import json
@@ -26,7 +26,7 @@ from sampling.plans.request import PlanRequest, check_plan_name, check_request
 
 
 def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
-    """Raise PlanRequestError for what can be told to be wrong without looking far."""
+    """Raise PlanRequestError for faults that a quick check can find."""
     check_request(request)
     _check_free(request, twin, iris)
     _check_no_counters(request, twin, iris)
@@ -47,10 +47,10 @@ def add_plan(
     iris: Iris,
     counters: Mapping[str, Counts] | None = None,
 ) -> list[Sampled]:
-    """Write a plan; the answer is what it samples.
+    """Write a plan; return what it samples.
 
-    `counters` are the metrics of its roles and events, which the graph has to know.
-    Raises PlanRequestError where it cannot be; nothing is written then.
+    `counters` are the metrics of its roles and events, which must be in the graph.
+    Raises PlanRequestError if the plan is not possible; nothing is written then.
     """
     counts = counters or {}
     metrics = _checked(request, twin, iris, counts)
@@ -67,7 +67,7 @@ def add_plan(
 
 
 def _check_no_counters(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
-    """What is counted for other plans' events would end with them, unsaid."""
+    """Refuse metrics counted for other plans' events: they would end with those."""
     names = [name for name in request.metrics if name.startswith(COUNTERS)]
     if counted := names and counted_among(request.host, names, twin, iris):
         raise PlanRequestError(
@@ -79,7 +79,7 @@ def _check_no_counters(request: PlanRequest, twin: Endpoint, iris: Iris) -> None
 def _known(
     metrics: Sequence[Sampled], host: URIRef, events: Iterable[CountedEvent]
 ) -> Mapping[URIRef, URIRef | None]:
-    """The classes of what a plan names, as its questions have told them."""
+    """The classes of what a plan names, as the earlier queries found them."""
     components = {one for metric in metrics for one in metric.known.values()}
     found: dict[URIRef, URIRef | None] = dict.fromkeys(components)
     return (
@@ -93,7 +93,7 @@ def _known(
 def _checked(
     request: PlanRequest, twin: Endpoint, iris: Iris, counters: Iterable[str]
 ) -> list[Sampled]:
-    """What a plan samples; both questions to the store are asked at once."""
+    """What a plan samples; both queries to the store run at the same time."""
     check_request(request)
     _check_no_counters(request, twin, iris)
     with ThreadPoolExecutor(1) as pool:
@@ -101,11 +101,11 @@ def _checked(
         try:
             return sampled(request, _node(request.host, iris), twin, counters)
         finally:
-            is_free.result()  # what is wrong with it is told of first
+            is_free.result()  # its error takes precedence
 
 
 def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
-    """Take a plan out, with its telemetry; raises PlanRequestError."""
+    """Remove a plan, with its telemetry; raises PlanRequestError."""
     check_plan_name(name)
     if not twin.ask(_stands(host, name, iris, has_plan=True)):
         check_host(host, twin, iris)
@@ -117,7 +117,7 @@ def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
 
 
 def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
-    """Raise PlanRequestError for a host that has no twin."""
+    """Raise PlanRequestError for a host without a twin."""
     node = _node(host, iris)
     if not twin.ask(f"ASK {{ <{node}> a <{ST.ComputeNode}> }}"):
         known = [str(row["host"]) for row in saved_rows(twin, "inventory/hosts")]
@@ -133,7 +133,7 @@ def plan_names(host: str, twin: Endpoint) -> list[str]:
 
 
 def free_name(names: Sequence[str]) -> str:
-    """The first of plan-1, plan-2 … that no plan has."""
+    """The first of plan-1, plan-2 … that is not taken."""
     taken = {*names, MONITOR}
     return next(
         name
@@ -150,9 +150,9 @@ def _node(host: str, iris: Iris) -> URIRef:
 
 
 def _stands(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:
-    """Asks whether there is such a host, with a plan of this name or without."""
+    """A query whether the host exists, with a plan of this name or without."""
     node, text = _node(host, iris), Literal(name).n3()
-    # Thousands of things are of a host.
+    # The name comes first: thousands of nodes belong to a host.
     plan = f"{{ ?plan <{ST.planName}> {text} ; <{ST.ofHost}> <{node}> }}"
     having = "EXISTS" if has_plan else "NOT EXISTS"
     return f"ASK {{ <{node}> a <{ST.ComputeNode}> FILTER {having} {plan} }}"
@@ -203,7 +203,7 @@ def _counting(
 
 
 def _removal(host: str, name: str, iris: Iris) -> str:
-    """Also of a plan that came with an imported twin, which shares one graph."""
+    """The removal of a plan, also from the graph that imported plans share."""
     shared, own = iris.plans_graph(host), iris.plan_graph(host, name)
     is_it = f"?plan <{ST.planName}> {Literal(name).n3()}"
     return f"""DROP SILENT GRAPH <{own}> ;

@@ -1,1 +1,1 @@
-"""What can be sampled, and how PCP is asked for it."""
+"""What can be sampled, and how PCP is queried."""

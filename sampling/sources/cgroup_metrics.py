@@ -1,6 +1,6 @@
-"""What a control group can be sampled for, alike for versions 1 and 2.
+"""The metrics of a control group, the same for versions 1 and 2.
 
-PCP has `cgroup.*` too, under other names for each version, without pids, and, where
+PCP has `cgroup.*` too, but with other names for each version, without pids, and, if
 both versions are mounted, with nothing of version 2.
 """
 
@@ -10,12 +10,12 @@ from core.linux.cgroups.groups import UNIFIED
 from sampling.sources.own_metrics import OwnMetric
 
 PREFIX = "supertwin.cgroup."
-# Of no agent of PCP, whose numbers end at 511.
+# Not an agent of PCP: their numbers end at 511.
 DOMAIN = "513.0"
 
 
 class Place(NamedTuple):
-    """Where a value stands: controller, file, its key there, and what a unit is."""
+    """Where a value is found: controller, file, key in it, and factor of its unit."""
 
     controller: str
     file: str
@@ -33,7 +33,7 @@ def _metric(name: str, semantics: str, units: str, help_: str) -> OwnMetric:
     return OwnMetric(PREFIX + name, "u64", semantics, units, DOMAIN, help_)
 
 
-# The first place that a group has is read; what it lacks has no value.
+# The first place that a group has is read; without one, there is no value.
 PLACES = {
     _metric("cpu.usage", "counter", "nanosec", "CPU time of its processes"): (
         Place(_ACCT, "cpuacct.usage"),

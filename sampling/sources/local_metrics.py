@@ -1,4 +1,4 @@
-"""What is sampled beside PCP, as facts like PCP's: the bridge, and control groups."""
+"""What is sampled besides PCP, as facts like PCP's: the bridge and control groups."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,14 +13,14 @@ PREFIXES = (BRIDGE, CGROUP)
 
 
 def is_local(metric: str) -> bool:
-    """Whether no PMCD is asked for a metric."""
+    """Whether a metric does not come from a PMCD."""
     return metric.startswith(PREFIXES)
 
 
 def with_local(pcp: dict[str, Any], cgroups: bool) -> dict[str, Any]:
-    """The facts that a PMCD gave, and beside them what the bridge itself can give.
+    """The facts of a PMCD, plus those of what the bridge itself can give.
 
-    Control groups are those of its own machine; which ones is found at each fetch.
+    Control groups are those of the bridge's machine; each fetch finds out which.
     """
     metrics = (*OWN_METRICS, *(CGROUP_METRICS if cgroups else ()))
     domains = {name: _domain(instances) for name, instances in DOMAINS.items()}

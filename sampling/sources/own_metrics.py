@@ -1,10 +1,8 @@
-"""What the bridge can be sampled for: account and cost, described as PCP's metrics are.
+"""The metrics of the bridge itself: account and cost, described like PCP's metrics.
 
-The account is that of one host, as are its fetches and ticks; the process, which
-samples all hosts, and its writes are told of each of them alike.
-
-No agent of PCP is behind them, and yet a plan in the graph names these metrics as
-it names PCP's, and so do queries, dashboards and the account itself.
+The account, fetches and ticks are those of one host. The process samples all hosts, so
+its cost and its writes are reported for each host alike. No agent of PCP provides these
+metrics, but plans, queries, dashboards and the account itself name them like PCP's.
 """
 
 from typing import NamedTuple
@@ -13,7 +11,7 @@ from sampling.account.cost import OFFSETS, QUANTILES
 from sampling.account.reasons import WORDS
 
 PREFIX = "supertwin.bridge."
-# Of no agent of PCP, whose numbers end at 511.
+# Not agents of PCP: their numbers end at 511.
 REASONS, SHARES, STEPS = "512.0", "512.1", "512.2"
 DOMAINS = {
     REASONS: WORDS,
@@ -23,7 +21,7 @@ DOMAINS = {
 
 
 class OwnMetric(NamedTuple):
-    """One metric in PCP's words; ``domain`` is one of DOMAINS."""
+    """One metric in PCP's terms; ``domain`` is one of DOMAINS."""
 
     name: str
     type: str

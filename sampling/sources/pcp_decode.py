@@ -1,10 +1,12 @@
-"""Values of a pmResult, gathered from its memory: many of them by numpy, without a
-Python loop, and few of them one by one, which then takes less than numpy's calls.
+"""Reads the values of a pmResult from its memory.
 
-A pmResult is a header of 24 bytes and pointers to pmValueSets, one for each metric
-asked for, in order. A pmValueSet is ``{pmid, numval, valfmt, pad, pmValue[numval]}``;
-a pmValue is 16 bytes: the instance, a pad, and either the value itself or a pointer
-to a pmValueBlock, whose data start 4 bytes in. All of it is 4-byte aligned.
+Many values are gathered by numpy, without a Python loop; few are read one by one, which
+is then faster than numpy's calls.
+
+A pmResult is a header of 24 bytes and pointers to pmValueSets, one for each requested
+metric, in order. A pmValueSet is ``{pmid, numval, valfmt, pad, pmValue[numval]}``; a
+pmValue is 16 bytes: the instance, a pad, and either the value itself or a pointer to a
+pmValueBlock, with its data from byte 4 on. All of it is 4-byte aligned.
 """
 
 import struct
@@ -21,7 +23,7 @@ _RESULT_HEADER = 24
 _SET_HEADER, _VALUE_BYTES = 16, 16
 _IN_PLACE = 0
 
-_FEW = 64  # metrics, and values; numpy's time is that of about 150
+_FEW = 64  # metrics, and values; numpy takes as long as for about 150
 _SET = struct.Struct("<4xii4x")
 _VALUE = struct.Struct("<i4xQ")
 _POINTER = struct.Struct("<Q")
@@ -33,10 +35,10 @@ _IMPOSSIBLE = -12362  # PM_ERR_CONV
 
 
 class Raw(NamedTuple):
-    """One fetch: per metric how many values or which error, and all values in order.
+    """One fetch: each metric's number of values or its error, and all values in order.
 
-    ``counts`` has shape (metrics,); ``instances`` and ``bits`` have shape (values,),
-    ``bits`` being the 4 or 8 bytes of each value as an unsigned number.
+    ``counts`` has shape (metrics,); ``instances`` and ``bits`` have shape (values,).
+    ``bits`` holds the 4 or 8 bytes of each value as an unsigned number.
     """
 
     counts: npt.NDArray[np.int32]
@@ -45,7 +47,7 @@ class Raw(NamedTuple):
 
 
 class RawTexts(NamedTuple):
-    """The texts of one fetch, with NUL at their ends, back to back in whole words.
+    """The texts of one fetch, each with a NUL at its end, back to back in whole words.
 
     ``counts`` has shape (metrics,); ``instances`` and ``lengths`` (bytes, at most one
     more than MOST_BYTES) have shape (values,).
@@ -66,7 +68,7 @@ class RawTexts(NamedTuple):
         )
 
     def texts(self) -> list[bytes]:
-        """Each text by itself."""
+        """The texts as a list."""
         kept = self.words.tobytes()
         starts = 4 * (np.cumsum(_words_of(self.lengths)) - _words_of(self.lengths))
         ends = starts + self.lengths
@@ -82,13 +84,13 @@ _NO_TEXTS = RawTexts(
 
 
 def decode(address: int, wide: npt.NDArray[np.bool_]) -> Raw:
-    """Read the pmResult at an address; ``wide`` tells which metrics have 8 bytes."""
+    """Read the pmResult at an address; ``wide`` says which metrics have 8 bytes."""
     few = _decode_few(address, wide) if len(wide) <= _FEW else None
     return few or _decode_many(address, wide)
 
 
 def _decode_few(address: int, wide: npt.NDArray[np.bool_]) -> Raw | None:
-    """The same value by value; None where they are not few."""
+    """The same, value by value; None if there are too many for that."""
     counts: list[int] = []
     instances: list[int] = []
     bits: list[int] = []
@@ -125,13 +127,13 @@ def _decode_many(address: int, wide: npt.NDArray[np.bool_]) -> Raw:
 
 
 def decode_texts(address: int, first: int, metrics: int) -> RawTexts:
-    """Read metrics of texts, from place ``first`` of the fetch on."""
+    """Read metrics that have texts as values, from place ``first`` of the fetch on."""
     if not metrics:
         return _NO_TEXTS
     places = np.arange(first, first + metrics, dtype=np.int64)
     sets = _pointers(address + _RESULT_HEADER + 8 * places)
     counts = _words(sets + 4).view(np.int32)
-    # An agent that gives a number for a text.
+    # An agent may give a number for a text.
     broken = (counts > 0) & (_words(sets + 8) == _IN_PLACE)
     counts = np.where(broken, np.int32(_IMPOSSIBLE), counts)
     values = _spread(sets + _SET_HEADER, np.maximum(counts, 0), _VALUE_BYTES)
@@ -148,7 +150,7 @@ def _words_of(lengths: Longs) -> Longs:
 
 
 def _blank(words: Words, lengths: Longs) -> None:
-    """Zero what follows a text in its last word: it is nobody's."""
+    """Zero the bytes after a text in its last word: they do not belong to it."""
     last = np.cumsum(_words_of(lengths)) - 1
     odd = np.flatnonzero(lengths % 4)
     bits = (8 * (lengths[odd] % 4)).astype(np.uint32)
@@ -156,7 +158,7 @@ def _blank(words: Words, lengths: Longs) -> None:
 
 
 def _spread(starts: Longs, counts: npt.NDArray[np.int32] | Longs, stride: int) -> Longs:
-    """Addresses of all items, run after run."""
+    """Addresses of all items, run by run."""
     ends = np.cumsum(counts, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     within = np.arange(total, dtype=np.int64) - np.repeat(ends - counts, counts)
@@ -189,7 +191,7 @@ def _words(addresses: Longs) -> Words:
 
 
 class _Memory:
-    """Memory from an address on, as numpy takes it."""
+    """Memory from an address on, for numpy."""
 
     def __init__(self, first: int, words: int) -> None:
         self.__array_interface__ = {
@@ -203,7 +205,7 @@ class _Memory:
 def view_of(addresses: Longs) -> tuple[Words, Longs]:
     """The memory from the lowest to the highest address, and the places in it.
 
-    How high a process is given memory differs: to 2^47 on x86-64, to 2^48 on arm64.
+    The highest address of a process differs: 2^47 on x86-64, 2^48 on arm64.
     """
     first = int(addresses.min())
     places = (addresses - first) >> 2

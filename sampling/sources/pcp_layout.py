@@ -1,4 +1,4 @@
-"""Which series the values of a fetch belong to, kept for as long as it holds."""
+"""The series that the values of a fetch belong to, kept as long as that is valid."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +16,14 @@ Instances = npt.NDArray[np.int32]
 
 
 class Kind(NamedTuple):
-    """How bits become values: the dtype they are read as, and that of the column."""
+    """How bits become values: the dtype to read them as, and that of the column."""
 
     read: type[np.generic]
     column: type[np.generic]
     wide: bool
 
 
-# In the order of the fetch, so that the metrics of one column lie side by side.
+# In the order of the fetch, so that the metrics of one column are side by side.
 KINDS: dict[int, Kind] = {
     pmapi.TYPE_32: Kind(np.int32, np.int64, False),
     pmapi.TYPE_U32: Kind(np.uint32, np.int64, False),
@@ -42,16 +42,17 @@ class Chosen(NamedTuple):
 
 
 def gap_of(count: int, points: int) -> Gap:
-    """What a count of no values says: an error of PCP, or that there are none."""
+    """The gap for a count without values: an error of PCP, or no value at present."""
     reason = pmapi.error_text(count) if count < 0 else "no value at present"
     return Gap(reason, points)
 
 
 class InstanceNames:
-    """External names of instances, asked for again when one comes.
+    """External names of instances, asked for again when an instance appears.
 
-    One that comes back may be another of the same number, as a process is. Names hold
-    for what was fetched before they were asked for: ``fetched_at`` (monotonic).
+    An instance that reappears may be another one with the same number, such as a
+    process. Names are valid for values that were fetched before the names were asked
+    for: ``fetched_at`` (monotonic).
     """
 
     def __init__(self, ask: Callable[[int], Names]) -> None:
@@ -63,14 +64,14 @@ class InstanceNames:
         self._series: dict[str, tuple[Names, dict[int, Series]]] = {}
 
     def of(self, indom: int, instances: set[int], came: bool = False) -> Names:
-        """Names of a domain by number; an instance that just left has none."""
+        """Names of a domain by number; an instance that has just gone has none."""
         known = self._known.get(indom)
         if known is None or came or not known.keys() >= instances:
             known = self._asked(indom)
         return known
 
     def series(self, metric: "Chosen", instances: list[int]) -> list[Series | None]:
-        """What the values of a metric belong to, None where an instance just left."""
+        """The series of a metric's values; None if the instance has just gone."""
         if metric.desc.indom == pmapi.NO_INDOM:
             return [Series(metric.name, None)] * len(instances)
         here = set(instances)
@@ -83,7 +84,7 @@ class InstanceNames:
         return [series.get(instance) for instance in instances]
 
     def forget(self) -> None:
-        """Ask for every name again."""
+        """Forget all names, so that they are asked for again."""
         self._known.clear()
         self._asked_at.clear()
 
@@ -97,7 +98,7 @@ class InstanceNames:
         return self._known[indom]
 
     def _of(self, metric: str, names: Names) -> dict[int, Series]:
-        """The series of a metric by instance, for as long as these names hold."""
+        """The series of a metric by instance, as long as these names are valid."""
         known = self._series.get(metric)
         if known is None or known[0] is not names:
             known = self._series[metric] = (names, {})
@@ -107,8 +108,8 @@ class InstanceNames:
 class Layout:
     """Turns the raw values of one choice of metrics into columns.
 
-    Metrics come sorted by the order of KINDS. ``sizes`` remembers how many values
-    each metric last had, and is shared with the layouts before and after.
+    Metrics are sorted in the order of KINDS. ``sizes`` holds how many values each
+    metric last had, and is shared with earlier and later layouts.
     """
 
     def __init__(
@@ -126,12 +127,12 @@ class Layout:
         self._named: npt.NDArray[np.bool_] | None = None
 
     def forget(self) -> None:
-        """Name every value again at the next fetch."""
+        """Name all values again at the next fetch."""
         self._pieces.clear()
         self._shape = None
 
     def columns(self, raw: Raw) -> tuple[Column, ...]:
-        """The values as columns; those of instances without a name are left out."""
+        """The values as columns, without those of instances that have no name."""
         shape = raw.counts.tobytes(), raw.instances.tobytes()
         if shape != self._shape:
             self._shape = shape
@@ -151,7 +152,7 @@ class Layout:
         )
 
     def _rebuild(self, raw: Raw) -> None:
-        """Name every value again; metrics whose instances stayed keep their names."""
+        """Name all values again; metrics with the same instances keep their names."""
         self.gaps = {}
         series: dict[type[np.generic], list[Series | None]] = {}
         start = 0
@@ -176,7 +177,7 @@ class Layout:
         }
 
     def _note(self, metric: str, count: int, nameless: int) -> None:
-        """Say why values of a metric are not there, or how many there are."""
+        """Note why a metric has no values, or how many it has."""
         if count > 0:
             self._sizes[metric] = count
         else:

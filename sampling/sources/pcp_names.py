@@ -1,4 +1,4 @@
-"""What instances are called, asked over a connection to PMCD that fetches nothing."""
+"""Names of instances, over a separate connection to PMCD that fetches nothing."""
 
 import logging
 from threading import Lock
@@ -9,10 +9,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class NamesConnection:
-    """Asks a PMCD for names, so that who reads a sample waits for no other fetch.
+    """Asks a PMCD for names, so that reading a sample does not wait for another fetch.
 
-    Who fetches may close it at any time and waits for no answer: what is asked
-    meanwhile, or afterwards for a sample that came before, is still answered.
+    The thread that fetches may close it at any time, without waiting for an answer. A
+    request that is under way then, or that comes later for an earlier sample, is still
+    answered.
     """
 
     def __init__(self, address: str) -> None:
@@ -22,16 +23,17 @@ class NamesConnection:
         self._closed = False
 
     def ask(self, indom: int) -> dict[int, str]:
-        """The names of a domain by number; none where PMCD does not tell."""
+        """The names of a domain by number; empty if PMCD does not give them."""
         with self._asking:
             names = self._ask(indom)
-        # Whoever closes meanwhile leaves it to who asks, which has let go by now.
+        # A thread that closes meanwhile leaves the connection to this one, which has
+        # released the lock by now.
         if self._closed:
             self._let_go()
         return names
 
     def close(self) -> None:
-        """Give the connection back, or let it be given back after the answer."""
+        """Release the connection, now or after the answer that is under way."""
         self._closed = True
         self._let_go()
 

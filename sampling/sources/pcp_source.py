@@ -1,4 +1,4 @@
-"""PCP as a source: one PMCD, asked through PMAPI."""
+"""PCP as a source: one PMCD, queried through PMAPI."""
 
 import logging
 import time
@@ -24,20 +24,20 @@ _NOT_NUMBERS = {
 }
 
 _ASK_AGAIN = 10.0  # seconds until an unknown name is looked up again
-_ASK_SOON = 1.0  # the same for what failed for another reason, as while an agent starts
+_ASK_SOON = 1.0  # the same after another failure, as while an agent starts
 _NAMES_HOLD = 60.0  # seconds after which an instance may have been renamed
 
 
 class PcpSource:
     """The metrics of one PMCD, at an address such as ``unix:///run/pcp/pmcd.socket``.
 
-    Numbers of all six PCP types are given exactly, texts as series of their own;
-    aggregates and events are gaps with that reason.
+    Numbers of all six PCP types are given exactly, texts as separate series; aggregates
+    and events are gaps with that reason.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.changes = 0  # how often agents came, went or started anew between fetches
+        self.changes = 0  # how often agents came, went or restarted between fetches
         self._context: pmapi.Context | None = None
         self._names_connection = NamesConnection(address)
         self._names = InstanceNames(self._names_connection.ask)
@@ -56,7 +56,7 @@ class PcpSource:
         return self._context is not None
 
     def connect(self) -> None:
-        """Open a new connection and look everything up; raises SourceDownError."""
+        """Open a new connection and look up all metrics; raises SourceDownError."""
         self.close()
         self._names_connection = NamesConnection(self.address)
         self._names = InstanceNames(self._names_connection.ask)
@@ -72,7 +72,7 @@ class PcpSource:
             raise self._down(error) from error
 
     def close(self) -> None:
-        """Close the connections; connect opens others."""
+        """Close the connections; `connect` opens new ones."""
         self._names_connection.close()
         if self._context is not None:
             self._context.close()
@@ -90,7 +90,7 @@ class PcpSource:
                 self.close()
 
     def fetch(self) -> Sample:
-        """The values of now; raises SourceDownError, after which connect is due."""
+        """The current values; raises SourceDownError, after which connect is due."""
         try:
             self._refresh()
             return self._fetch()
@@ -106,7 +106,7 @@ class PcpSource:
         if result.changed:
             self.changes += 1
             _LOG.info("PMCD at %s changed its agents", self.address)
-            # A new agent may number its metrics anew: these values may be of others.
+            # A new agent may renumber its metrics: these values may belong to others.
             self._look_up_anew(self._open())
             return self._fetch()
         read = partial(self._values.read, result, time.monotonic(), unknown)
@@ -128,7 +128,7 @@ class PcpSource:
             self._values.is_stale = True
 
     def _resolve(self, context: pmapi.Context) -> None:
-        """Look up what is not known yet, and arrange the fetch."""
+        """Look up unknown metrics, and arrange the fetch."""
         self._unknown = {}
         names = [name for name in self._metrics if name not in self._known]
         answers = context.describe_all(names)
@@ -139,7 +139,7 @@ class PcpSource:
         self._arrange()
 
     def _note(self, name: str, answer: pmapi.Descriptor | pmapi.PmError) -> None:
-        """Keep what a metric is, or why it is not fetched."""
+        """Save the description of a metric, or why it is not fetched."""
         if isinstance(answer, pmapi.PmError):
             self._unknown[name] = Gap(str(answer), self._sizes.get(name, 1))
         elif answer.type in KINDS or answer.type == pmapi.TYPE_STRING:

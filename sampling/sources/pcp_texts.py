@@ -1,4 +1,4 @@
-"""Texts of a fetch: a series for each text that an instance has, of the value 1."""
+"""Texts of a fetch: a series of the value 1 for each text that an instance has."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ _CUT = "…"
 
 
 class SeenTexts:
-    """What each instance said in this clock hour; a new text too many is refused.
+    """The texts of each instance in this clock hour; more than MOST_TEXTS are refused.
 
-    Every text is a series of its own, and the store keeps each for good.
+    Every text is a separate series, and the store keeps each of them for good.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
@@ -29,7 +29,7 @@ class SeenTexts:
 
     @property
     def hour(self) -> int:
-        """The hour since 1970 that it counts."""
+        """The present hour since 1970; when it changes, the texts are cleared."""
         hour = int(self._now()) // _HOUR
         if hour != self._hour:
             self._hour = hour
@@ -37,7 +37,7 @@ class SeenTexts:
         return hour
 
     def admits(self, instance: Series, text: str) -> bool:
-        """Whether a text was seen before, or may be one more."""
+        """Whether a text was seen before, or one more is allowed."""
         seen = self._seen.setdefault(instance, set())
         if text not in seen:
             if len(seen) >= MOST_TEXTS:
@@ -49,7 +49,7 @@ class SeenTexts:
 class Texts:
     """Turns the texts of one choice of metrics into a column of ones.
 
-    ``sizes`` is what the layouts of numbers share, and ``seen`` outlives this object.
+    ``sizes`` is shared with the layouts of numbers; ``seen`` outlives this object.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Texts:
         self._columns: tuple[Column, ...] = ()
 
     def forget(self) -> None:
-        """Name every instance again at the next fetch."""
+        """Name all instances again at the next fetch."""
         self._raw = None
 
     def columns(self, raw: RawTexts) -> tuple[Column, ...]:
-        """The same column for as long as no text changed; none without any text."""
+        """The same column as long as no text changes; empty without texts."""
         hour = self._seen.hour
         if self._raw is None or hour != self._hour or not raw.equals(self._raw):
             self._raw, self._hour = raw, hour
@@ -97,7 +97,7 @@ class Texts:
     def _of(
         self, metric: Chosen, instances: list[int], texts: list[bytes]
     ) -> list[Series]:
-        """The series of a metric; no name, or a text too many, leaves one out."""
+        """The series of a metric, without nameless instances and excess texts."""
         named = self._names.series(metric, instances)
         found = []
         for series, raw in zip(named, texts, strict=True):
@@ -123,15 +123,15 @@ class Texts:
 
 
 def shown(raw: bytes) -> str:
-    """A text as a label: up to its NUL, cut with an ellipsis where it is too long.
+    """A text as a label: up to its NUL, shortened with an ellipsis if it is too long.
 
-    Bytes that are no UTF-8 stay visible and distinct.
+    Bytes that are not UTF-8 stay visible and distinct.
     """
     text = raw.split(b"\0", 1)[0]
     if len(text) <= MOST_BYTES:
         return text.decode(errors="backslashreplace")
     whole = text[: MOST_BYTES - len(_CUT.encode())]
-    # A character that the cut goes through is left out.
+    # A character that the cut would split is left out.
     while whole and text[len(whole)] & 0xC0 == 0x80:
         whole = whole[:-1]
     return whole.decode(errors="backslashreplace") + _CUT

@@ -1,4 +1,4 @@
-"""Results of PCP as samples, for one choice of metrics."""
+"""Turns results of PCP into samples, for one choice of metrics."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,10 +12,10 @@ from sampling.sources.source import Gap, Sample
 
 
 class Values:
-    """Reads the results of a fetch of these metrics, one after another.
+    """Reads the results of fetches of these metrics, one after another.
 
-    They come sorted by type, so that texts are the last. ``is_stale`` says that every
-    instance is to be named again; any thread may set it.
+    The metrics are sorted by type, so that texts are last. ``is_stale`` says that all
+    instances must be named again; any thread may set it.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Values:
     def read(
         self, result: pmapi.Result, fetched_at: float, unknown: Mapping[str, Gap]
     ) -> Sample:
-        """What a result gave, beside the metrics that are not known."""
+        """What a result gave, with the gaps of unknown metrics."""
         if self.is_stale:
             self.is_stale = False
             self._names.forget()

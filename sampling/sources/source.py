@@ -1,4 +1,4 @@
-"""What a source of samples is; nothing here knows where they come from."""
+"""The interface of a source of samples, whatever its origin."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 
 class Series(NamedTuple):
-    """What one value belongs to; ``instance`` is None where a metric has none.
+    """What one value belongs to; ``instance`` is None if the metric has none.
 
-    A metric of texts has a series for each ``text``, whose values are all 1.
+    A metric of texts has a series for each ``text``; all its values are 1.
     """
 
     metric: str
@@ -23,10 +23,9 @@ class Series(NamedTuple):
 class Column:
     """Values of one kind: dtype int64, uint64, float32 or float64, shape (n,).
 
-    Those of texts are of int8. A sample has one column of a dtype.
-
-    ``series`` names them in order and is the same object for as long as nothing
-    about it changed, so that what was derived from it can be kept.
+    Those of texts are int8. A sample has one column for each dtype. ``series`` names
+    the values in order. It is the same object as long as it does not change, so that
+    results derived from it can be kept.
     """
 
     series: Sequence[Series]
@@ -42,9 +41,9 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """All that one fetch gave, and why the rest is not there, by metric.
+    """All values of one fetch, and the gaps by metric.
 
-    ``taken`` is when, by the clock of the machine that gave it (Unix seconds).
+    ``taken`` is the time by the clock of the machine that gave it (Unix seconds).
     """
 
     columns: tuple[Column, ...]
@@ -53,19 +52,19 @@ class Sample:
 
     @property
     def points(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return sum(len(column.series) for column in self.columns)
 
     @property
     def expected(self) -> int:
-        """How many values there would be if none were missing."""
+        """The number of values if none were missing."""
         return self.points + sum(gap.points for gap in self.missing.values())
 
 
 class LateSample(Sample):
-    """A sample that is worked out when it is first looked at, by who does that.
+    """A sample that is decoded on first access, by the thread that accesses it.
 
-    So that who fetched it can fetch the next one meanwhile.
+    So the thread that fetched it can fetch the next one meanwhile.
     """
 
     _work_out: Callable[[], Sample]
@@ -74,7 +73,7 @@ class LateSample(Sample):
         vars(self).update(_work_out=work_out, taken=taken)
 
     def __getattr__(self, name: str) -> object:
-        """What is not there yet; Python asks for nothing else."""
+        """Decode on first access; Python calls this only for missing attributes."""
         if name not in ("columns", "missing"):
             raise AttributeError(name)
         sample = vars(self).pop("_work_out")()
@@ -83,27 +82,27 @@ class LateSample(Sample):
 
 
 class Source(Protocol):
-    """Something that is asked again and again for the values of the same metrics.
+    """Something that is asked repeatedly for the values of the same metrics.
 
     One thread uses a source, from its first call to its last.
     """
 
     @property
     def connected(self) -> bool:
-        """Whether the last call reached what is behind the source."""
+        """Whether the last call reached the source."""
 
     def connect(self) -> None:
-        """Reach what is behind the source; raises SourceDownError."""
+        """Connect to the source; raises SourceDownError."""
 
     def select(self, metrics: Sequence[str]) -> None:
-        """Fetch these metrics from now on; one unknown is a gap of each sample."""
+        """Fetch these metrics from now on; an unknown one is a gap in each sample."""
 
     def fetch(self) -> Sample:
-        """The values of now; raises SourceDownError.
+        """The current values; raises SourceDownError.
 
-        Samples are looked at in their order, by one thread at a time; one that nobody
-        looks at costs nothing.
+        Samples are accessed in their order, by one thread at a time; a sample that is
+        not accessed costs nothing.
         """
 
     def close(self) -> None:
-        """Let go of what is behind the source."""
+        """Close the connection to the source."""

@@ -1,4 +1,4 @@
-"""How true the counters behind an answer of ``/why`` are, where that was measured."""
+"""How accurate the counters behind an answer of ``/why`` are, if measured."""
 
 from collections.abc import Collection
 from itertools import groupby
@@ -18,9 +18,9 @@ Row = dict[str, Any]
 async def accuracy_of(
     clients: Clients, host: str, metrics: Collection[str]
 ) -> str | None:
-    """A sentence on each event by PCP's metric of its value; None without any.
+    """A sentence about each event, given PCP's metric of its value; None without any.
 
-    It is of this host where it was measured here, else of another with the same PMU.
+    It uses measurements on this host, or else on another one with the same PMU.
     """
     text = saved_query(_QUERY).bind({})
     answer = read_rows(await clients.graph.query(text, JSON_RESULTS))

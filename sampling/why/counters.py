@@ -30,7 +30,7 @@ def may_be_counted(name: str) -> bool:
 
 
 async def choice_of(clients: Clients, host: str, name: str) -> Choice | None:
-    """What measures a role or counts an event; None where it is neither."""
+    """What measures a role or counts an event; None if the name is neither."""
     terms = role_terms(await _rows(clients, ROLE_QUERY, host=host, role=name))
     if not terms and "::" not in name:
         return None
@@ -48,7 +48,7 @@ async def choice_of(clients: Clients, host: str, name: str) -> Choice | None:
 async def judge_counters(
     choice: Choice, name: str, look: Look
 ) -> tuple[Finding, list[Evidence]]:
-    """The first thing that explains it, and what is known of each event's values."""
+    """The first explanation, and the evidence about each event's values."""
     if choice.refused:
         return Finding(NOT_HERE, choice.refused[name]), []
     metrics = [one.event.value for one in choice.counted]
@@ -71,7 +71,7 @@ def _unplanned(host: str, name: str, found: Sequence[Evidence]) -> Finding | Non
 
 
 def _first(found: Sequence[Evidence]) -> Finding:
-    """What is wrong with one of the events, or that all arrive, and how exactly."""
+    """The first fault of an event; without faults, how old and how exact all are."""
     judged = [judge(one) for one in found]
     for finding in judged:
         if finding.verdict != "data":
@@ -94,7 +94,7 @@ def _encode(pmu: str, event: str) -> list[str]:
 
 
 async def _rows(clients: Clients, query: str, **params: str) -> list[Row]:
-    """Rows of a saved query; none for values that no term can hold."""
+    """Rows of a saved query; empty for values that its parameters cannot take."""
     try:
         text = saved_query(query).bind(params)
     except ParameterError:

@@ -1,4 +1,4 @@
-"""What is looked up for a verdict only where the first look leaves it open."""
+"""Evidence that is looked up only if the first look leaves a verdict open."""
 
 from dataclasses import replace
 from difflib import get_close_matches
@@ -18,7 +18,8 @@ from queries.errors import ParameterError
 from sampling.sources.cgroup_metrics import PREFIX as CGROUP_METRICS
 from sampling.why.verdict import CgroupSeen, Counter, Evidence
 
-# What merely shares letters helps nobody (`disk.all.write`, `denki.rapl.rate`: 0.62).
+# Names that merely share letters do not help (`disk.all.write`, `denki.rapl.rate`:
+# 0.62).
 _MOST_NAMES, _ALIKE = 3, 0.7
 _CGROUPS = (CGROUP_METRICS, "cgroup.")
 _COUNTERS, _VALUE, _DUTY = "perfevent.hwcounters.", ".value", ".dutycycle"
@@ -26,7 +27,7 @@ _PMU_SIGN = "__"  # between PMU and event, in names of metrics
 
 
 async def in_depth(clients: Clients, found: Evidence) -> Evidence:
-    """The same evidence, and what a counter or an unknown name needs beside it."""
+    """The same evidence, plus what a counter or an unknown name needs."""
     if found.metric.startswith(_COUNTERS) and found.metric.endswith(_VALUE):
         found = replace(found, duty=await _duty(clients, found))
     if found.instance and found.metric.startswith(_CGROUPS):
@@ -39,9 +40,9 @@ async def in_depth(clients: Clients, found: Evidence) -> Evidence:
 
 
 async def _duty(clients: Clients, found: Evidence) -> float | None:
-    """The newest share of time in which the counter counted, where that is sampled.
+    """The newest share of time in which the counter counted, if that is sampled.
 
-    What it was before explains nothing.
+    Older values explain nothing.
     """
     name = series_name(found.metric.removesuffix(_VALUE) + _DUTY)
     series = selector(name, series_labels(found.host, found.instance))
@@ -53,7 +54,7 @@ async def _duty(clients: Clients, found: Evidence) -> float | None:
 
 
 async def _group(clients: Clients, found: Evidence) -> CgroupSeen | None:
-    """The last control group that had the path, which is its name in PCP too."""
+    """The last control group with the path, which is also its name in PCP."""
     asked = {"path": found.instance or "", "metric": found.metric}
     rows = await _rows(clients, "why/cgroup", host=found.host, **asked)
     if not rows:
@@ -66,7 +67,7 @@ async def _group(clients: Clients, found: Evidence) -> CgroupSeen | None:
 async def _counters(clients: Clients, found: Evidence) -> tuple[Counter, ...]:
     event = found.metric.removeprefix(_COUNTERS)
     event = event.removesuffix(_VALUE).removesuffix(_DUTY)
-    if "." in event:  # no event's name; other metrics of PCP have one at least
+    if "." in event:  # not an event: other metrics of PCP have a dot
         return ()
     rows = await _rows(clients, "why/counter", host=found.host, event=event)
     pmu, parted, name = event.partition(_PMU_SIGN)
@@ -80,13 +81,13 @@ async def _counters(clients: Clients, found: Evidence) -> tuple[Counter, ...]:
 
 
 async def _near(clients: Clients, found: Evidence) -> tuple[str, ...]:
-    """Names that the host has below the one asked for, or like it."""
+    """Names of the host that are below the one asked for, or similar to it."""
     rows = await _rows(clients, "why/metric-names", host=found.host)
     names = [str(name) for (name,) in rows]
     below = [name for name in names if name.startswith(f"{found.metric}.")]
     if below:
         return tuple(below[:_MOST_NAMES])
-    # Thousands of names take a while, in which the API answers others.
+    # Comparing thousands of names takes a while, in which the API answers others.
     like = await to_thread.run_sync(
         get_close_matches, found.metric, names, _MOST_NAMES, _ALIKE
     )
@@ -94,7 +95,7 @@ async def _near(clients: Clients, found: Evidence) -> tuple[str, ...]:
 
 
 async def _rows(clients: Clients, query: str, **params: str) -> list[list[Any]]:
-    """Rows of a saved query; none for values that no term can hold."""
+    """Rows of a saved query; empty for values that its parameters cannot take."""
     try:
         text = saved_query(query).bind(params)
     except ParameterError:

@@ -1,4 +1,4 @@
-"""Why a series has data or not: one verdict out of all that is known."""
+"""Why a series has data or not: one verdict from all evidence."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from queries.diagnosis import Finding, Known, failed, finding
 from sampling.account import reasons
 from sampling.account.bridge_status import Bridge
 
-# A value is fresh for some periods, so that one late tick is no alarm.
+# A value is fresh for some periods, so that one late tick raises no alarm.
 _FRESH_PERIODS = 3.0
 _FRESH_S = 5.0
 _OF_REASON = {
@@ -25,7 +25,7 @@ _OF_REASON = {
 class Counter:
     """An event of a PMU model: whether the host has such a PMU, and may use it.
 
-    ``usable`` is None where nobody knows.
+    ``usable`` is None if that is unknown.
     """
 
     pmu: str
@@ -36,7 +36,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class CgroupSeen:
-    """The last control group of a path: when it was gone, and if the metric is its."""
+    """The last control group of a path: when it ended, and if it gives the metric."""
 
     ended: str
     gives: bool
@@ -44,11 +44,11 @@ class CgroupSeen:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything a verdict rests on.
+    """Everything that a verdict is based on.
 
-    ``near`` are names like one that is not known; ``counters`` are the events that a
-    metric may be named for; ``duty`` is the share of time in which a counter counted;
-    ``group`` is the control group that an instance is.
+    ``near`` are names similar to an unknown one; ``counters`` are the events that a
+    metric may be named after; ``duty`` is the share of time in which a counter counted;
+    ``group`` is the control group of an instance.
     """
 
     host: str
@@ -65,16 +65,16 @@ class Evidence:
 
     @property
     def of_many(self) -> bool:
-        """Whether several instances are asked for at once, so no value is the value."""
+        """Whether several instances are asked for, so that there is no single value."""
         return self.known.has_instances and self.instance is None
 
     def is_fresh(self, sample: Sample) -> bool:
-        """Whether a sample is of the last few periods of its plan."""
+        """Whether a sample is from the last few periods of its plan."""
         return sample.age <= max(_FRESH_S, _FRESH_PERIODS * (self.known.period or 0))
 
 
 def judge(evidence: Evidence) -> Finding:
-    """The first thing, from the graph to the store, that explains the series."""
+    """The first fact, from the graph to the store, that explains the series."""
     return (
         _of_duty(evidence)
         or _of_data(evidence)
@@ -87,7 +87,7 @@ def judge(evidence: Evidence) -> Finding:
 
 
 def _of_duty(evidence: Evidence) -> Finding | None:
-    """A counter that shares its place on the PMU with others, and got none of it."""
+    """A counter that shares the PMU with others, and never got a turn."""
     if evidence.duty != 0:
         return None
     reason = f"{evidence.metric!r} never had a counter: its duty cycle is 0"
@@ -107,7 +107,7 @@ def _of_data(evidence: Evidence) -> Finding | None:
 
 
 def _of_counters(evidence: Evidence) -> Finding | None:
-    """An event that this host's processor, or its kernel, does not count."""
+    """An event that this host's processor or kernel does not count."""
     found = evidence.counters
     if evidence.known.exposed or not found:
         return None
@@ -124,7 +124,7 @@ def _of_counters(evidence: Evidence) -> Finding | None:
 
 
 def _of_group(evidence: Evidence) -> Finding | None:
-    """A control group that is gone, or that has nothing to tell of the metric."""
+    """A control group that is gone, or that does not give the metric."""
     group, name = evidence.group, evidence.instance
     if group is None or not evidence.known.exposed:
         return None
@@ -166,7 +166,7 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
 
 
 def _of_log(bridge: Bridge) -> Finding | None:
-    """The bridge's log on disk, through which all points of the host go."""
+    """A fault of the bridge's log on disk, which all points of the host go through."""
     return Finding("log down", bridge.log_reason) if bridge.log_reason else None
 
 

@@ -64,7 +64,7 @@ class Why(BaseModel):
 async def explain(
     clients: Clients, host: str, metric: str, instance: str | None
 ) -> Why:
-    """Why a series has data or not, for the API and the command line; ApiError.
+    """Explain a series for the API and the command line; raises ApiError.
 
     `metric` may be a role or a PMU event.
     """
@@ -86,7 +86,7 @@ async def _with_accuracy(clients: Clients, answer: Why, metrics: set[str]) -> Wh
 
 
 async def _counters(clients: Clients, asked: Evidence, choice: Choice) -> Why:
-    """The answer for a role or an event, from what is known of its metrics."""
+    """The answer for a role or an event, from the evidence about its metrics."""
 
     async def look(metric: str) -> Evidence:
         one = await evidence(clients, asked.host, metric, asked.instance)
@@ -99,7 +99,7 @@ async def _counters(clients: Clients, asked: Evidence, choice: Choice) -> Why:
 
 
 def _together(asked: Evidence, judged: Finding, found: list[Why]) -> Why:
-    """One answer for several series: the oldest value, the least share of time."""
+    """One answer for several series: the oldest value, the lowest duty cycle."""
     names = pattern(series_name(one.metric) for one in found)
     labels = series_labels(asked.host, asked.instance).items()
     written = [f'__name__=~"{escaped(names)}"']
@@ -128,7 +128,7 @@ def _together(asked: Evidence, judged: Finding, found: list[Why]) -> Why:
 async def evidence(
     clients: Clients, host: str, metric: str, instance: str | None
 ) -> Evidence:
-    """All that is known of a series, or of all those of a metric on a host."""
+    """All evidence about a series, or about all series of a metric on a host."""
     series = _selector(host, metric, instance)
     known, bridge, (sample, away) = await asyncio.gather(
         _known(clients, host, metric, instance),

@@ -1,1 +1,1 @@
-"""Control groups as a source: they are found, sampled, and kept in a list."""
+"""Control groups as a source: finds them, samples them, and keeps a list."""

@@ -1,4 +1,4 @@
-"""Groups that ran and that a scan could not see: whether they are there."""
+"""Groups that ran and that a scan could not see: checks whether they still exist."""
 
 import stat
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from core.linux.cgroups.roots import GONE, Found
 
-# By path below the mounts: the number of its folder in each mount.
+# By path below the mounts: the inode number of the group's folder in each mount.
 Folders = Mapping[str, Mapping[str, int]]
 
 
 def with_hidden(found: Found, known: Folders) -> Folders:
-    """What was found, and of what was known that which the scan may have missed."""
+    """The folders that were found, and known ones that the scan may have missed."""
     if found.is_whole:
         return found.folders
     folders: dict[str, Mapping[str, int]] = {**found.folders}
@@ -25,7 +25,7 @@ def with_hidden(found: Found, known: Folders) -> Folders:
 def _hidden(
     found: Found, path: str, numbers: Mapping[str, int], seen: Mapping[str, int]
 ) -> dict[str, int]:
-    # Another folder by the same path: what was known is of the one before.
+    # The path has another folder now: the known numbers are of an earlier group.
     if seen and not seen.items() & numbers.items():
         return {}
     there = {
@@ -37,7 +37,7 @@ def _hidden(
 
 
 def _number(folder: str, known: int) -> int | None:
-    """Its number now: asking for it takes no descriptor; None where it is gone."""
+    """The folder's inode number, read without a descriptor; None if it is gone."""
     try:
         status = Path(folder).lstat()
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Waits until something changes in one of many folders, by the kernel's inotify(7).
+"""Waits for changes in many folders, with the kernel's inotify(7).
 
-A thin wrapper of libc: Python has none, and the packages on PyPI wrap it likewise.
+A thin wrapper of libc: Python has none, and packages on PyPI wrap it likewise.
 """
 
 import ctypes
@@ -22,10 +22,10 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class FolderWatch:
-    """Tells when folders come and go in watched folders, and which files are written.
+    """Reports folders that come and go in watched folders, and files that are written.
 
-    ``problem`` says why some are not watched. Any thread may `wake` it; all else is for
-    one thread.
+    ``problem`` says why some are not watched. Any thread may call `wake`; everything
+    else is for one thread.
     """
 
     def __init__(self) -> None:
@@ -38,9 +38,10 @@ class FolderWatch:
         self._written: set[str] = set()
 
     def watch(self, folders: Iterable[str], files: Iterable[str] = ()) -> bool:
-        """Watch these and no others; whether folders are watched that were not.
+        """Watch these and no others; return whether new folders are watched.
 
-        A file counts as written when it is watched first: it may have been before.
+        A file counts as written when it is first watched: it may have been written
+        before.
         """
         if self._descriptor < 0:
             return False
@@ -54,14 +55,14 @@ class FolderWatch:
         return any(wanted[path] == _MASK for path in added)
 
     def take_written(self) -> set[str]:
-        """The watched files that were written since this was asked last."""
+        """The watched files that were written since the last call."""
         found, self._written = self._written, set()
         return found
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or until a file is written or `wake` is called.
+        """Wait up to ``seconds``, or until something changes or `wake` is called.
 
-        Whether a folder came or went in a watched one.
+        Returns whether a folder came or went in a watched one.
         """
         poll = select.poll()
         poll.register(self._alarm, select.POLLIN)
@@ -73,11 +74,11 @@ class FolderWatch:
         return self._descriptor >= 0 and self._has_changes()
 
     def wake(self) -> None:
-        """End the wait that goes on, else the next."""
+        """End the current wait, or else the next one."""
         os.eventfd_write(self._alarm, 1)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         os.close(self._alarm)
@@ -100,7 +101,7 @@ class FolderWatch:
         return found
 
     def _take(self, events: bytes) -> bool:
-        """Whether a folder came or went; a watched one that went is forgotten."""
+        """Whether a folder came or went; a watched one that is gone is forgotten."""
         found, at, written = False, 0, set()
         while at < len(events):
             number, mask, _, length = _EVENT.unpack_from(events, at)

@@ -1,4 +1,4 @@
-"""Reads the values of one control group out of its files."""
+"""Reads the values of one control group from its files."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -10,18 +10,18 @@ from sampling.sources.cgroup_metrics import BY_NAME, Place
 
 
 class Read(NamedTuple):
-    """Values by metric, and the metrics that the system refused to give."""
+    """Values by metric, and the metrics that may not be read."""
 
     values: Mapping[str, int]
     refused: frozenset[str]
 
 
 class GroupReader:
-    """Reads some metrics of a group, each file once; gone files give nothing.
+    """Reads metrics of a group, each file once; missing files give no values.
 
-    A metric keeps the place that gave its first value: hierarchies count from different
-    moments and in different units, so that a counter read from another one could fall.
-    ``before`` is an earlier reader at the same path, which may be of the same group.
+    A metric keeps the place of its first value: hierarchies count from different
+    moments and in different units, so a counter read from another place could fall.
+    ``before`` is an earlier reader for the same path, perhaps of the same group.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class GroupReader:
                     self._files[path].append((metric, place))
 
     def read(self) -> Read:
-        """The values of now; of a metric with several places the first that has one."""
+        """The current values; of a metric's several places, the first with a value."""
         values: dict[str, int] = {}
         refused: set[str] = set()
         for path, wanted in self._files.items():
@@ -50,7 +50,7 @@ class GroupReader:
             except PermissionError:
                 refused.update(metric for metric, _ in wanted)
                 continue
-            except OSError:  # it went, or has no such controller
+            except OSError:  # the group is gone, or lacks the controller
                 continue
             for metric, place in wanted:
                 if place.key not in figures:
@@ -61,5 +61,5 @@ class GroupReader:
 
 
 def given(group: Group) -> tuple[str, ...]:
-    """The metrics that a group gives values of now."""
+    """The metrics that a group has values of now."""
     return tuple(sorted(GroupReader(group, BY_NAME).read().values))

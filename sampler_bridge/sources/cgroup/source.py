@@ -1,4 +1,4 @@
-"""Control groups as a source: those that run at a tick, each by its path."""
+"""Control groups as a source: the groups that run at a tick, by path."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -16,17 +16,17 @@ _TOO_LARGE = "numbers of 2^63 and more are not stored"
 
 
 class Watch(Protocol):
-    """Who knows the groups that run."""
+    """Knows the groups that run."""
 
     def look(self) -> Mapping[str, Group]:
         """The groups that run now, by path."""
 
 
 class CgroupSource:
-    """What the groups say that ``watch`` finds; always there, with groups or without.
+    """The values of the groups that ``watch`` finds; always connected.
 
-    A group that went gives no value any more, and what it does not count none at all:
-    neither is missing.
+    A group that is gone gives no values, and neither does a metric that a group does
+    not count. These values are not missing.
     """
 
     connected = True
@@ -39,20 +39,20 @@ class CgroupSource:
         self._series: tuple[Series, ...] = ()
 
     def connect(self) -> None:
-        """Nothing: the groups are files."""
+        """Do nothing: the groups are files."""
 
     def close(self) -> None:
-        """Nothing: no file stays open."""
+        """Do nothing: no file stays open."""
 
     def select(self, metrics: Sequence[str]) -> None:
-        """Give these from now on."""
+        """Fetch these metrics from now on."""
         self._chosen = tuple(name for name in metrics if name in BY_NAME)
         unknown = set(metrics) - {*self._chosen}
         self._unknown = {name: Gap("Unknown metric name", 1) for name in unknown}
         self._readers = {}
 
     def fetch(self) -> Sample:
-        """The values of now."""
+        """The current values."""
         if not self._chosen:
             return Sample((), self._unknown)
         found: dict[Series, int] = {}
@@ -77,7 +77,7 @@ class CgroupSource:
         return reader
 
     def _forget(self) -> None:
-        """Let go of readers of groups that went, when they are the most."""
+        """Drop the readers of groups that are gone, once they are the majority."""
         running = self._watch.look()
         if len(self._readers) > 2 * len(running) + 16:
             self._readers = {p: r for p, r in self._readers.items() if p in running}
@@ -88,12 +88,12 @@ class CgroupSource:
         series = tuple(found)
         if series != self._series:
             self._series = series
-        # Not as the bridge's own figures are, which stand in the same samples: what is
-        # worked out for a column is kept by its kind.
+        # Not a type of the bridge's own metrics, which are in the same samples: the
+        # caches for columns use the type as key.
         return (Column(self._series, np.array(list(found.values()), np.int64)),)
 
 
 def _add(gaps: dict[str, Gap], metric: str, reason: str) -> None:
-    """One more value that is not there; the first reason is that of all."""
+    """Count one more missing value; the first reason applies to all."""
     known = gaps.get(metric, Gap(reason, 0))
     gaps[metric] = Gap(known.reason, known.points + 1)

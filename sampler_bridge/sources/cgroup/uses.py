@@ -1,4 +1,4 @@
-"""When the last process of a group ended, as ``cgroup.events`` of version 2 tells."""
+"""When the last process of a group ended, from ``cgroup.events`` of version 2."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -13,8 +13,7 @@ class Uses:
     """Which groups had processes, and since when they have none; not thread-safe.
 
     A scheduler removes the folder of a job some time after its last process. Groups
-    that also have a folder of version 1 are left out: that is where their processes
-    are.
+    that also have a folder of version 1 are left out, since their processes are there.
     """
 
     def __init__(self) -> None:
@@ -23,7 +22,7 @@ class Uses:
         self._empty: dict[str, int] = {}
 
     def files(self, groups: Mapping[str, Group]) -> Iterable[str]:
-        """Return the files that tell of groups, to be read when they are written."""
+        """Return the files that report on groups, to be read when they are written."""
         self._files = {
             file: path
             for path, group in groups.items()
@@ -35,12 +34,12 @@ class Uses:
         """Read some of the files again."""
         for file in files:
             path = self._files.get(file)
-            with suppress(OSError):  # it is gone, which another look finds
+            with suppress(OSError):  # it is gone; the next scan notices that
                 if path is not None:
                     self._note(path, parse_flat(read_file(file)).get(_KEY), now_ms)
 
     def end(self, path: str, now_ms: int) -> int:
-        """Return when a group that is gone ended: since when it was empty, else now."""
+        """Return when a deleted group ended: since when it was empty, or else now."""
         self._used.discard(path)
         return self._empty.pop(path, now_ms)
 

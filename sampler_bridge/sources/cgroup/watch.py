@@ -1,4 +1,4 @@
-"""Notices control groups that come and go, and keeps the list of them."""
+"""Notices control groups that come and go, and keeps a list of them."""
 
 import errno
 import json
@@ -37,14 +37,14 @@ from sampler_bridge.worker import Worker
 _LOG = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 1.0
-# What a group may use is written after it was made, and seldom changes later.
+# The limits of a group are written after its creation, and seldom change later.
 _YOUNG_MS, _SELDOM_MS = 5_000, 20_000
-# A look takes a twentieth of the time at most, however often it is asked for, but one
-# that was slow once costs no more than the next second.
+# Scans take at most a twentieth of the time, however often `look` is called, but a slow
+# scan delays the next one by at most a second.
 _SHARE = 20
 _SHORTEST_SECONDS = 0.02
-# What looks at the kernel's word may take at once, of the time that none took before: a
-# group that lives for 0.2 s is noticed, a thousand that come and go cost no more.
+# Time for scans that inotify events cause, saved up while there are none: a group that
+# lives for 0.2 s is noticed, and a thousand that come and go cost no more.
 _SAVED_SECONDS = 0.5
 MOST = 4096
 _CURES = {
@@ -59,8 +59,8 @@ _BOOT = Path("proc/sys/kernel/random/boot_id")
 class CgroupWatch(Worker):
     """Keeps the groups below some roots: ``look`` gives those that run now.
 
-    Its list stands in the state folder; ``keep`` of the ended ones stay in it. ``root``
-    is where proc and the mounts are.
+    Its list is in the state folder and keeps the last ``keep`` ended groups. ``root``
+    is the folder that contains proc and the mounts.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CgroupWatch(Worker):
         return tuple(self._ledger.problems)
 
     def look(self) -> Mapping[str, Group]:
-        """The groups that run now, by path, as of a moment ago: see _SHARE."""
+        """The groups that run now, by path; scans are limited, see _SHARE."""
         with self._lock:
             began = time.monotonic()
             if began >= self._look_after:
@@ -103,7 +103,7 @@ class CgroupWatch(Worker):
             return self._groups
 
     def _look_at_once(self) -> None:
-        """Look although the last time is not long ago, while the time saved lasts."""
+        """Scan although the last scan is recent, as long as saved time remains."""
         with self._lock:
             now = time.monotonic()
             more = (now - self._saved_at) / _SHARE
@@ -117,7 +117,7 @@ class CgroupWatch(Worker):
         return time.monotonic() - began
 
     def stop(self, seconds: float) -> None:
-        """End, within ``seconds``; what runs then is found again at the next start."""
+        """End, within ``seconds``; the next start finds running groups again."""
         self._stopping = True
         self._folders.wake()
         self._thread.join(seconds)
@@ -125,7 +125,7 @@ class CgroupWatch(Worker):
     def _work(self) -> None:
         while not self._stopping:
             self.look()
-            # What came before its folder was watched is found by another look.
+            # Another scan finds groups that came before their folder was watched.
             while self._watch_folders() and not self._stopping:
                 self._look_at_once()
             self._describe()
@@ -139,7 +139,7 @@ class CgroupWatch(Worker):
         return self._folders.watch(folders, files)
 
     def _wait(self) -> None:
-        """Wait for the next look; a group that is used or empty costs none."""
+        """Wait until the next scan; a group that becomes used or empty causes none."""
         until = time.monotonic() + _LOOK_SECONDS
         while True:
             came = self._folders.wait(max(until - time.monotonic(), 0.0))
@@ -152,7 +152,7 @@ class CgroupWatch(Worker):
                 return
 
     def _scan(self) -> None:
-        """Where the mounts are not known, nothing is: what ran is left as it was."""
+        """Scan for groups; while the mounts are unknown, leave the list as it is."""
         try:
             if self._mounts is None:
                 self._mounts = self._read_mounts()
@@ -167,12 +167,12 @@ class CgroupWatch(Worker):
         self._take(with_hidden(found, self._numbers()), mounts)
 
     def _numbers(self) -> dict[str, Mapping[str, int]]:
-        """The folders of what runs, as far as they are known, by path."""
+        """The known folder numbers of running groups, by path."""
         numbers = {path: life.numbers for path, life in self._ledger.running.items()}
         return numbers | {path: one.numbers for path, one in self._groups.items()}
 
     def _take(self, folders: Folders, mounts: Sequence[Mount]) -> None:
-        """End what went, begin what came, and go on with what is the same."""
+        """End groups that are gone, add new ones, and continue the others."""
         groups = self._chosen(folders, mounts)
         if self._is_known(groups):
             return
@@ -197,7 +197,7 @@ class CgroupWatch(Worker):
         )
 
     def _chosen(self, folders: Folders, mounts: Sequence[Mount]) -> dict[str, Group]:
-        """The groups to watch; of too many, those that are watched already first."""
+        """The groups to watch; if there are too many, known groups come first."""
         known = [path for path in folders if path in self._ledger.running]
         new = [path for path in folders if path not in self._ledger.running]
         made: dict[str, Group] = {}
@@ -208,9 +208,9 @@ class CgroupWatch(Worker):
         return made
 
     def _describe(self) -> None:
-        """Read again what groups may use, of young ones each time.
+        """Read the limits and metrics of groups again, of young ones each time.
 
-        It takes a while: nobody who looks is kept waiting.
+        This takes a while, so it does not hold the lock.
         """
         now = _now_ms()
         with self._lock:
@@ -220,18 +220,18 @@ class CgroupWatch(Worker):
             if not self._is_due(life := running[path], now):
                 continue
             allowed, metrics = read_allowed(group), given(group)
-            if metrics:  # else it went meanwhile
+            if metrics:  # else it has gone meanwhile
                 known[path] = replace(life, allowed=allowed, metrics=metrics)
         with self._lock:
             self._asked |= dict.fromkeys(known, now)
             self._learn(known.values())
 
     def _learn(self, lives: Iterable[Life]) -> None:
-        """Take up what is known of groups, as far as they are still the same."""
+        """Add what was read about groups, if they are still the same."""
         running = dict(self._ledger.running)
         for life in lives:
             now = running.get(life.path)
-            # Its folders may have become more while it was read.
+            # It may have gained folders while it was read.
             if now and now.began == life.began:
                 known = replace(now, allowed=life.allowed, metrics=life.metrics)
                 running[life.path] = known
@@ -243,7 +243,7 @@ class CgroupWatch(Worker):
         return young or now_ms - self._asked.get(life.path, 0) >= _SELDOM_MS
 
     def _tell(self, problems: tuple[str, ...]) -> None:
-        """Say once what is not watched, and why."""
+        """Log each problem once, and keep the problems in the list."""
         for problem in problems:
             if problem not in self._told:
                 _LOG.warning("%s", problem)
@@ -282,7 +282,7 @@ def _kept(path: Path) -> Ledger | None:
 def _continued(life: Life | None, group: Group, now_ms: int) -> Life:
     if life is None:
         return Life(group.path, now_ms, group.versions, group.numbers)
-    # Its folders go one after the other: what it was is not forgotten meanwhile.
+    # Its folders disappear one after another: keep what is known of it meanwhile.
     versions = tuple(sorted({*life.versions, *group.versions}))
     return replace(life, versions=versions, numbers={**life.numbers, **group.numbers})
 
