@@ -1,4 +1,4 @@
-"""Other machines: the way to one, and probing it, which may be ended at any time."""
+"""Remote machines: the address of one, and an interruptible probe of it."""
 
 import signal
 import threading
@@ -17,7 +17,7 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def address_of(twin: Endpoint, host: str) -> str:
-    """The address that a host was added by; MendableError where there is none."""
+    """The address with which a host was added; raises MendableError without one."""
     rows = twin.select(saved_query("fleet/find").bind({})).values()
     found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
     if not found or found[0] == LOCAL:
@@ -31,7 +31,7 @@ def address_of(twin: Endpoint, host: str) -> str:
 def probe_far(
     settings: Settings, address: str, host: str | None, progress: Progress, sudo: bool
 ) -> dict[str, Any]:
-    """What ``probe_remote`` says of a machine, with the settings of this installation.
+    """Run ``probe_remote`` with the settings of this installation.
 
     Raises AddressError, HostNameError, RemoteError.
     """
@@ -42,9 +42,10 @@ def probe_far(
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Whatever ends us lets the login be closed, and what was begun undone.
+    """On a signal, end the block with an exception so that the login is closed.
 
-    Signals are the main thread's: any other, as the API's, is let to finish by it.
+    Only the main thread can handle signals; in any other thread, such as the API's, the
+    block runs unprotected.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

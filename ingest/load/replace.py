@@ -75,7 +75,7 @@ def replace(
 def _difference(
     description: "Description", iris: Iris, standing: Standing
 ) -> str | None:
-    """The update that writes what differs; None where it is too much, or unsafe."""
+    """The update that writes only the difference; None if too large or unsafe."""
     host, removed, added, size = description.host, "", "", 0
     old = (standing.twin, standing.plans)
     for (graph, triples), before in zip(
@@ -104,9 +104,10 @@ def _block(graph: URIRef, lines: Lines) -> str:
 
 
 def _stands(description: "Description", twin: Endpoint, iris: Iris) -> bool:
-    """Whether the host is what this probe said, neither more nor less.
+    """Whether the stored host is exactly what this probe described.
 
-    It is not where another wrote it meanwhile, or what was read of it was cut short.
+    It is not if another process wrote it in the meantime, or if the reading of the old
+    twin was cut short.
     """
     own, plans = (len(set(part)) for part in graphs_of(description, iris).values())
     probe = next(o for _, p, o in description.probe if p == PROV.wasGeneratedBy)
@@ -126,7 +127,7 @@ def _stands(description: "Description", twin: Endpoint, iris: Iris) -> bool:
 
 
 def _whole(description: "Description", iris: Iris, adds: dict[URIRef, Triples]) -> str:
-    """The update that drops the host and its monitor plan, and writes both anew.
+    """The update that drops the host and its monitor plan and writes both again.
 
     Other plans of the host stay.
     """
