@@ -78,7 +78,7 @@ def _fill(folder: Path, target: Path, progress: Progress) -> None:
 
 
 def _let_go(path: Path) -> None:
-    """Mark an open run as interrupted, so that its command is left alone.
+    """Let the next start record an open run as interrupted, but not end its command.
 
     The same command may still run for the installation from which the backup was made.
     """
