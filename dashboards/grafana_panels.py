@@ -57,7 +57,8 @@ def grafana_panel(panel: Panel, place: Place) -> dict[str, Any]:
         built = document(_text(panel).build())
     elif panel.table:
         built = document(_table(panel, place).build())
-        # Of older versions; the current schema has footers by column.
+        # The builder adds a footer of older versions; the current schema has it by
+        # column.
         del built["options"]["footer"]
     else:
         built = document(_PICTURES[panel.picture](panel).build())

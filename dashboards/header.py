@@ -40,7 +40,7 @@ class PanelHeader:
     ``metrics`` are patterns of PCP names: rows of other metrics are not drawn, and
     missing metrics are explained. ``unit`` is the QUDT unit of ``expression``'s values,
     if the header has one. ``columns`` are the numeric columns of a table. ``problem``
-    describes an error in the header, of which then only the position is read
+    describes an error in the header; then only the position is read from it
     (``dashboard`` is empty if not even that was possible).
     """
 

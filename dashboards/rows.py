@@ -55,7 +55,7 @@ def cells(rows: Rows) -> tuple[tuple[Cell, ...], ...]:
 
 
 def matching(patterns: Sequence[str], rows: Sequence[SeriesRow]) -> list[SeriesRow]:
-    """The rows whose metric matches one of the patterns; all without patterns."""
+    """The rows with a metric that matches one of the patterns; all without patterns."""
     if not patterns:
         return list(rows)
     return [row for row in rows if any(fnmatchcase(row.metric, p) for p in patterns)]

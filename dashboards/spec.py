@@ -142,7 +142,7 @@ class Component:
 class Dashboard:
     """Everything drawn of one host, or of all hosts if ``host`` is empty.
 
-    ``given`` are values for parameters of its saved queries, besides the host.
+    ``given`` are values for parameters of its saved queries other than the host.
     """
 
     name: str

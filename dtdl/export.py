@@ -129,7 +129,7 @@ class _Export:
                 }
 
     def _catalogues(self) -> list[URIRef]:
-        """Interfaces whose contents are metrics."""
+        """Interfaces with metrics as contents."""
         return [
             node
             for node in self._nodes.interfaces()

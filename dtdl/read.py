@@ -65,7 +65,8 @@ def read(text: bytes, base: str, host: str | None = None) -> Document:
 class _Reader:
     def __init__(self, interfaces: list[Element], host: URIRef, base: str) -> None:
         self._interfaces, self._host, self._base = interfaces, host, base
-        # A Relationship points to an Interface, whose DTMI may not contain its IRI.
+        # A Relationship points to an Interface by its DTMI, which may not contain the
+        # IRI.
         self._iris: Mapping[str, URIRef] = {
             i["@id"]: _iri(i, base) for i in interfaces if co_type(i) != PAGE
         }

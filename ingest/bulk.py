@@ -56,7 +56,7 @@ def load_folder(
     progress: Progress,
     confirm: bool = False,
 ) -> Outcome:
-    """Load every machine file of a folder, in order of host names.
+    """Load every machine file of a folder, in order of file names.
 
     A bad file is reported in one line and skipped. Raises DocumentError if the folder
     is not usable, EndpointError if the graph store fails.

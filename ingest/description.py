@@ -71,8 +71,8 @@ def describe(
 
     `monitored` are the PCP metrics of the monitor plan. `catalogue` holds the metrics
     in the store: they are not described again, but a differing descriptor gets its own
-    IRI. `known_pmus` are the PMU models whose events the store has; these events are
-    not described again. Raises DocumentError if the facts do not have a probe's format.
+    IRI. The store already has the events of `known_pmus`; these are not described
+    again. Raises DocumentError if the facts do not have a probe's format.
     """
     check_document(document)
     host, facts = document["host"], document["facts"]

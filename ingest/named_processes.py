@@ -113,7 +113,7 @@ def rebind(
     now: datetime,
     root: Path = Path("/"),
 ) -> list[NamedProcess]:
-    """Bind each name whose process has ended to a running one; return the new state.
+    """Rebind each name after the end of its process; return the new state.
 
     If several processes match, take the one that started first, with the lowest number.
     Raises SourceError, and EndpointError if the graph store is away: nothing is lost

@@ -23,8 +23,8 @@ def first_fault(
 
     The nodes that they refer to are already in the store and were validated before:
     only their classes are read and their faults are not reported. Nor are faults of
-    nodes whose IRIs do not begin with ``of``. ``known`` maps nodes to classes that need
-    not be read; None if no shape asks for the class.
+    nodes with IRIs that do not begin with ``of``. ``known`` maps nodes to classes that
+    need not be read; None if no shape asks for the class.
     """
     own = {subject for subject, _, _ in triples}
     classes = _classes(_named(triples) - own - known.keys(), twin)

@@ -153,7 +153,7 @@ def _literal(kind: str, value: str | int | float | bool) -> Literal:
 def _n3(value: URIRef | Literal) -> str:
     # not isinstance: Literal derives from an abstract class, so that check is slow
     if type(value) is Literal:
-        # Literal.n3() writes Turtle, whose texts may span several lines
+        # Literal.n3() writes Turtle, where texts may span several lines
         text = f'"{str(value).translate(_ESCAPES)}"'
         return f"{text}^^<{value.datatype}>" if value.datatype else text
     return f"<{value}>"

@@ -86,7 +86,7 @@ class Module:
 
 @cache
 def modules() -> tuple[Module, ...]:
-    """Every module with its terms, classes first, in import order."""
+    """Every module with its terms, classes first."""
     terms = described(ontology_graph(), alignment_graph())
     return tuple(
         _module(ontology_graph(), iri, [each for each in terms if each.module == name])

@@ -1,6 +1,6 @@
 """The ontology as one document, as it is served and written to files.
 
-The whole is one ontology, ``https://w3id.org/supertwin/ns``, whose terms name their
+The whole is one ontology, ``https://w3id.org/supertwin/ns``. Its terms name their
 defining module; each module is also a document of its own.
 """
 

@@ -18,7 +18,7 @@ MOST_THREADS = 100_000
 
 @dataclass(frozen=True)
 class Known:
-    """Facts that a policy may need besides the tree.
+    """Facts other than the tree that a policy may need.
 
     ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` are those of
     ``p`` and ``e``; ``load`` is the load of each CPU, from 0 to 1.

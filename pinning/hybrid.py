@@ -149,7 +149,7 @@ def _no_room(tree: Tree, wanted: Wanted, room: int, count: int) -> str:
 
 
 def _blocks(tree: Tree, wanted: Wanted) -> list[list[list[int]]]:
-    """The places of each socket, cache, …: cores in order, grouped by rank."""
+    """The cores of each socket, cache, …, in order and in groups for one rank."""
     if wanted.map in ("slot", "node", "core"):
         return [_cut(_cores(tree, tree.allowed), wanted.threads)]
     found = tree.domains(wanted.map)

@@ -82,7 +82,7 @@ def _check_depth(document: str) -> None:
 
 
 def _check_once(node: yaml.Node | None) -> None:
-    """Reject duplicate keys, of which YAML silently uses the last."""
+    """Reject duplicate keys: YAML silently uses the last."""
     left = [node]
     for _ in range(_MOST_VALUES):
         if not left:

@@ -14,7 +14,7 @@ def try_bind(address: str, port: int) -> OSError | None:
         # Like the servers: a lingering connection does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            # No listen(): two probes at the same moment must not block each other.
+            # bind() without listen(): two probes at the same moment must not conflict.
             probe.bind((address, port))
         except OSError as error:
             return error

@@ -1,9 +1,9 @@
 """HTTP connections to a store that survive cancelled requests.
 
-In httpcore 1.0, a connection whose request is cancelled at some moments counts as in
-use forever; once this has happened to all, the pool stops answering. So each connection
-has its own pool, and a connection whose answer was not read to the end is closed
-together with its pool.
+In httpcore 1.0, cancelling a request at certain moments leaves its connection marked as
+in use forever; once this has happened to all connections, the pool stops answering. So
+each connection has its own pool, and if an answer was not read to the end, its
+connection is closed together with the pool.
 """
 
 import asyncio

@@ -70,8 +70,8 @@ def describe_instances(
 ) -> None:
     """Describe a host's instances of each domain, and the component of each.
 
-    Domains whose instances come and go with processes are only named: they are resolved
-    at each fetch.
+    A domain is only named if its instances come and go with processes: they are
+    resolved at each fetch.
     """
     node = iris.host(host)
     for domain, entry in ((pcp or {}).get("indoms") or {}).items():

@@ -32,7 +32,7 @@ _OPENING = Delta(frozenset(), frozenset())
 class _Chain:
     """The newest state of a host, and the newest with one digest; 0 for none.
 
-    `whole` is the number of a state whose triples are all kept, since its twin was
+    `whole` is the number of a state with all of its triples kept, since its twin was
     removed. `since` is the time when the newest state was first seen.
     """
 

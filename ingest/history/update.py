@@ -62,7 +62,7 @@ def first_state(iris: Iris, host: str, seen: Seen, digest: str) -> Triples:
 
 
 def _cleared(iris: Iris, entry: Entry) -> str:
-    """Drop states that were never current, and mark the previous one as current."""
+    """Drop states that were never current, and the recorded end of the previous one."""
     dropped = _dropped(iris, entry.host, range(entry.number, entry.last + 1))
     return dropped + (_reopened(iris, entry.host, entry.before) if entry.before else "")
 

@@ -1,4 +1,4 @@
-"""The matrix of NUMA latencies in hwloc's XML, whose format differs by version."""
+"""The matrix of NUMA latencies in hwloc's XML; its format depends on the version."""
 
 import math
 from typing import Any

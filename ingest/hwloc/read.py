@@ -113,7 +113,7 @@ def _threads(topology: Topology) -> list[dict[str, Any]]:
 
 
 def _elsewhere(units: list[Thing]) -> str:
-    """Find a PU whose CPU set is not itself; hwloc itself would hang on some."""
+    """Find a PU with a CPU set other than itself; hwloc itself would hang on some."""
     for unit in units:
         index = _os_index(unit)
         if unit.threads not in ([], [index]) or index >= MAX_CPUS:

@@ -89,7 +89,7 @@ _JOB: list[Job] = []
 
 
 def _begin(job: Job) -> None:
-    # Descriptions are dropped at once; garbage collection takes a third as long again.
+    # Descriptions are dropped at once; garbage collection would take a third longer.
     gc.freeze()
     gc.disable()
     _JOB[:] = [job]

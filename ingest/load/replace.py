@@ -39,7 +39,7 @@ class Standing:
 
 
 def read_standing(twin: Endpoint, iris: Iris, host: str, digest: str) -> Standing:
-    """Read the stored triples of a host whose twin has that digest."""
+    """Read the stored triples of a host; its twin has that digest."""
     own, plans = iris.twin_graph(host), iris.plans_graph(host)
     every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{own}> {{ ?s ?p ?o }} }}"
     monitor = f"""{_PREFIX}CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{plans}> {{

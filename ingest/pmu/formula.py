@@ -2,7 +2,7 @@
 
 ``64 * skx_unc_imc[0-5]::UNC_M_CAS_COUNT:RD - 2 * INST_RETIRED:ANY_P``: an event is
 written as in libpfm4, without its PMU if that is the core's own. ``[0-5]`` means boxes
-of one kind, whose events are summed.
+of one kind; their events are summed.
 """
 
 import re

@@ -116,7 +116,7 @@ def _locked(descriptor: int) -> bool:
 
 
 def _sweep(place: Path) -> None:
-    """Remove copies whose process was killed."""
+    """Remove the copies of killed processes."""
     for folder in place.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             about = folder.lstat()

@@ -52,7 +52,7 @@ _TLB_LEAVES += [(0x80000005, 1), (0x80000006, 1), (0x80000019, 1)]
 class Tool(NamedTuple):
     """A program: its Debian package, time limit in seconds, and needs.
 
-    With ``each``, a glob, it is run for every match, whose name replaces ``{}``. With
+    With ``each``, a glob, it is run for every match; the name replaces ``{}``. With
     ``any_status`` its output counts whatever its exit status.
     """
 

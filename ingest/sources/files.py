@@ -41,7 +41,7 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
 
 
 def _regular(path: Path) -> int:
-    """Open a regular file; raises OSError for others, whose reads may never end."""
+    """Open a regular file; raises OSError for others, which may never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor

@@ -25,7 +25,7 @@ from ontology.iris import Iris
 from supertwin.cli.verdict import tolerance_option, verdict_text
 from supertwin.cli.wording import counted
 
-# A duration has no metric from whose unit the catalogue could be queried.
+# A duration is not a metric, so the catalogue does not give its unit.
 _SHORT = {"s": "SEC"}
 _MOST_SHOWN, _SHOWN_BEFORE = 60, 20
 

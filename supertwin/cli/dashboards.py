@@ -190,7 +190,7 @@ def _examined(
 
 
 def _problems(dashboard: Dashboard) -> Iterator[Panel]:
-    """The panels whose saved query failed: they only show the reason."""
+    """The panels with a failed saved query: they only show the reason."""
     return (panel for panel in _panels(dashboard) if panel.problem)
 
 

@@ -1,4 +1,4 @@
-"""Groups whose commands are imported on use."""
+"""Groups that import their commands on use."""
 
 import gc
 import importlib

@@ -107,7 +107,7 @@ def _drop_stdout() -> None:
 
 
 def _line(error: click.ClickException) -> str:
-    """The error, and for a usage error the command whose help explains more."""
+    """The error; for a usage error, also where to find help."""
     line = " ".join(error.format_message().split())
     if not isinstance(error, click.UsageError):
         return line

@@ -33,8 +33,8 @@ _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
 
 
-# Functions of VictoriaMetrics that take a key. Debian's release protects some of them
-# with no account.
+# Functions of VictoriaMetrics that take a key. Debian's release requires no account for
+# some of them.
 _CLOSED = (
     *("delete", "snapshot", "forceMerge", "search_resetCache", "reload", "config"),
     *("flags", "pprof", "logNewSeries", "metricNamesStatsReset"),

@@ -3,10 +3,10 @@
 Fuseki reads damaged files silently, or fails much later. A B+tree consists of three
 files: `.bpt` holds the number of 8 KiB blocks in use in `.idn` (nodes) and `.dat`
 (ordered records). Each component of a record is a value or, with 0 in its first byte,
-the position of a term in `nodes-data.obj`, whose length is in `nodes-data.bdf`.
-Committed blocks never change, so older copies of a block are in order, too. Fuseki
-recreates a missing file empty; the other trees of the same records show what is
-missing.
+the position of a term in `nodes-data.obj`; the length of that file is in
+`nodes-data.bdf`. Committed blocks never change, so older copies of a block are in
+order, too. Fuseki recreates a missing file empty; the other trees of the same records
+show what is missing.
 """
 
 import struct
@@ -119,7 +119,7 @@ def _is_unused(folder: Path) -> bool:
 
 
 def _lacking(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Trees whose number of records differs from trees of the same data."""
+    """Trees that have another number of records than other trees of the same data."""
     totals = {name: _total(folder / f"{name}.bpt") for name in _TREES}
     for name in _TABLES:
         if not totals[name] and _terms(folder, name).length:

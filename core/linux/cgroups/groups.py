@@ -8,7 +8,7 @@ from core.linux.cgroups.files import read_file
 from core.linux.cgroups.mounts import Hierarchy
 
 UNIFIED = "v2"
-# Controllers of version 1 whose folders hold data that we read.
+# Controllers of version 1 with data that we read.
 _TELLING = {"cpu", "cpuacct", "memory", "cpuset", "pids", "blkio", "freezer"}
 _NO_LIMIT = 1 << 62  # version 1 writes the largest whole number of pages
 

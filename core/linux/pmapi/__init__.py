@@ -1,7 +1,7 @@
 """Access to PMCD through PCP's Python binding, for the probe and the bridge.
 
 The binding is Debian's python3-pcp (``pcp.pmapi``). This folder adds instance names in
-UTF-8, closes a connection after a timeout, and limits file descriptors.
+UTF-8, stops requests after a timeout, and limits file descriptors.
 """
 
 from core.linux.pmapi.binding import (
