@@ -1,1 +1,1 @@
-"""What everything stands on: settings, errors, Linux, stores."""
+"""Foundations for all other folders: settings, errors, Linux, stores."""

@@ -1,11 +1,11 @@
-"""What can go wrong, as a person at the command line and a client of the API see it.
+"""The errors that command-line users and API clients see.
 
 SuperTwinError      exit 1: a failure
-├─ StartError       a child that does not come up, with its last words
-├─ SeriesError      the series store gives no points
-└─ MendableError    exit 2: something that the user can fix; the message says how
+├─ StartError       a child process does not come up; includes its last output
+├─ SeriesError      the series store returns no points
+└─ MendableError    exit 2: the user can fix it; the message says how
 
-ApiError            what a client is shown, with its HTTP status (RFC 9457)
+ApiError            an error shown to a client, with its HTTP status (RFC 9457)
 ├─ BadQueryError    400
 ├─ NotFoundError    404
 └─ GraphStoreError  502, 503 or 504
@@ -26,17 +26,17 @@ class StartError(SuperTwinError):
 
 
 class MendableError(SuperTwinError):
-    """Something that the user can fix."""
+    """An error that the user can fix."""
 
     exit_code = 2
 
 
 class SeriesError(SuperTwinError):
-    """Series that cannot be read."""
+    """The series cannot be read."""
 
 
 class ApiError(Exception):
-    """Any error that a client is shown; ``kind`` is the last part of its type IRI."""
+    """Any error that a client sees; ``kind`` is the last part of its type IRI."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ApiError(Exception):
 
 
 class BadQueryError(ApiError):
-    """400: a SPARQL query that is not run."""
+    """400: a SPARQL query that is rejected."""
 
     def __init__(self, kind: str, title: str, detail: str) -> None:
         super().__init__(400, kind, title, detail)

@@ -1,7 +1,7 @@
-"""Makes a dashboard: asks the saved queries, and lays out what they answer.
+"""Build a dashboard: ask the saved queries, and lay out their answers.
 
-It asks nothing by itself. ``build`` yields what it wants to know, one batch after the
-other, and is sent the answers; who drives it may ask them one by one or all at once.
+``build`` sends no query itself. It yields its questions in batches and is sent the
+answers, so the caller can ask them one by one or in parallel.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -38,26 +38,26 @@ from queries.natural_order import hosts_in_order, natural
 __all__ = ["Answer", "Batches", "Question", "build", "run", "run_all"]
 
 Batches = Generator[list[Question], list[Answer], Dashboard]
-# Keys of the questions that belong to no panel.
+# Keys of questions that belong to no panel.
 _HOSTS = "all hosts"
 _REASON = "why the host has no series"
 
 
 def build(name: str, host: str, base: str, folder: Path | None = None) -> Batches:
-    """A dashboard of a host; without a host, of all of them where that can be drawn.
+    """Build the dashboard of a host, or of all hosts if the dashboard allows that.
 
-    ``base`` is what instance IRIs begin with. Raises UnknownDashboardError and
-    UnknownHostError; a saved query that fails spoils its own panels only.
+    ``base`` is the beginning of instance IRIs. Raises UnknownDashboardError and
+    UnknownHostError; a saved query that fails affects only its own panels.
     """
     found = definition(name, folder)
     return _build(found, host, base)
 
 
 def run(batches: Batches, ask: Callable[[Question], Rows]) -> Dashboard:
-    """Drive a build to its end, one question at a time.
+    """Run a build to its end, one question at a time.
 
     Raises EndpointUnreachableError and AccountRefusedError; any other error of ``ask``
-    is its panels' problem.
+    is shown on its panels.
     """
     return run_all([batches], ask, at_once=1)[0]
 
@@ -65,10 +65,10 @@ def run(batches: Batches, ask: Callable[[Question], Rows]) -> Dashboard:
 def run_all(
     builds: Sequence[Batches], ask: Callable[[Question], Rows], at_once: int
 ) -> list[Dashboard]:
-    """Drive builds to their ends together, as `run` does.
+    """Run several builds to their ends together, as `run` does.
 
-    What several of them want to know is asked once; ``ask`` is called by as many
-    threads as questions may be under way at once.
+    A question that several builds have is asked once. ``ask`` is called by up to
+    ``at_once`` threads.
     """
     known: dict[str, Answer] = {}
     made: dict[Batches, Dashboard] = {}
@@ -89,7 +89,7 @@ def _continued(
     known: Mapping[str, Answer],
     made: dict[Batches, Dashboard],
 ) -> Iterator[tuple[Batches, list[Question]]]:
-    """Builds with their next questions; those without any are put among the made."""
+    """Yield builds with their next questions; put finished ones into `made`."""
     for batches, questions in wanted.items():
         try:
             yield batches, batches.send([known[each.sparql] for each in questions])
@@ -132,7 +132,7 @@ def _build(found: Definition, host: str, base: str) -> Batches:
 
 
 def _first_questions(found: Definition, host: str) -> dict[str, Question]:
-    """What is asked first, each once; the key is the saved query's name."""
+    """The first questions, each once; the key is the saved query's name."""
     if found.about_one_host and not host:
         raise UnknownHostError(f"dashboard {found.name} is about one host: name it")
     try:
@@ -201,14 +201,14 @@ def _surroundings(
 
 
 def _size(component: Component) -> int:
-    """Bytes of its pattern in an expression, backslashes doubled."""
+    """Bytes of its pattern in an expression, with doubled backslashes."""
     return len(component.pattern.encode()) + component.pattern.count("\\")
 
 
 def _explained(
     drafts: Sequence[Draft], host: str, answers: dict[str, Answer]
 ) -> Generator[list[Question], list[Answer], list[Panel]]:
-    """The panels, with the reasons for what is missing of them."""
+    """The panels, with the reasons for missing metrics."""
     reason = host_reason(answers.get(_REASON, ""), host)
     if reason:
         return [_with_why(d.panel, (reason,) if d.missing else ()) for d in drafts]
@@ -225,7 +225,7 @@ def _with_why(panel: Panel, why: tuple[str, ...]) -> Panel:
 
 
 def _sections(drafts: Sequence[Draft], panels: Sequence[Panel]) -> tuple[Section, ...]:
-    """The panels under their sections, in order of first appearance; ids are unique."""
+    """The panels by section, in order of first appearance; ids are unique."""
     found: dict[Place, list[Panel]] = {}
     used: set[str] = set()
     for draft, panel in zip(drafts, panels, strict=True):

@@ -1,4 +1,4 @@
-"""The dashboards there are: one for each name that a saved query's panel states."""
+"""The existing dashboards: one for each name in a panel header of a saved query."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from dashboards.header import GRID, PanelHeader, read_panel, read_panels
 from ontology.iris import IdError, decode_id, encode_id
 from queries.catalogue import load_catalogue, saved_query
 
-# Of dashboards that no header states: the saved query, and the parameters in the name.
+# Dashboards without a header: the saved query, and the parameters in the name.
 _CHARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "metric": ("telemetry/metric-series", ("metric",)),
     "series": ("telemetry/metric-series", ("metric", "instname")),
@@ -23,13 +23,13 @@ _LOOK: dict[str, Any] = {
     "picture": "timeseries",
     "empty": "no series of numbers is known",
 }
-# Every other dashboard is titled by its name.
+# Every other dashboard's title is its name.
 _TITLES = {"inventory": "Inventory and drift"}
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a dashboard is made of, of whatever host; panels stand by position.
+    """The definition of a dashboard for any host; panels are ordered by position.
 
     ``given`` are values for parameters of its saved queries.
     """
@@ -41,15 +41,15 @@ class Definition:
 
     @property
     def about_one_host(self) -> bool:
-        """Whether it needs a host: series are drawn of one at a time."""
+        """Whether it needs a host: series are drawn for one host at a time."""
         return any(panel.draws_series for panel in self.panels)
 
 
 def load_dashboards(folder: Path | None = None) -> dict[str, Definition]:
     """All dashboards of a folder of saved queries (default: ours, cached), by name.
 
-    A wrong header costs its own panel, which says so on the dashboard that it names, or
-    on all of them where it names none. Raises CatalogueError for a query.
+    A wrong header affects only its own panel, which shows the problem on the dashboard
+    that it names, or on all if it names none. Raises CatalogueError for a wrong query.
     """
     return _default_dashboards() if folder is None else _load(folder)
 
@@ -57,7 +57,7 @@ def load_dashboards(folder: Path | None = None) -> dict[str, Definition]:
 def definition(name: str, folder: Path | None = None) -> Definition:
     """One dashboard by name; raises UnknownDashboardError, which lists the known.
 
-    Some that no header states have names too: see ``chart_name``.
+    Dashboards without a header have names too: see ``chart_name``.
     """
     if found := _chart(name):
         return found
@@ -71,14 +71,14 @@ def definition(name: str, folder: Path | None = None) -> Definition:
 def chart_name(kind: str, *values: str) -> str:
     """The name of the dashboard of a metric, of one of its series, or of a plan.
 
-    ``metric`` takes its name in PCP, ``series`` the same and the instance, ``plan`` the
-    plan's name.
+    ``metric`` takes the PCP name, ``series`` the PCP name and the instance, ``plan``
+    the plan's name.
     """
     return ":".join((kind, *map(encode_id, values)))
 
 
 def _chart(name: str) -> Definition | None:
-    """What such a name stands for; None for any other."""
+    """The dashboard of such a name; None for any other."""
     kind, *segments = name.split(":")
     query, params = _CHARTS.get(kind, ("", ()))
     if not segments or len(segments) != len(params):

@@ -1,4 +1,4 @@
-"""The component drop-down of a host, and which of its IRIs are hardware threads."""
+"""The component drop-down of a host, and the IRIs of its hardware threads."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,29 +8,29 @@ from dashboards.spec import Component
 
 QUERY = "monitor/components"
 
-# These are listed whatever they hold; others only where they tell more.
+# These are always listed; others only if they add a choice.
 _ALWAYS = ("socket", "numa")
 
 
 def read_components(rows: Rows) -> tuple[Component, ...]:
     """The choices, in the query's order.
 
-    Left out is what holds one thread, or the same threads as what stands before it; a
-    core stands for its own caches.
+    Components with one thread are left out, and so are those with the same threads as
+    an earlier choice. A core replaces its own caches.
     """
     choices = [_component(row) for row in rows.records() if row["component"]]
     return tuple(_telling(choices))
 
 
 def read_threads(rows: Rows) -> frozenset[str]:
-    """The IRIs of the hardware threads that a component can be narrowed to."""
+    """The IRIs of the hardware threads to which a component can be narrowed."""
     return frozenset(
         thread for row in rows.records() for thread in str(row["threads"] or "").split()
     )
 
 
 def _component(row: dict[str, Any]) -> Component:
-    """``id`` is what follows the host in its IRI, such as ``cache/l3-0``."""
+    """``id`` is the end of its IRI, after the host, such as ``cache/l3-0``."""
     iri = str(row["component"])
     instances = tuple(dict.fromkeys(str(row["instances"]).split("\n")))
     id_ = "/".join(iri.split("/")[-2:])

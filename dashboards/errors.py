@@ -1,13 +1,13 @@
-"""What can go wrong before a dashboard can be drawn.
+"""Errors that prevent a dashboard from being drawn.
 
 DashboardError
 ├── PanelError              the ``panel:`` header of a saved query is wrong
-├── UnitError               a unit that nobody knows how to draw
-├── RowError                a row of a saved query that no series can be made of
+├── UnitError               a unit that cannot be drawn
+├── RowError                a row of a saved query that is not a valid series
 ├── UnknownDashboardError   no saved query names this dashboard
-└── UnknownHostError        the twin knows no host of this name, or none was named
+└── UnknownHostError        the twin has no host of this name, or none was named
 
-What fails while a dashboard is made is no error: the panel alone says so.
+A failure while a dashboard is built is not an error: its panel shows it.
 """
 
 
@@ -16,20 +16,20 @@ class DashboardError(Exception):
 
 
 class PanelError(DashboardError):
-    """A header that no panel can be made of."""
+    """A header that does not define a panel."""
 
 
 class UnitError(DashboardError):
-    """A unit without a way to draw it, or two where only one can be drawn."""
+    """A unit that cannot be drawn, or two units where only one can be drawn."""
 
 
 class RowError(DashboardError):
-    """A row with a value that its column cannot have."""
+    """A row with a value that is invalid in its column."""
 
 
 class UnknownDashboardError(DashboardError):
-    """A name that no dashboard has."""
+    """No dashboard has this name."""
 
 
 class UnknownHostError(DashboardError):
-    """A host that the twin does not know."""
+    """The twin does not know this host."""

@@ -1,7 +1,7 @@
-"""MetricsQL of the series of a panel: one expression for all instances of a metric.
+"""MetricsQL for the series of a panel: one expression for all instances of a metric.
 
-``rate`` stands without a window: VictoriaMetrics then takes the step of the picture,
-or the time between two samples where that is longer.
+``rate`` has no window: VictoriaMetrics then uses the step of the query, or the time
+between two samples if that is longer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from fractions import Fraction
 from dashboards.header import COMPONENT, SERIES
 from ontology.selectors import escaped, pattern, selector
 
-# VictoriaMetrics refuses longer queries than 16 KiB (-search.maxQueryLen); whoever asks
-# may put an expression into a longer one.
+# VictoriaMetrics refuses queries over 16 KiB (-search.maxQueryLen). The margin is for
+# callers that embed an expression in a longer one.
 LONGEST = 16 * 1024 - 512
 
 Instances = Sequence[str | None]
@@ -24,10 +24,10 @@ def series_expression(
     expression: str = "",
     scale: Fraction = Fraction(1),
 ) -> str:
-    """The expression of a selector, its values multiplied by ``scale``.
+    """The expression for a selector, with its values multiplied by ``scale``.
 
-    Without a header's ``expression``, in which ``$series`` stands for the selector, a
-    counter is drawn as its rate and everything else as it is.
+    In a header's ``expression``, ``$series`` stands for the selector. Without one, a
+    counter is drawn as its rate and any other metric as it is.
     """
     plain = expression or (f"rate({SERIES})" if counter else SERIES)
     if scale != 1 and expression:
@@ -42,10 +42,10 @@ def series_expression(
 def series_selector(
     db_name: str, host: str, instances: Instances, *, narrows: bool = False
 ) -> str:
-    """All these instances of a metric on a host; ``[None]`` where it has none.
+    """Select the given instances of a metric on a host; ``[None]`` if it has none.
 
-    Where it ``narrows``, only those that ``$component`` matches as well. No other
-    dollar sign stands in it, whatever the names: one would be taken for a variable.
+    With ``narrows``, only those that ``$component`` also matches. The selector has no
+    other dollar sign, which Grafana would take for a variable.
     """
     names = [name for name in instances if name is not None]
     found = selector(db_name, {"hostname": host}).removesuffix("}")
@@ -62,10 +62,10 @@ def series_selector(
 def portions(
     instances: Instances, expression: str, reserve: int = 0
 ) -> Iterator[Instances]:
-    """The instances in portions that keep every expression short enough.
+    """Split the instances so that each expression is short enough.
 
-    ``expression`` is what all of them but their names give, ``reserve`` the bytes that
-    ``$component`` may grow by. Portions hold at least one instance.
+    ``expression`` is the expression without instance names, ``reserve`` the bytes by
+    which ``$component`` may grow. Each portion has at least one instance.
     """
     uses = max(expression.count(COMPONENT), 1)
     room = LONGEST - len(expression.encode()) - uses * reserve
@@ -83,7 +83,7 @@ def portions(
 
 
 def _size(instance: str | None) -> int:
-    """Bytes of a name in a matcher, dollar signs included."""
+    """Bytes of a name in a matcher, with escaped dollar signs."""
     if instance is None:
         return 0
     written = escaped(pattern([instance]))

@@ -1,4 +1,4 @@
-"""How Grafana names, colours and links the series of a panel."""
+"""Names, colours and links of a panel's series in Grafana."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dashboards.grafana_text import is_address, link, plain
 from dashboards.spec import Panel, Section
 from ontology.iris import Iris
 
-#: Okabe and Ito's palette, which colour-blind people tell apart.
+#: The palette of Okabe and Ito, distinguishable by colour-blind people.
 PALETTE = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7"),
     *("#56B4E9", "#D55E00", "#F0E442", "#999999"),
@@ -20,7 +20,7 @@ PALETTE = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a panel belongs: the base of all IRIs, its host (or none), its section."""
+    """The context of a panel: the base of all IRIs, its host (or none), its section."""
 
     base: str
     host: str
@@ -49,7 +49,7 @@ def field_config(panel: Panel, place: Place, given: dict[str, Any]) -> dict[str,
 
 def _colors(panel: Panel) -> dict[str, Any]:
     if panel.picture in ("stat", "bars"):
-        # Grafana's own thresholds paint whatever passes 80 red.
+        # Grafana's default thresholds paint values above 80 red.
         step = {"value": None, "color": PALETTE[0]}
         return {
             "color": {"mode": "fixed", "fixedColor": PALETTE[0]},
@@ -59,7 +59,7 @@ def _colors(panel: Panel) -> dict[str, Any]:
 
 
 def _series_colors(panel: Panel) -> list[str]:
-    """One colour per line; of more lines than colours, one per group."""
+    """One colour per line; with more lines than colours, one per group."""
     if panel.picture != "timeseries":
         return [""] * len(panel.series)
     few = len(panel.series) <= len(PALETTE)
@@ -72,7 +72,7 @@ def _series_colors(panel: Panel) -> list[str]:
 
 
 def _labels(named: Sequence[Named]) -> list[str]:
-    """What each series is called: its label in the twin, with more where two agree."""
+    """The name of each series: its label in the twin, extended if it is not unique."""
     labels = [one.series.label for one in named]
     twice = Counter(labels)
     longer = [

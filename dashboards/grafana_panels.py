@@ -1,4 +1,4 @@
-"""Panels of the neutral spec as Grafana's panels: one function per picture."""
+"""Convert panels of the neutral spec to Grafana's: one function per picture."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -44,20 +44,21 @@ _Builder = TypeVar(
     "_Builder", timeseries.Panel, heatmap.Panel, stat.Panel, bargauge.Panel
 )
 
-# More lines than this need no legend: the picture would be all legend.
+# With more lines than this, the legend would fill the panel, so there is none.
 _LEGEND_FITS = 16
-# Unless told otherwise the plugin hides values up to 1e-9, as if nothing was there.
+# By default the plugin hides values up to 1e-9.
 _NOTHING_IS_BELOW = -1e18
 
 
 def grafana_panel(panel: Panel, place: Place) -> dict[str, Any]:
-    """One panel without its id and its place on the grid."""
+    """One panel without its id and its position on the grid."""
     built: dict[str, Any]
     if panel.problem or not (panel.series or panel.table):
         built = document(_text(panel).build())
     elif panel.table:
         built = document(_table(panel, place).build())
-        # Of older versions; the current schema has footers by column.
+        # The builder adds a footer of older versions; the current schema has it by
+        # column.
         del built["options"]["footer"]
     else:
         built = document(_PICTURES[panel.picture](panel).build())
@@ -72,14 +73,14 @@ def grafana_panel(panel: Panel, place: Place) -> dict[str, Any]:
 
 
 def without_placement(item: dict[str, Any]) -> dict[str, Any]:
-    """The item with its links where links stand: the builder hides them in a menu."""
+    """Remove the placement of links: with it, Grafana hides them in a menu."""
     for one in item["links"]:
         one.pop("placement", None)
     return item
 
 
 def _description(panel: Panel) -> str:
-    """What the picture shows, what of it is missing, and the query behind it."""
+    """What the picture shows, what is missing, and its query."""
     missing = [f"- {markdown(line)}" for line in panel.why]
     parts = [markdown(panel.description), "\n".join(missing)]
     parts.append(f"Saved query: {markdown(panel.query)}")
@@ -128,10 +129,10 @@ def _timeseries(panel: Panel) -> timeseries.Panel:
 
 
 def _heatmap(panel: Panel) -> heatmap.Panel:
-    """One row per series, as in the spec from top to bottom; nothing where no value is.
+    """One row per series, from top to bottom as in the spec; no value is no cell.
 
-    A status history says "too many points" for 128 threads; this one draws them all,
-    thins the labels to what fits, and keeps one scale for the metric.
+    A status history rejects 128 threads with "too many points". The heat map draws them
+    all, thins out the labels, and keeps one scale for the metric.
     """
     color = heatmap.HeatmapColorOptions().mode(HeatmapColorMode.SCHEME)
     color.scheme("Cividis").scale(HeatmapColorScale.LINEAR).steps(128)
@@ -166,7 +167,7 @@ def _last() -> common.ReduceDataOptions:
 
 
 def _queried(made: _Builder, panel: Panel) -> _Builder:
-    """With its queries, at steps from the period of the samples on, not from 15 s."""
+    """Add the queries; their step starts at the sampling period, not at 15 s."""
     made.datasource(grafana_targets.DATASOURCE).interval("1s")
     for target in grafana_targets.targets(panel):
         made.with_target(target)

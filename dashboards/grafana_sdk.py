@@ -1,11 +1,11 @@
-"""Grafana's builders, as the other modules of this folder use them."""
+"""Grafana's builders, re-exported for the other modules of this folder."""
 
 import warnings
 from enum import Enum
 from typing import Any
 
 with warnings.catch_warnings():
-    # The classic schema, which every Grafana since 10 imports, is the one wanted here.
+    # We want the classic schema, which every Grafana since 10 imports.
     warnings.simplefilter("ignore", DeprecationWarning)
     from grafana_foundation_sdk.builders import (
         bargauge,
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def document(value: Any) -> Any:
-    """What a builder built, as dictionaries, lists and plain values for JSON."""
+    """Convert a builder's result to dictionaries, lists and plain values for JSON."""
     if hasattr(value, "to_json"):
         value = value.to_json()
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Tables as Grafana asks the graph for them, through the SPARQL datasource.
+"""Tables that Grafana queries from the graph, through the SPARQL datasource.
 
-The plugin runs the query in the browser and gives every cell as text, and the columns
+The plugin runs the query in the browser. It returns every cell as text, and the columns
 in the order in which they were first bound.
 """
 
@@ -17,7 +17,7 @@ from queries.sparql_text import tokenise, values_rows
 PLUGIN = "flandersmake-sparql-datasource"
 DATASOURCE = DataSourceRef(PLUGIN, "${graph}")
 
-#: What the drop-down of hosts holds; ``label`` is what it shows.
+#: The query of the drop-down of hosts; ``label`` is the text shown.
 HOSTS = """\
 PREFIX st: <https://w3id.org/supertwin/ns#>
 SELECT DISTINCT ?value ?label WHERE {
@@ -26,7 +26,7 @@ SELECT DISTINCT ?value ?label WHERE {
 }
 ORDER BY ?value
 """
-#: What stands for all hosts.
+#: The value for all hosts.
 ALL_HOSTS = "UNDEF"
 
 
@@ -37,12 +37,12 @@ class SparqlQuery(Dataquery):
         self.query = query
 
     def to_json(self) -> dict[str, Any]:
-        """As the plugin reads it."""
+        """The query in the plugin's format."""
         return {"refId": "A", "datasource": DATASOURCE, "queryText": self.query}
 
 
 class SparqlTarget(Builder[SparqlQuery]):
-    """The query of a table; with ``all_hosts`` the drop-down chooses the host."""
+    """The query of a table; with ``all_hosts`` the drop-down selects the host."""
 
     def __init__(self, table: Table, all_hosts: bool) -> None:
         text = grafana_text.sparql(table.query)
@@ -54,12 +54,12 @@ class SparqlTarget(Builder[SparqlQuery]):
 
 
 def chooses_host(table: Table) -> bool:
-    """Whether its query has the parameter host, and leaves it open."""
+    """Whether its query has an open parameter ``host``."""
     return _with_host(table.query) != table.query
 
 
 def _with_host(query: str) -> str:
-    """The query with its open parameter host bound by the drop-down."""
+    """The query with its open parameter ``host`` bound to the drop-down."""
     for row in values_rows(tokenise(query)):
         names = [name.removesuffix("0") for name in row.variables]
         if "host" in names and row.terms[names.index("host")] == ALL_HOSTS:
@@ -70,7 +70,7 @@ def _with_host(query: str) -> str:
 
 
 def transformations(table: Table) -> list[dict[str, Any]]:
-    """Makes numbers of texts, and puts the columns in the order of the query."""
+    """Convert texts to numbers, and order the columns as in the query."""
     numeric = [column.name for column in table.columns if column.numeric]
     order = {column.name: place for place, column in enumerate(table.columns)}
     organize = {

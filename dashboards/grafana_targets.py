@@ -1,4 +1,4 @@
-"""Expressions as Grafana asks them: named, in the order of the twin, short enough."""
+"""Expressions for Grafana: named, in the twin's order, and short enough."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ DATASOURCE = DataSourceRef("prometheus", "${metrics}")
 
 #: VictoriaMetrics refuses longer ones (-search.maxQueryLen), in bytes.
 LONGEST = 16384
-# Room for the names of the instances of the component that is chosen.
+# Leaves room for the instance names of the selected component.
 _LONGEST_ORDERED = 12000
 _POSITION = "position"
 
@@ -48,7 +48,7 @@ def targets(panel: Panel) -> list[prometheus.Dataquery]:
 
 
 def names(panel: Panel) -> list[Named]:
-    """What Grafana calls each series, by the legends of ``targets``."""
+    """Grafana's name of each series, from the legends of ``targets``."""
     prefixes = _prefixes(panel.targets)
     return [Named(one, _field(prefixes[one.target], one)) for one in panel.series]
 
@@ -80,7 +80,7 @@ def _field(prefix: str, series: Series) -> str:
 
 
 def _prefixes(all_: Sequence[Target]) -> list[str]:
-    """What tells the queries of a panel apart, where there are several."""
+    """Prefixes that distinguish the queries of a panel, if there are several."""
     if len(all_) == 1:
         return [""]
     metrics = Counter(target.metric for target in all_)
@@ -93,10 +93,10 @@ def _prefixes(all_: Sequence[Target]) -> list[str]:
 
 
 def _ordered(expression: str, members: Sequence[Series]) -> str:
-    """The expression with its results in the order of the twin.
+    """The expression with its results in the twin's order.
 
-    Of itself the store answers in the alphabetical order of the names. Instances that
-    the twin does not know come last.
+    By default the store returns series in alphabetical order of their names. Instances
+    that the twin does not know come last.
     """
     instances = [one.instname for one in members if one.instname is not None]
     if instances == sorted(instances, key=str.encode):

@@ -1,8 +1,8 @@
-"""Texts that Grafana leaves as they are, and what it makes of its variables.
+"""Escape texts so that Grafana shows them literally, and expand its variables.
 
 Grafana replaces ``$name``, ``${name:format}`` and ``[[name]]`` in titles, descriptions,
-queries and links, and draws some texts as Markdown. Names of components are anything:
-each function below keeps them from being taken for either, in its own kind of text.
+queries and links, and renders some texts as Markdown. Component names may contain
+anything. Each function below escapes one kind of text.
 """
 
 import re
@@ -12,47 +12,47 @@ from urllib.parse import quote
 
 from queries.tokens import read_tokens
 
-#: What Grafana takes for a variable (its ``variableRegex``).
+#: Grafana's pattern of variables (its ``variableRegex``).
 VARIABLE: Final = re.compile(
     r"\$(?P<plain>\w+)"
     r"|\[\[(?P<bracket>\w+?)(?::(?P<bracket_format>\w+))?\]\]"
     r"|\$\{(?P<brace>\w+)(?:\.[^:^}]+)?(?::(?P<brace_format>[^}]+))?\}",
     re.ASCII,
 )
-#: How an expression asks for the component that is chosen.
+#: The variable for the selected component in an expression.
 COMPONENT: Final = "$component"
-#: How a query asks for the host that is chosen.
+#: The variable for the selected host in a query.
 HOST: Final = "${host:doublequote}"
 
-# Invisible; behind it a `$` or `[` begins no variable.
+# Invisible; a preceding `$` or `[` does not begin a variable.
 _WORD_JOINER = "\u2060"
 _BEGINS_VARIABLE = re.compile(r"\$(?=[\w{])|\[(?=\[)", re.ASCII)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _COMPONENT_MATCHER = f'"{COMPONENT}"'
 _NO_MARKDOWN = re.compile(r"[^\w\s,;()'\"=/%+?.:°·–—…→-]|_")
 _LINK_BEGINS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
-# An empty expression would find the series that lack the label.
+# An empty expression would match series that lack the label.
 _NOTHING = r"\b\B"
 _NO_PATTERN = re.compile(r"[^A-Za-z0-9_/:-]")
 
 
 def plain(text: str) -> str:
-    """A title or label that Grafana shows as it is."""
+    """Escape a title or label so that Grafana shows it literally."""
     return _BEGINS_VARIABLE.sub(lambda match: match[0] + _WORD_JOINER, text)
 
 
 def markdown(text: str) -> str:
-    """A text that, drawn as Markdown, shows as it is, on one line."""
+    """Escape a text so that Markdown shows it literally, on one line."""
     line = " ".join(text.split())
     escaped = _NO_MARKDOWN.sub(_entity, line)
     escaped = _LINK_BEGINS.sub(_entity, escaped)
-    # A line may begin with what makes a list or a heading of it.
+    # The first character could begin a list or a heading.
     first = escaped[:1]
     return escaped if first.isalpha() or first in "&" else _entities(first, escaped)
 
 
 def _entities(first: str, escaped: str) -> str:
-    # Both the number and the full stop of "1." stand for a list.
+    # Both the number and the full stop of "1." begin a list.
     return f"&#{ord(first)};{escaped[1:]}" if first else escaped
 
 
@@ -61,19 +61,19 @@ def _entity(match: re.Match[str]) -> str:
 
 
 def is_address(text: object) -> bool:
-    """Whether it is an address that a browser may be led to."""
+    """Whether it is an address that a browser may open."""
     return isinstance(text, str) and text.startswith(("http://", "https://"))
 
 
 def link(url: str) -> str:
-    """An address in which nothing is a variable."""
+    """An address without variables."""
     return quote(url, safe="%/:?&=#~+,;@!*'()[]-._").replace("[[", "%5B%5B")
 
 
 def expression(text: str, narrows: bool) -> str:
-    """MetricsQL in which nothing but ``$component``, where it narrows, is a variable.
+    """MetricsQL without variables except ``$component``, and that only if it narrows.
 
-    Labels stand in double quotes, where a character may be written by its number.
+    Labels are in double quotes, where a character may be written by its number.
     """
     return _STRING.sub(lambda match: _literal(match[0], narrows), text)
 
@@ -85,10 +85,10 @@ def _literal(literal: str, narrows: bool) -> str:
 
 
 def sparql(text: str) -> str:
-    """SPARQL in which nothing is a variable of Grafana, without its ``#+`` header.
+    """SPARQL without variables of Grafana and without its ``#+`` header.
 
-    ``$x`` becomes ``?x``, which means the same; elsewhere a character is written by its
-    code point, of eight digits, as what follows could be taken for more of them.
+    ``$x`` becomes the equivalent ``?x``. Elsewhere a character is written as an
+    eight-digit code point, since following characters could be taken for more digits.
     """
     lines = text.splitlines(keepends=True)
     body = "".join(line for line in lines if not line.startswith("#+"))
@@ -114,10 +114,10 @@ def _code_points(text: str) -> str:
 
 
 def pattern(instances: Iterable[str]) -> str:
-    """A regular expression (RE2) that finds these instances and no others.
+    """A regular expression (RE2) that matches exactly these instances.
 
-    It is written with letters, digits, ``| / : _ -`` and numbers of characters alone:
-    nothing in it has a meaning in a list of options, in quotes or in an address.
+    It uses only letters, digits, ``| / : _ -`` and character codes, so nothing in it is
+    special in a list of options, in quotes or in an address.
     """
     names = (_NO_PATTERN.sub(_numbered, name) for name in instances)
     return "|".join(names) or _NOTHING
@@ -129,15 +129,15 @@ def _numbered(match: re.Match[str]) -> str:
 
 
 def option(label: str, value: str) -> str:
-    """One entry of a list of options, which a comma divides."""
+    """One entry of a comma-separated list of options."""
     written = " ".join(plain(label).split()) or value
     return written.replace(",", "\\,") + " : " + value
 
 
 def interpolate(text: str, values: Mapping[str, str]) -> str:
-    """What Grafana makes of a query, given the text that each variable stands for.
+    """Replace Grafana's variables in a query by the given values.
 
-    Names that it does not know stay as they are, as they do in Grafana.
+    Unknown names stay as they are, as in Grafana.
     """
 
     def chosen(match: re.Match[str]) -> str:
@@ -148,7 +148,7 @@ def interpolate(text: str, values: Mapping[str, str]) -> str:
 
 
 def variables(text: str) -> set[str]:
-    """The names of what Grafana takes for variables in a text."""
+    """The names of Grafana variables in a text."""
     return {
         match["plain"] or match["bracket"] or match["brace"]
         for match in VARIABLE.finditer(text)

@@ -1,4 +1,4 @@
-"""The ``panel:`` header of a saved query: what is drawn of its rows, and where."""
+"""The ``panel:`` header of a saved query: how and where its rows are drawn."""
 
 import re
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ COMPONENT = "$component"
 
 GRID = 24
 _PICTURES: tuple[Picture, ...] = get_args(Picture)
-# Of an axis; neither infinite nor NaN, which no JSON holds.
+# The limit of an axis; JSON has neither infinity nor NaN.
 _LARGEST = 1e300
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
-# Where a panel stands, whatever else is wrong with its header.
+# Keys for the position of a panel, used even if other keys are wrong.
 _PLACE = ("dashboard", "position", "section", "title", "width", "height")
 
 
@@ -37,11 +37,11 @@ _PLACE = ("dashboard", "position", "section", "title", "width", "height")
 class PanelHeader:
     """One picture of the rows of a saved query.
 
-    ``metrics`` are patterns of PCP names: rows of other metrics are not drawn, and what
-    is missing of them is explained. ``unit`` is the QUDT name of what ``expression``
-    gives, where the header states one. ``columns`` are the numeric columns of a table.
-    ``problem`` says what is wrong with the header, of which only the place is then read
-    (``dashboard`` is empty where not even that could be).
+    ``metrics`` are patterns of PCP names: rows of other metrics are not drawn, and
+    missing metrics are explained. ``unit`` is the QUDT unit of ``expression``'s values,
+    if the header has one. ``columns`` are the numeric columns of a table. ``problem``
+    describes an error in the header; then only the position is read from it
+    (``dashboard`` is empty if not even that was possible).
     """
 
     saved: SavedQuery
@@ -66,7 +66,7 @@ class PanelHeader:
 
     @property
     def draws_series(self) -> bool:
-        """Whether its picture is made of series of the store."""
+        """Whether its picture is drawn from series of the store."""
         return self.picture in SERIES_PICTURES
 
     @property
@@ -79,12 +79,12 @@ class PanelHeader:
 
 
 def read_panels(saved: SavedQuery) -> tuple[PanelHeader, ...]:
-    """The panels that a saved query is drawn as; a wrong header is one's problem."""
+    """The panels of a saved query; a wrong header becomes a panel's ``problem``."""
     return tuple(_read(saved, keys) for keys in saved.panels)
 
 
 def read_panel(saved: SavedQuery, keys: Mapping[str, Any]) -> PanelHeader:
-    """A saved query drawn by other keys than its own; a wrong one is its problem."""
+    """Draw a saved query with other keys; wrong keys become its ``problem``."""
     return _read(saved, keys)
 
 
@@ -98,7 +98,7 @@ def _read(saved: SavedQuery, keys: Mapping[str, Any]) -> PanelHeader:
 
 
 def _broken(saved: SavedQuery, keys: Mapping[str, Any], problem: str) -> PanelHeader:
-    """A panel that says what is wrong, as near to its place as its header tells."""
+    """A panel that shows the error, as near to its position as the header allows."""
     nowhere = {"dashboard": "unknown", "picture": "table"}
     sound: dict[str, Any] = {}
     for key in (key for key in _PLACE if key in keys):
@@ -111,14 +111,14 @@ def _broken(saved: SavedQuery, keys: Mapping[str, Any], problem: str) -> PanelHe
 
 
 class _Keys:
-    """Takes the keys of one header, each as what it must be."""
+    """Reads the keys of one header and checks the type of each."""
 
     def __init__(self, saved: SavedQuery, keys: Mapping[str, Any]) -> None:
         self._saved = saved
         self._keys = dict(keys)
 
     def header(self) -> PanelHeader:
-        """All keys, each checked by itself; what nobody took is unknown."""
+        """Read and check all keys; keys that are not fields are errors."""
         known = PanelHeader.__dataclass_fields__.keys() - {"saved", "problem"}
         unknown = [str(key) for key in self._keys if key not in known]
         if unknown:
@@ -215,7 +215,7 @@ def _column_unit(name: str, qudt: Any) -> Unit:
 
 
 def _check(header: PanelHeader) -> None:
-    """What the keys must be together."""
+    """Check the keys in combination."""
     if header.saved.form != "select":
         raise PanelError("only a SELECT can be drawn")
     if header.draws_series:

@@ -1,6 +1,6 @@
-"""What Grafana's schema does not say: our own rules for a generated dashboard.
+"""Rules for generated dashboards beyond Grafana's schema.
 
-``lint`` answers one line per finding: where, the rule's id, what is wrong.
+``lint`` returns one line per finding: the place, the rule's id and the problem.
 """
 
 import re
@@ -14,7 +14,7 @@ from dashboards.lint_queries import query_findings
 Item = Mapping[str, Any]
 Finding = tuple[str, str]
 
-#: What each rule finds, by its id.
+#: The finding of each rule, by its id.
 RULES: Final = {
     "uid-form": "the uid is not 1 to 40 of A-Z a-z 0-9 _ -",
     "id-unique": "two panels have one id",
@@ -51,9 +51,9 @@ _WIDTH = 24
 
 
 def lint(document: Item, components: Collection[str] = ()) -> list[str]:
-    """What is wrong with a dashboard, one line per finding; nothing is asked.
+    """The findings of a dashboard, one per line; sends no queries.
 
-    ``components`` are the IRIs that a link of a series may lead to; any where empty.
+    ``components`` are the IRIs that a series may link to; if empty, any.
     """
     found = [("dashboard", *one) for one in _dashboard(document)]
     for panel in panels(document):
@@ -63,7 +63,7 @@ def lint(document: Item, components: Collection[str] = ()) -> list[str]:
 
 
 def panels(document: Item) -> Iterator[Item]:
-    """All panels, those inside closed rows too, without the rows."""
+    """All panels, also those inside collapsed rows, without the rows."""
     for outer in document.get("panels", []):
         if outer.get("type") == "row":
             yield from outer.get("panels", [])
@@ -99,7 +99,7 @@ def _ids(document: Item) -> Iterator[Finding]:
 
 
 def _overlaps(document: Item) -> Iterator[Finding]:
-    """Of what is visible together: a closed row hides its panels."""
+    """Overlaps of panels that are visible together: collapsed rows hide panels."""
     outer = document.get("panels", [])
     inside = [row["panels"] for row in outer if row.get("panels")]
     for group in (outer, *inside):
@@ -109,7 +109,7 @@ def _overlaps(document: Item) -> Iterator[Finding]:
 
 
 def _neighbours(group: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
-    """Each pair of which one begins before the other ends, from the top."""
+    """Each pair of panels that overlap vertically, from the top."""
     open_: list[Item] = []
     for one in sorted(group, key=lambda panel: _top(panel)[0]):
         open_ = [other for other in open_ if sum(_top(other)) > _top(one)[0]]
@@ -118,7 +118,7 @@ def _neighbours(group: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
 
 
 def _top(panel: Item) -> tuple[int, int]:
-    """Where it begins, and its height."""
+    """The position of its top edge, and its height."""
     at = panel.get("gridPos", {})
     return at.get("y", 0), at.get("h", 0)
 
@@ -151,7 +151,7 @@ def _definitions(document: Item) -> Iterator[Finding]:
 
 
 def _texts(item: Any, key: str = "") -> Iterator[str]:
-    """Every text that Grafana may fill variables into; names of fields are none."""
+    """Every text in which Grafana may replace variables, without names of fields."""
     if isinstance(item, str):
         yield item
     elif isinstance(item, Mapping):

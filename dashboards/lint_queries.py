@@ -1,4 +1,4 @@
-"""The rules for what a panel asks, and for the names of what it gets."""
+"""Rules for a panel's queries and for the names of its series."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Finding = tuple[str, str]
 
 
 def chosen(variables: Sequence[Item]) -> dict[str, str]:
-    """What each variable stands for where everything is chosen."""
+    """The value of each variable when everything is selected."""
     found = {}
     for one in variables:
         current = one.get("current", {}).get("value", "")
@@ -25,7 +25,7 @@ def chosen(variables: Sequence[Item]) -> dict[str, str]:
 
 
 def choices(variable: Item) -> list[str]:
-    """The values of a list of options, as Grafana takes it apart."""
+    """The values of a list of options, parsed as Grafana does."""
     entries = str(variable.get("query", "")).replace("\\,", "\0").split(",")
     return [entry.rpartition(" : ")[2].strip() for entry in entries]
 
@@ -36,7 +36,7 @@ def in_string(value: str) -> str:
 
 
 def query_findings(panel: Item, variables: Sequence[Item]) -> Iterator[Finding]:
-    """What is wrong with the queries of a panel."""
+    """The findings for the queries of a panel."""
     targets = panel.get("targets", [])
     if panel.get("type") == "text":
         return
@@ -94,7 +94,7 @@ def _sparql(panel: Item, text: str, variables: Sequence[Item]) -> Iterator[Findi
         tokens = tokenise(asked)
         columns = projection(tokens)
     except Exception as error:
-        # rdflib raises bare exceptions for prefixes and scopes.
+        # rdflib raises plain exceptions for prefixes and scopes.
         yield "sparql-syntax", " ".join(str(error).split())[:160]
         return
     for token in tokens:

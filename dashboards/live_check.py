@@ -1,4 +1,4 @@
-"""Whether the queries of a generated dashboard run: against a store and a graph."""
+"""Run the queries of a generated dashboard against a store and a graph."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ from dashboards.lint_queries import choices, chosen, in_string
 
 Item = Mapping[str, Any]
 
-#: Answers MetricsQL over a range: the number of its series, or why it is none.
+#: Runs MetricsQL over a range and returns the number of series, or an error text.
 AskStore = Callable[[str, float, float], int | str]
-#: Answers SPARQL: the names of its columns, or why there are none.
+#: Runs SPARQL and returns the names of the columns, or an error text.
 AskGraph = Callable[[str], Sequence[str] | str]
 
 _SPAN = 60.0
@@ -21,7 +21,7 @@ _SPAN = 60.0
 
 @dataclass
 class Checked:
-    """What was asked, how much of it had an answer, and what went wrong."""
+    """The number of queries and of empty results, and the problems found."""
 
     panels: int = 0
     expressions: int = 0
@@ -31,9 +31,9 @@ class Checked:
 
 
 def check(document: Item, ask_store: AskStore, ask_graph: AskGraph) -> Checked:
-    """Ask every query of a dashboard, for all components and for the largest one.
+    """Run every query of a dashboard, for all components and for the largest one.
 
-    An expression without a series is counted and no finding: the host may be off.
+    An expression without series is counted but is not a finding: the host may be off.
     """
     checked = Checked()
     defined = variables(document)
@@ -60,13 +60,13 @@ def _expression(
         answer = ask(expression, end - _SPAN, end)
         if isinstance(answer, str):
             return f"expression-fails: {answer}"
-        # A component may well have none of these series.
+        # A component may lack these series.
         checked.empty += answer == 0 and place == 0
     return ""
 
 
 def expressions(target: Item, defined: Sequence[Item]) -> Iterator[str]:
-    """An expression as Grafana would send it: for all, and for the largest choice."""
+    """An expression as Grafana would send it: for all, and the largest component."""
     text = str(target["expr"])
     values = chosen(defined)
     yield _filled(text, values)
@@ -90,12 +90,12 @@ def _query(target: Item, panel: Item, defined: Sequence[Item], ask: AskGraph) ->
 
 
 def sparql(target: Item, defined: Sequence[Item]) -> str:
-    """A query as Grafana would send it, for all hosts where one can be chosen."""
+    """A query as Grafana would send it, for all hosts if one can be selected."""
     return grafana_text.interpolate(str(target["queryText"]), chosen(defined))
 
 
 def needed(panel: Item) -> list[str]:
-    """The columns that a table gives a place to."""
+    """The columns to which a table gives a position."""
     for step in panel.get("transformations", []):
         if step.get("id") == "organize":
             return list(step["options"]["indexByName"])

@@ -1,4 +1,4 @@
-"""Why metrics that panels need are not drawn: asked of the graph, in its words."""
+"""Why the metrics that a panel needs are not drawn, according to the graph."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,12 +11,12 @@ _PATTERN_QUERY = "telemetry/names"
 
 
 def host_question(host: str) -> Question:
-    """What the graph knows of PCP on a host, whatever the metric."""
+    """The question about PCP on a host, for any metric."""
     return Question.of(_QUERY, {"host": host})
 
 
 def host_reason(answer: Answer, host: str) -> str:
-    """Why a host has no series at all; empty where nothing speaks against it."""
+    """Why a host has no series at all; empty if no reason is known."""
     if isinstance(answer, str) or not answer.rows:
         return ""
     found = of_host(read_known(answer), host)
@@ -24,7 +24,7 @@ def host_reason(answer: Answer, host: str) -> str:
 
 
 def metric_question(host: str, pattern: str) -> Question:
-    """What the graph knows of a metric, or of all that a pattern such as a.* finds."""
+    """The question about a metric, or about all metrics of a pattern such as a.*."""
     if "*" in pattern:
         return Question.of(_PATTERN_QUERY, {"host": host, "pattern": pattern})
     return Question.of(_QUERY, {"host": host, "metric": pattern})
@@ -33,7 +33,7 @@ def metric_question(host: str, pattern: str) -> Question:
 def reasons(
     host: str, patterns: Iterable[str], answers: Mapping[str, Answer]
 ) -> tuple[str, ...]:
-    """One line for each finding, of all the patterns that share it."""
+    """One line per reason, with all patterns that share it."""
     alike: dict[Known | str, list[str]] = {}
     for pattern in patterns:
         alike.setdefault(_known(answers[pattern], pattern), []).append(pattern)
@@ -49,7 +49,7 @@ def _known(answer: Answer, pattern: str) -> Known | str:
 
 
 def _known_of_pattern(rows: Sequence[Mapping[str, Any]]) -> Known:
-    """What holds for any of the metrics that a pattern finds."""
+    """The facts that hold for at least one metric of a pattern."""
     return Known(
         host=True,
         pcp_asked=True,

@@ -1,4 +1,4 @@
-"""From the rows of a saved query to the panels that its header asks for."""
+"""Convert the rows of a saved query to the panels of its header."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True)
 class Place:
-    """The row of a dashboard that a panel stands in."""
+    """The row of a dashboard that contains a panel."""
 
     title: str
     component: str = ""
@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Draft:
-    """A panel, its place, and the metrics of its header that no row came for."""
+    """A panel, its place, and the metrics of its header without a row."""
 
     place: Place
     panel: Panel
@@ -42,7 +42,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What every panel of a dashboard is drawn with.
+    """The common inputs of all panels of a dashboard.
 
     ``threads`` are the IRIs of the host's hardware threads, ``longest`` the bytes of
     the longest ``$component``.
@@ -56,7 +56,7 @@ class Surroundings:
 def draw(
     header: PanelHeader, answer: Rows | str, text: str, around: Surroundings
 ) -> list[Draft]:
-    """The panels of one header; ``text`` is the query that gave the answer."""
+    """Draw the panels of one header; ``text`` is the query that gave the answer."""
     place, panel = Place(header.section), _blank(header)
     if isinstance(answer, str):
         return [Draft(place, replace(panel, problem=answer))]
@@ -68,7 +68,7 @@ def draw(
 
 
 def _blank(header: PanelHeader, *names: str) -> Panel:
-    """The panel without its content; ``names`` tell it from others of the header."""
+    """The panel without content; ``names`` distinguish panels of the same header."""
     return Panel(
         id=_slug(header.saved.name.partition("/")[2], *_own(header), *names),
         title=header.title,
@@ -84,7 +84,7 @@ def _blank(header: PanelHeader, *names: str) -> Panel:
 
 
 def _own(header: PanelHeader) -> tuple[str, ...]:
-    """What tells a panel from others of its saved query."""
+    """The title, if the saved query has several panels to distinguish."""
     return (header.title,) if len(header.saved.panels) > 1 else ()
 
 
@@ -112,7 +112,7 @@ def _draw_series(
 def _grouped(
     header: PanelHeader, rows: Sequence[SeriesRow]
 ) -> dict[tuple[Place, str], list[SeriesRow]]:
-    """The rows of each panel, by its place and its title among those of the header."""
+    """The rows of each panel, by its place and its title within the header."""
     found: dict[tuple[Place, str], list[SeriesRow]] = {}
     for row in rows:
         place = Place(row.section or header.section, row.section_component)
@@ -124,7 +124,7 @@ def _grouped(
 def _widths(
     header: PanelHeader, places: Sequence[tuple[Place, str]]
 ) -> dict[Place, int]:
-    """The header's width, or more where a few panels of a split leave room."""
+    """The header's width, or more if a split has few panels per row."""
     counts: dict[Place, int] = {}
     for place, title in places:
         counts[place] = counts.get(place, 0) + bool(title)
@@ -157,7 +157,7 @@ def _filled(
     rows: Sequence[SeriesRow],
     around: Surroundings,
 ) -> Panel:
-    """The panel with its unit, its expressions and its series."""
+    """The panel with its unit, expressions and series."""
     units = [_unit(header, row) for row in rows]
     unit = one_unit(unit for unit, _ in units)
     narrows = bool(rows) and around.threads.issuperset(row.component for row in rows)
@@ -180,9 +180,9 @@ def _filled(
 def _greatest(
     header: PanelHeader, rows: Sequence[SeriesRow], scales: Sequence[Fraction]
 ) -> float | None:
-    """What no value can exceed; None where a row has no limit.
+    """The upper limit of all values; None if a row has no known limit.
 
-    Nobody knows it of a header's own expression.
+    The limit of a header's own expression is unknown.
     """
     if header.expression or header.maximum is not None:
         return None
@@ -201,7 +201,7 @@ def _greatest(
 
 
 def _unit(header: PanelHeader, row: SeriesRow) -> tuple[Unit, Fraction]:
-    """What a row is drawn in, and what its values are multiplied by."""
+    """The unit in which a row is drawn, and the factor for its values."""
     if header.unit:
         unit, scale = drawn_unit(header.unit)
     else:
@@ -212,7 +212,7 @@ def _unit(header: PanelHeader, row: SeriesRow) -> tuple[Unit, Fraction]:
 def _metrics(
     rows: Sequence[SeriesRow], scales: Sequence[Fraction]
 ) -> Iterator[tuple[list[SeriesRow], Fraction]]:
-    """The rows that one expression can give, with what it multiplies them by."""
+    """Group the rows that one expression can return, with its factor."""
     found: dict[tuple[str, bool, Fraction], list[SeriesRow]] = {}
     for row, scale in zip(rows, scales, strict=True):
         found.setdefault((row.db_name, row.counter, scale), []).append(row)
@@ -227,7 +227,7 @@ def _targets(
     narrows: bool,
     around: Surroundings,
 ) -> Iterator[tuple[Target, list[SeriesRow]]]:
-    """The expressions of one metric, each with its rows; one unless it is too long."""
+    """The expressions of one metric with their rows; one unless it is too long."""
     first = rows[0]
 
     def written(instances: Instances) -> str:

@@ -1,4 +1,4 @@
-"""What a dashboard asks of the graph, so that any client can answer it."""
+"""A dashboard's questions to the graph, which any client can ask."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from core.stores.results import Rows
 from queries.binding import Scalar
 from queries.catalogue import SavedQuery, saved_query
 
-# A text is the one line that says why there are no rows.
+# A text is an error message of one line.
 Answer = Rows | str
 
 

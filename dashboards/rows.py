@@ -1,4 +1,4 @@
-"""A saved query's answer, row by row, as the pictures of series need it."""
+"""The rows of a saved query in the form that pictures of series need."""
 
 import math
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from dashboards.errors import RowError
 from dashboards.spec import Cell
 from dashboards.units import local_name
 
-# Of JSON as it is written here.
+# The largest whole number in our JSON.
 _LARGEST_WHOLE = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """One series of the store, and where its query wants it drawn.
+    """One series of the store, and where its query places it.
 
-    ``unit`` is the QUDT name of its values. ``total`` is what they are shares of,
-    ``cpus`` how many CPUs they are added up over (None: nobody knows).
+    ``unit`` is the QUDT name of its values. ``total`` is the value that they are shares
+    of, ``cpus`` the number of CPUs that they are summed over (None if unknown).
     """
 
     component: str
@@ -41,7 +41,7 @@ class SeriesRow:
 
 
 def read_series(rows: Rows) -> list[SeriesRow]:
-    """The series of an answer, in its order, each once per place; see SeriesRow.
+    """The series of an answer, in order, each once per place; see SeriesRow.
 
     Raises RowError.
     """
@@ -55,14 +55,14 @@ def cells(rows: Rows) -> tuple[tuple[Cell, ...], ...]:
 
 
 def matching(patterns: Sequence[str], rows: Sequence[SeriesRow]) -> list[SeriesRow]:
-    """The rows of metrics that one of the patterns finds; all without patterns."""
+    """The rows with a metric that matches one of the patterns; all without patterns."""
     if not patterns:
         return list(rows)
     return [row for row in rows if any(fnmatchcase(row.metric, p) for p in patterns)]
 
 
 def missing(patterns: Sequence[str], rows: Sequence[SeriesRow]) -> tuple[str, ...]:
-    """The patterns that find none of the rows."""
+    """The patterns that match none of the rows."""
     names = {row.metric for row in rows}
     return tuple(
         pattern
@@ -81,7 +81,7 @@ def _series(row: dict[str, Any]) -> SeriesRow:
         label=text("label") or text("instname") or text("metric"),
         metric=text("metric"),
         db_name=text("dbName"),
-        # To the store an empty label is none.
+        # In the store, an empty label is the same as none.
         instname=text("instname") or None,
         counter=text("semantics").lower() == "counter",
         unit=local_name(text("unit")) or None,
@@ -95,7 +95,7 @@ def _series(row: dict[str, Any]) -> SeriesRow:
 
 
 def _total(value: Any) -> Fraction:
-    """What values are divided by: a number, 1 for none and for nothing."""
+    """The divisor of values: a positive number; 1 if it is missing or 0."""
     if value is None or (_finite(value) and not value):
         return Fraction(1)
     if not _finite(value) or not 1e-18 <= value <= 1e18:
@@ -111,7 +111,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _finite(value: Any) -> bool:
-    """Whether it is a number, and neither infinite nor NaN."""
+    """Whether it is a finite number."""
     if isinstance(value, Decimal):
         return value.is_finite()
     if isinstance(value, float):
@@ -131,7 +131,7 @@ def _cell(value: Any) -> Cell:
 
 
 def _written(value: Any) -> str:
-    """As text what JSON has no number for: NaN, what is too large, and dates."""
+    """Write values without a JSON number as text: NaN, too large numbers, dates."""
     try:
         return str(value)
     except ValueError:

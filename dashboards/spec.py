@@ -1,7 +1,7 @@
-"""The neutral description of a dashboard, which both renderers draw from.
+"""The neutral description of a dashboard, used by both renderers.
 
-Nothing here knows Grafana, HTML or a store: a panel names its saved query, the kind of
-its picture, the unit of its values, and either its series or its table.
+It is independent of Grafana, HTML and the store: a panel names its saved query, the
+kind of its picture, the unit of its values, and either its series or its table.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Unit:
-    """What a value is measured in, from QUDT, as each renderer names it.
+    """A unit of values, from QUDT, with its names in each renderer.
 
     ``qudt`` is the unit's local name (``BYTE-PER-SEC``), ``grafana`` Grafana's id of
-    it, ``symbol`` what stands behind a number, ``prefixes`` which prefixes it takes:
-    ``binary`` (1024), ``decimal`` (1000), ``metric`` (1000, small ones too), ``parts``
-    (small ones alone, as of seconds), or ``none``.
+    it, ``symbol`` the text after a number, ``prefixes`` the prefixes that it takes:
+    ``binary`` (1024), ``decimal`` (1000), ``metric`` (1000, also small ones), ``parts``
+    (only small ones, as for seconds), or ``none``.
     """
 
     qudt: str
@@ -34,10 +34,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a picture: a series of the store, and the component it speaks of.
+    """One line of a picture: a series of the store, and its component.
 
-    ``target`` is the index of the panel's expression that gives it; within that
-    expression ``instname`` tells it from the others (None: it is the only one).
+    ``target`` is the index of the panel's expression that returns it; ``instname``
+    identifies it within that expression (None if it is the only one).
     """
 
     label: str
@@ -51,10 +51,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Target:
-    """One MetricsQL expression; each of its results is told by the label instname.
+    """One MetricsQL expression; the label instname identifies each of its results.
 
-    ``expression`` may hold ``$component``, a regular expression of instnames, where the
-    panel can be narrowed to a component; ``.*`` stands for all.
+    ``expression`` may contain ``$component``, a regular expression of instnames, if the
+    panel can be narrowed to a component; ``.*`` means all.
     """
 
     expression: str
@@ -63,7 +63,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table; ``numeric`` ones have a unit, or count."""
+    """One column of a table; a ``numeric`` one has a unit, or counts."""
 
     name: str
     numeric: bool = False
@@ -74,7 +74,7 @@ class Column:
 class Table:
     """A saved query's answer: cells in the order of the columns, IRIs as text.
 
-    ``query`` is the saved query with the parameters bound, which gives these rows.
+    ``query`` is the saved query with its parameters bound, which returns these rows.
     """
 
     columns: tuple[Column, ...]
@@ -86,12 +86,12 @@ class Table:
 class Panel:
     """One picture, made from one saved query.
 
-    ``id`` is stable, and made of [a-z0-9-]. ``series`` stand in the order in which they
-    are drawn. ``minimum`` and ``maximum`` are the ends of the axis; ``greatest`` is
-    what values cannot exceed where there is no maximum (None: nobody knows). ``why``
-    says, line by line, why something is not there: a metric that the host lacks, or for
-    an empty panel why it is empty. ``problem`` is the one line of a saved query that
-    failed; the panel then has nothing else.
+    ``id`` is stable and consists of [a-z0-9-]. ``series`` are in drawing order.
+    ``minimum`` and ``maximum`` are the ends of the axis; ``greatest`` is the upper
+    limit of the values if there is no maximum (None if unknown). ``why`` explains line
+    by line what is missing: a metric that the host lacks, or why the panel is empty.
+    ``problem`` is the one-line error of a failed saved query; the panel then has no
+    other content.
     """
 
     id: str
@@ -125,7 +125,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Component:
-    """A choice of the component drop-down: the instnames of the threads below it."""
+    """An option of the component drop-down: the instnames of the threads below it."""
 
     id: str
     label: str
@@ -134,15 +134,15 @@ class Component:
 
     @property
     def pattern(self) -> str:
-        """A regular expression that finds these instances and no others."""
+        """A regular expression that matches exactly these instances."""
         return pattern(self.instances)
 
 
 @dataclass(frozen=True)
 class Dashboard:
-    """Everything that is drawn of one host, or (host empty) of all of them.
+    """Everything drawn of one host, or of all hosts if ``host`` is empty.
 
-    ``given`` are values for parameters of its saved queries, besides the host.
+    ``given`` are values for parameters of its saved queries other than the host.
     """
 
     name: str
@@ -155,5 +155,5 @@ class Dashboard:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """As plain dictionaries and lists, for JSON."""
+        """The dashboard as plain dictionaries and lists, for JSON."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""From QUDT's units to what a picture shows, and how values get there."""
+"""Convert QUDT's units and values to what a picture shows."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -9,7 +9,7 @@ from ontology.figures import Number, figures
 from ontology.terms import UNIT
 
 _LARGE, _SMALL = ("k", "M", "G", "T", "P", "E"), ("m", "µ", "n", "p")
-# The step between two prefixes, those of large numbers and those of small ones.
+# The factor between two prefixes, then large and small prefixes.
 _PREFIXES: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
     "binary": (1024, ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), ()),
     "decimal": (1000, _LARGE, ()),
@@ -29,7 +29,7 @@ _HERTZ = Unit("HZ", "Hz", "hertz", "metric")
 _JOULE = Unit("J", "J", "joule", "metric")
 _WATT = Unit("W", "W", "watt", "metric")
 
-# Of each unit: what is drawn instead, and what a value is multiplied by on the way.
+# For each unit: the unit drawn instead, and the factor for its values.
 _UNITS: dict[str, tuple[Unit, Fraction]] = {
     unit.qudt: (unit, Fraction(1))
     for unit in (
@@ -65,7 +65,7 @@ _UNITS: dict[str, tuple[Unit, Fraction]] = {
     "MilliW": (_WATT, Fraction(1, 10**3)),
 }
 
-# What a unit becomes when it is counted per second: seconds per second are a share.
+# The unit of a rate per second: seconds per second are a share.
 _RATES = {
     _BYTE: _BYTES_PER_SECOND,
     _SECOND: _SHARE,
@@ -75,10 +75,10 @@ _RATES = {
 
 
 def drawn_unit(qudt: str | None, rate: bool = False) -> tuple[Unit, Fraction]:
-    """The unit that a picture shows, and what its values are multiplied by.
+    """The unit that a picture shows, and the factor for its values.
 
-    ``qudt`` is the local name of the unit of the values, None for a metric without
-    one; ``rate`` says that the values are its change per second. Raises UnitError.
+    ``qudt`` is the local name of the values' unit, None for a metric without one; with
+    ``rate``, the values are its change per second. Raises UnitError.
     """
     name = qudt or ("NUM" if rate else "UNITLESS")
     if name not in _UNITS:
@@ -93,7 +93,7 @@ def drawn_unit(qudt: str | None, rate: bool = False) -> tuple[Unit, Fraction]:
 
 
 def one_unit(units: Iterable[Unit]) -> Unit:
-    """The unit that all of them are; a picture has one axis. Raises UnitError."""
+    """The common unit, since a picture has one axis; raises UnitError."""
     found = list(dict.fromkeys(units))
     if len(found) != 1:
         names = " and ".join(unit.qudt for unit in found) or "none"
@@ -105,7 +105,7 @@ def one_unit(units: Iterable[Unit]) -> Unit:
 
 
 def quantity(number: Number, unit: Unit) -> str:
-    """``32 KiB``, ``2.4 GHz``, ``17``, ``98.5 %``: at most four digits that matter.
+    """``32 KiB``, ``2.4 GHz``, ``17``, ``98.5 %``: at most four significant digits.
 
     `api/web/static/charts/units.js` follows the same rules.
     """
@@ -116,7 +116,7 @@ def quantity(number: Number, unit: Unit) -> str:
 
 
 def _prefixed(value: Number, unit: Unit) -> tuple[Number, str]:
-    """By what is shown, not by the value: rounding must not give 1024 KiB."""
+    """Choose the prefix by the rounded value, so that rounding cannot give 1024 KiB."""
     step, large, small = _PREFIXES[unit.prefixes]
     prefix = ""
     for larger in large:
@@ -131,5 +131,5 @@ def _prefixed(value: Number, unit: Unit) -> tuple[Number, str]:
 
 
 def local_name(iri: str) -> str:
-    """``BYTE`` of QUDT's IRI of it, any other IRI as it is."""
+    """``BYTE`` for QUDT's IRI of it, any other IRI unchanged."""
     return iri.removeprefix(str(UNIT))

@@ -1,7 +1,7 @@
-"""What can be asked of a host's twin: the Commands of its Interface.
+"""The Commands of a host's Interface.
 
-They say what the command line does: `supertwin probe`, sampling plans, and runs under
-observation.
+They describe what the command line does: `supertwin probe`, sampling plans, and runs
+under observation.
 """
 
 from dtdl.versions import Element
@@ -28,7 +28,7 @@ def _command(
 
 
 def commands() -> list[Element]:
-    """Probe, sample and observe, each with what it is asked and what it gives."""
+    """Probe, sample and observe, each with its request and response."""
     return [
         _command(
             "probe",

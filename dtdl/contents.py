@@ -1,4 +1,4 @@
-"""The contents of an Interface: what a node says of itself, and the nodes it holds."""
+"""The contents of an Interface: a node's own facts, and the nodes that it holds."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ from dtdl.versions import TEXT, Element, Version
 from dtdl.write import cut, element
 from ontology.terms import QUDT, ST
 
-# Several hundred values each: a list says them in less than a Relationship each.
+# They may have several hundred values each: a list is shorter than Relationships.
 _LISTED = {ST.involvesThread, ST.observes, ST.observesSoftware, ST.observesHardware}
 VALUE, NODE = "Value", "Node"
 
@@ -37,7 +37,7 @@ class Contents:
         self._nodes, self._version, self._base = nodes, version, nodes.base
 
     def of(self, interface: URIRef, taken: Names) -> Iterator[Element]:
-        """Properties and Relationships of an Interface, then the nodes it holds."""
+        """Properties and Relationships of an Interface, then the nodes in it."""
         for property_, values in self._nodes.facts.get(interface, {}).items():
             if property_ in (RDF.type, RDFS.label, RDFS.comment):
                 continue
@@ -52,7 +52,7 @@ class Contents:
             yield self._node(node, taken)
 
     def heading(self, node: URIRef) -> tuple[Element, Element]:
-        """Label and comment of a node as DTDL has them, and what of ours they need."""
+        """Label and comment of a node in DTDL, and the extra members that they need."""
         dtdl: Element = {}
         ours: Element = {}
         rules = (
@@ -71,14 +71,14 @@ class Contents:
     def types(self, node: URIRef) -> tuple[str, Element]:
         """The co-type of a node, and its other classes."""
         classes = [c for c in self._nodes.classes(node) if isinstance(c, URIRef)]
-        # What makes a node a content goes first.
+        # A class that makes a node a content comes first.
         classes.sort(key=lambda class_: class_ not in HOMES)
         co_type = next(filter(None, map(class_name, classes)), NODE)
         more = [compact(c, self._base) for c in classes if class_name(c) != co_type]
         return co_type, {"types": more} if more else {}
 
     def identity(self, node: URIRef, longest: int) -> tuple[str, Element]:
-        """The DTMI of a node, and its IRI where the DTMI does not hold it."""
+        """The DTMI of a node, and its IRI if the DTMI does not contain it."""
         dtmi = to_dtmi(node, self._base, longest)
         hashed = dtmi.startswith("dtmi:supertwinLong:")
         return dtmi, {"iri": compact(node, self._base)} if hashed else {}
@@ -117,7 +117,7 @@ class Contents:
     def _schema(
         self, property_: URIRef, values: list[Object]
     ) -> tuple[str, list[str], Element]:
-        """The schema of some values, and class, semantic type and unit of it."""
+        """The schema of some values, with class, semantic type and unit."""
         schemas = {literal_schema(getattr(value, "datatype", None)) for value in values}
         schema = schemas.pop() if len(schemas) == 1 else "string"
         return schema, *self._unit("Property", schema, property_unit(property_))
@@ -125,21 +125,21 @@ class Contents:
     def _unit(
         self, kind: str, schema: str, unit: Object | None
     ) -> tuple[list[str], Element]:
-        """Class and semantic type, and the unit, where DTDL knows it."""
+        """Class and semantic type, and the unit, if DTDL knows it."""
         if schema not in NUMERIC or not isinstance(unit, URIRef) or unit not in UNITS:
             return [kind], {}
         semantic, name = UNITS[unit]
         return [kind, semantic], {"unit": self._version.unit(name)}
 
     def _name(self, property_: URIRef) -> tuple[str, Element]:
-        """The name of a property, and its IRI where the name does not tell it."""
+        """The name of a property, and its IRI if the name does not imply it."""
         if property_ in names():
             return names()[property_], {}
         iri = compact(property_, self._base)
         return iri.rpartition(":")[2], {"predicate": iri}
 
     def _node(self, node: URIRef, taken: Names) -> Element:
-        """A node as a content."""
+        """Write a node as a content."""
         co_type, ours = self.types(node)
         dtmi, iri = self.identity(node, MAX_ID)
         heading, whole = self.heading(node)
@@ -150,7 +150,7 @@ class Contents:
         return element(kinds, co_type, dtdl, ours, self._version)
 
     def _members(self, node: URIRef) -> Element:
-        """What a content says beside class, label and comment, as members."""
+        """The facts of a content except class, label and comment, as members."""
         skipped = {RDF.type, RDFS.label, RDFS.comment, self._nodes.home_property(node)}
         ours: Element = {}
         more: Element = {}
@@ -198,7 +198,7 @@ class Contents:
         if ST.HWTelemetry in self._nodes.classes(node) and metric == node:
             schema = "long"
         unit = self._nodes.value(metric, QUDT.hasUnit)
-        # What has to be scaled is not in that unit yet.
+        # A value that must still be scaled is not in that unit.
         scaled = any(self._nodes.value(n, ST.scaleToUnit) for n in (node, metric))
         kinds, found = self._unit("Telemetry", schema, None if scaled else unit)
         return kinds, {"schema": schema, **found}

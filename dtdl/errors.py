@@ -1,14 +1,14 @@
-"""The exception tree of dtdl; every message is one line: the thing and the cure.
+"""The exception tree of dtdl; every message is one line with the thing and the cure.
 
 DtdlError
 ├── NotExportableError  a graph that cannot be written as DTDL
-└── DocumentError       a file that is no export of ours, or not a whole one
+└── DocumentError       a file that is not a complete export of ours
     └── DtmiError       a DTMI that we did not write
 """
 
 
 class DtdlError(Exception):
-    """Anything that goes wrong between a graph and its DTDL."""
+    """Any failure between a graph and its DTDL."""
 
 
 class NotExportableError(DtdlError):
@@ -16,7 +16,7 @@ class NotExportableError(DtdlError):
 
 
 class DocumentError(DtdlError):
-    """A file that is no export of ours, or not a whole one."""
+    """A file that is not a complete export of ours."""
 
 
 class DtmiError(DocumentError):

@@ -1,4 +1,4 @@
-"""Documents of other formats → the graph store."""
+"""Load documents of other formats into the graph store."""
 
 import time
 
@@ -23,7 +23,7 @@ from ontology.terms import PROV, ST
 def load_dtdl(
     settings: Settings, read: Document, progress: Progress, confirm: bool = False
 ) -> None:
-    """Make what a document says the twin of its host, as `supertwin ingest` does."""
+    """Publish a document as the twin of its host, as `supertwin ingest` does."""
     iris, started = Iris(settings.base), time.monotonic()
     if not read.whole:
         progress("the file is not as it was exported; it is loaded as it stands")
@@ -41,7 +41,7 @@ def load_dtdl(
 
 
 def description_of(read: Document, iris: Iris, catalogue: Catalogue) -> Description:
-    """What a document says, by named graph; ``catalogue`` is what the store holds."""
+    """A document as a description; ``catalogue`` holds the metrics in the store."""
     host = iris.host(read.host)
     triples = with_variants(read.triples, iris, catalogue)
     places = Places(triples, iris)

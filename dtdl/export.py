@@ -1,7 +1,7 @@
-"""A twin as a DTDL document: one Interface after the other.
+"""Write a twin as a DTDL document: one Interface after the other.
 
-A document is a list of Interfaces, the host's first. An Interface that has more
-contents than its version allows goes on in pages, which it has a Relationship with.
+A document is a list of Interfaces, the host's first. An Interface with more contents
+than its version allows continues in pages, to which it has Relationships.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from dtdl.write import element
 from ontology.terms import ST
 
 CATALOGUE, PAGE = "Catalogue", "Page"
-# Parts that hold no Component themselves, as DTDL demands of a Component.
+# Parts that contain no Component themselves, as DTDL demands of a Component.
 _COMPONENTS = frozenset(
     {ST.MemoryBank, ST.Disk, ST.NetworkInterface, ST.Gpu, ST.Pmu, ST.Pmda}
 )
@@ -31,9 +31,9 @@ _COMPONENTS = frozenset(
 def export(
     triples: Iterable[Triple], host: URIRef, base: str, version: int
 ) -> Iterator[Element]:
-    """The Interfaces of a host's twin; ``version`` is 2, 3 or 4.
+    """Yield the Interfaces of a host's twin; ``version`` is 2, 3 or 4.
 
-    Raises NotExportableError when there is no such host among the triples.
+    Raises NotExportableError if the host is not among the triples.
     """
     base = base.rstrip("/")
     nodes = Nodes(triples, host, base)
@@ -43,7 +43,7 @@ def export(
 
 
 def document(interfaces: Iterable[Element]) -> Iterator[bytes]:
-    """The document as bytes, an Interface to a line."""
+    """Yield the document as bytes, one Interface per line."""
     opening = b"["
     for interface in interfaces:
         yield opening + b"\n" + orjson.dumps(interface)
@@ -52,9 +52,9 @@ def document(interfaces: Iterable[Element]) -> Iterator[bytes]:
 
 
 def fingerprint(triples: Iterable[Triple], base: str) -> str:
-    """SHA-256 (hex) of what an export says, wherever it is loaded.
+    """SHA-256 (hex) of an export's facts, independent of where it is loaded.
 
-    The digest of a host is no part of it: it covers IRIs, base included.
+    It excludes the digest of a host, which covers IRIs including the base.
     """
     known = _Written(base.rstrip("/"))
     lines = {
@@ -66,7 +66,7 @@ def fingerprint(triples: Iterable[Triple], base: str) -> str:
 
 
 class _Written(dict[Object, bytes]):
-    """Terms as JSON, each written once."""
+    """Terms as JSON, each converted once."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -86,7 +86,7 @@ class _Export:
             yield from self._paged(*self._interface(node))
 
     def _interface(self, node: URIRef) -> tuple[Element, list[Element]]:
-        """An Interface without its contents, and these."""
+        """An Interface without its contents, and the contents."""
         taken = Names(self._version.name)
         heading, ours = self._contents.heading(node)
         co_type, types = self._contents.types(node)
@@ -129,7 +129,7 @@ class _Export:
                 }
 
     def _catalogues(self) -> list[URIRef]:
-        """Interfaces whose contents are metrics."""
+        """Interfaces with metrics as contents."""
         return [
             node
             for node in self._nodes.interfaces()
@@ -145,7 +145,7 @@ class _Export:
         return is_part and not _COMPONENTS.isdisjoint(facts.get(RDF.type, ()))
 
     def _paged(self, interface: Element, contents: list[Element]) -> Iterator[Element]:
-        """The Interface, and more of them for what is beyond its version's limit."""
+        """The Interface, and further pages for contents beyond its version's limit."""
         limit = self._version.contents
         if len(contents) <= limit:
             yield {**interface, "contents": contents}
@@ -154,7 +154,7 @@ class _Export:
         first, rest = contents[: limit - count], contents[limit - count :]
         pages = [rest[at : at + limit] for at in range(0, len(rest), limit)]
         ids = [page_dtmi(interface["@id"], n) for n in range(len(pages))]
-        # No name of ours begins so; they come last.
+        # None of our names begins like this; they come last.
         links = [
             {"@type": "Relationship", "name": f"continues_{n}", "target": id_}
             for n, id_ in enumerate(ids)

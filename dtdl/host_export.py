@@ -1,4 +1,4 @@
-"""The graph store → DTDL, without what loads a document."""
+"""Export a host from the graph store as DTDL, without importing the loader."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
     """The twin of a host as a DTDL document; raises MendableError without one."""
     iris = Iris(settings.base)
     found: set[Triple] = set()
-    # Fuseki answers one question while the answer to another is read.
+    # Fuseki works on one query while the answer to another is read.
     with _twin(settings) as twin, ThreadPoolExecutor(_AT_ONCE) as pool:
         for answer in pool.map(twin.select, queries(iris, host)):
             # The graph of a host has neither blank nodes nor literals as subjects.

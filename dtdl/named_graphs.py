@@ -1,4 +1,4 @@
-"""Which named graph each triple of an imported twin stands in, as ingest has them."""
+"""The named graph of each triple of an imported twin, as in ingest."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from ingest.describe.metrics import SEMANTICS, Catalogue, Descriptor, variant_ir
 from ontology.iris import IdError, Iris, decode_id
 from ontology.terms import PROV, ST
 
-# Not the names of graphs, but the parts of a description.
+# Not names of graphs, but the parts of a description.
 TWIN, PROBE, METRICS, PLANS = map(URIRef, ("twin", "probe", "metrics", "plans"))
 _PARTS = {
     ST.Probe: PROBE,
@@ -24,7 +24,7 @@ _NAMES = {term: name for name, term in SEMANTICS.items()}
 
 
 class Places:
-    """Knows the part, or the graph of a catalogue or a run, that triples belong to."""
+    """Finds the part, or the graph of a catalogue or run, that triples belong to."""
 
     def __init__(self, triples: Sequence[Triple], iris: Iris) -> None:
         self._iris = iris
@@ -35,7 +35,7 @@ class Places:
         self._benchmarks = {s: o for s, p, o in triples if p == ST.ofBenchmark}
 
     def of(self, triple: Triple) -> URIRef:
-        """The part of the description, else the graph, that a triple stands in."""
+        """The part of the description, else the graph, that a triple belongs to."""
         subject, property_, _ = triple
         if property_ == PROV.wasGeneratedBy:
             return PROBE
@@ -52,7 +52,7 @@ class Places:
         return METRICS if path[0] in ("metric", "indom") else None
 
     def _run(self, subject: URIRef) -> URIRef | None:
-        """The graph of an observation or of a benchmark with its results."""
+        """The graph of an observation, or of a benchmark with its results."""
         run = self._benchmarks.get(subject, subject)
         kinds, id_ = self._kinds.get(run, set()), run.rpartition("/")[2:]
         if ST.ObservationInterface in kinds:
@@ -65,7 +65,7 @@ class Places:
 def with_variants(
     triples: list[Triple], iris: Iris, catalogue: Catalogue
 ) -> list[Triple]:
-    """The same triples; a metric that the store knows otherwise gets its own IRI."""
+    """The triples, with a new IRI for each metric that differs from the store's."""
     facts: dict[URIRef, dict[URIRef, Object]] = defaultdict(dict)
     for subject, property_, value in triples:
         facts[subject][property_] = value

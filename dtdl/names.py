@@ -1,8 +1,9 @@
 """Names that DTDL allows: segments of DTMIs, both ways, and names of contents.
 
 DTDL wants ``^[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?$``. Every other byte of a segment's
-UTF-8 form, the underscore included, is written ``_xHH``; what does not begin with a
-letter gets an ``h`` in front, and so does what could be taken for such a one.
+UTF-8 form, including the underscore, is written ``_xHH``. A text that does not begin
+with a letter gets an ``h`` in front, and so does a text that could be taken for such a
+result.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from rdflib import URIRef
 
 from dtdl.errors import DtmiError
 
-# DTDL counts them; of an Interface in versions 2, 3 and 4 alike.
+# Limits on the length; that of an Interface is the same in versions 2, 3 and 4.
 MAX_INTERFACE_ID = 128
 MAX_ID = 2048
 
@@ -23,7 +24,7 @@ _NOT_PLAIN = re.compile(rb"[^A-Za-z0-9]")
 _SEGMENT = re.compile(r"[A-Za-z](?:[A-Za-z0-9]|_x[0-9A-F]{2})*")
 _ESCAPED = re.compile(r"_x([0-9A-F]{2})")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
-# What an IRI cannot hold, and what would end it in a SPARQL Update.
+# Characters that an IRI cannot contain, or that would end it in a SPARQL Update.
 _NOT_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f-\x9f\ud800-\udfff]")
 _DTMI = re.compile(r"dtmi:(\w+):([\w:]+);1", re.ASCII)
 
@@ -36,7 +37,7 @@ _ELSEWHERE = "supertwinElsewhere"
 def encode_segment(text: str) -> str:
     """Write any text as one segment of a DTMI, injectively.
 
-    Raises DtmiError for what is no Unicode text.
+    Raises DtmiError if it is not valid Unicode.
     """
     try:
         raw = text.encode()
@@ -48,7 +49,7 @@ def encode_segment(text: str) -> str:
 
 @lru_cache(maxsize=16384)
 def decode_segment(segment: str) -> str:
-    """Read back what encode_segment wrote; raises DtmiError for anything else."""
+    """Decode the output of encode_segment; raises DtmiError for anything else."""
     if _SEGMENT.fullmatch(segment):
         raw = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), segment)
         try:
@@ -62,25 +63,25 @@ def decode_segment(segment: str) -> str:
 
 
 def checked_iri(text: str) -> URIRef:
-    """A text as an IRI; raises DtmiError for what cannot be one."""
+    """Return a text as an IRI; raises DtmiError if it is not a valid one."""
     if not text or _NOT_IRI.search(text):
         raise DtmiError(f"{text[:80]!r} is no IRI")
     return URIRef(text)
 
 
 def to_dtmi(iri: str, base: str, longest: int = MAX_INTERFACE_ID) -> str:
-    """The DTMI of an IRI; one that would be too long holds a hash instead."""
+    """The DTMI of an IRI; if it were too long, it has a hash instead."""
     path = iri.removeprefix(f"{base}/")
     root, parts = (_OWN, path.split("/")) if path != iri else (_ELSEWHERE, [iri])
     dtmi = f"dtmi:{root}:{':'.join(map(encode_segment, parts))};1"
     if len(dtmi) <= longest:
         return dtmi
-    # Of the DTMI, so that it is the same below every base.
+    # A hash of the DTMI, so that it is the same for every base.
     return f"dtmi:{_LONG}:h{hashlib.sha256(dtmi.encode()).hexdigest()[:40]};1"
 
 
 def from_dtmi(dtmi: str, base: str) -> URIRef | None:
-    """The IRI of a DTMI, below this base; None for one that holds a hash.
+    """The IRI of a DTMI, below this base; None for one with a hash.
 
     Raises DtmiError for a DTMI that to_dtmi did not write.
     """
@@ -106,14 +107,14 @@ def page_dtmi(dtmi: str, number: int) -> str:
 
 
 class Names:
-    """The names of one Interface's contents, each given once, of bounded length."""
+    """Unique names for one Interface's contents, of limited length."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._taken: set[str] = set()
 
     def give(self, wanted: str) -> str:
-        """A name as near to the wanted one as DTDL and the others allow."""
+        """Return an unused name as close to the wanted one as DTDL allows."""
         stem = _NOT_NAME.sub("_", wanted).strip("_") or "h"
         stem = stem if stem[0].isalpha() else f"h{stem}"
         name, number = stem[: self._longest].rstrip("_"), 1

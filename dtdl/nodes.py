@@ -1,7 +1,7 @@
-"""The triples of a twin by subject, and which Interface each node belongs to.
+"""The triples of a twin by subject, and the Interface of each node.
 
-What has a twin of its own is an Interface. The rest is a content of one: telemetry of
-its component, a metric of its instance domain, an event of its PMU model.
+A node with a twin of its own is an Interface. Any other node is a content of one:
+telemetry of its component, a metric of its instance domain, an event of its PMU model.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ Object = URIRef | Literal
 Triple = tuple[URIRef, URIRef, Object]
 Facts = Mapping[URIRef, list[Object]]
 
-# The property that leads from a node to the Interface whose content it is.
+# The property from a node to the Interface that contains it.
 HOMES = {
     ST.SWTelemetry: ST.ofComponent,
     ST.HWTelemetry: ST.ofComponent,
@@ -29,11 +29,11 @@ HOMES = {
 
 
 class Nodes:
-    """Every node of a twin with its facts, in an order that is always the same."""
+    """Every node of a twin with its facts, in a deterministic order."""
 
     def __init__(self, triples: Iterable[Triple], host: URIRef, base: str) -> None:
         self.host, self.base = host, base
-        # No node, but an Interface: the metrics that have no instance domain.
+        # Not a node, but an Interface: the metrics without an instance domain.
         self.catalogue = URIRef(f"{base}/metric")
         found: dict[URIRef, dict[URIRef, list[Object]]] = {}
         for s, p, o in sorted(set(triples), key=_order):
@@ -43,7 +43,7 @@ class Nodes:
         self.facts: Mapping[URIRef, Facts] = found
         self._exposes = frozenset(found.get(host, {}).get(ST.exposes, ()))
         homes = {s: home for s in found if (home := self._home(s))}
-        # A content is at home in an Interface only.
+        # Only an Interface can contain a content.
         self._homes: Mapping[Object, URIRef] = {
             s: home for s, home in homes.items() if home not in homes
         }
@@ -79,7 +79,7 @@ class Nodes:
         return next(iter(facts.get(property_, ())), None)
 
     def home_property(self, node: URIRef) -> URIRef | None:
-        """The property that a content has by its place; None for an Interface."""
+        """The property implied by a content's place; None for an Interface."""
         if self._homes.get(node, self.catalogue) == self.catalogue:
             return None
         kinds = (c for c in self.classes(node) if isinstance(c, URIRef))
@@ -94,7 +94,7 @@ class Nodes:
         return node in self._exposes
 
     def _home(self, node: URIRef) -> URIRef | None:
-        """The Interface that a node may be a content of."""
+        """The Interface that could contain a node."""
         for class_ in self.classes(node):
             if isinstance(class_, URIRef) and class_ in HOMES:
                 homes = self.facts[node].get(HOMES[class_], [])
@@ -107,7 +107,7 @@ class Nodes:
 
 
 def _order(triple: Triple) -> str:
-    """One plain text: rdflib's terms are slow to compare."""
+    """One plain text as sort key: comparing rdflib's terms is slow."""
     s, p, o = triple
     if isinstance(o, Literal):
         return f"{s}\0{p}\0001{o}\0{o.datatype}\0{o.language}"

@@ -1,7 +1,7 @@
-"""A lossless document back as triples: what `export` wrote in version 2.
+"""Read a lossless document, written by `export` in version 2, as triples.
 
-The document is checked first (`form`); what is read is the graph that was exported, its
-IRIs below the base of the installation that reads it.
+The document is checked first (`schema`). The result is the exported graph, with IRIs
+below the base of the installation that reads it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ from ontology.iris import IdError, Iris
 from ontology.terms import ST
 
 _PLACED = frozenset({CATALOGUE, PAGE})
-# Members that DTDL knows itself, or that say no fact.
+# Members that DTDL itself defines, or that are not facts.
 _NO_FACTS = frozenset(
     {"@context", "@id", "@type", "name", "schema", "unit", "target", "properties"}
     | {"displayName", "description", "contents", "types", "iri", "exposed", "more"}
@@ -38,7 +38,7 @@ _NO_FACTS = frozenset(
 
 @dataclass(frozen=True)
 class Document:
-    """What a document says of one host; ``whole`` when it is as it was exported."""
+    """A document's facts about one host; ``whole`` if unchanged since its export."""
 
     host: str
     triples: list[Triple]
@@ -46,9 +46,9 @@ class Document:
 
 
 def read(text: bytes, base: str, host: str | None = None) -> Document:
-    """The triples in a document, of the host in it unless another name is given.
+    """Read the triples of a document; ``host`` renames the host in it.
 
-    Raises DocumentError for what is no lossless export of one host.
+    Raises DocumentError if it is not a lossless export of one host.
     """
     base = base.rstrip("/")
     interfaces = interfaces_of(text)
@@ -65,7 +65,8 @@ def read(text: bytes, base: str, host: str | None = None) -> Document:
 class _Reader:
     def __init__(self, interfaces: list[Element], host: URIRef, base: str) -> None:
         self._interfaces, self._host, self._base = interfaces, host, base
-        # A Relationship leads to an Interface, whose IRI its DTMI may not hold.
+        # A Relationship points to an Interface by its DTMI, which may not contain the
+        # IRI.
         self._iris: Mapping[str, URIRef] = {
             i["@id"]: _iri(i, base) for i in interfaces if co_type(i) != PAGE
         }
@@ -110,7 +111,7 @@ class _Reader:
             yield from self._facts(node, property_, content.get("value"), schema)
 
     def _node(self, content: Element, home: URIRef) -> Iterator[Triple]:
-        """A node that is a content: its place says one fact of it, the members more."""
+        """A node that is a content: one fact from its place, others from members."""
         node, class_ = _iri(content, self._base), class_of(co_type(content))
         if class_ not in HOMES:
             raise DocumentError(f"{content['@id']}: no {co_type(content)} is a content")
@@ -135,7 +136,7 @@ class _Reader:
             yield node, property_, value
 
     def _property(self, content: Element) -> URIRef:
-        """The property that a content says."""
+        """The property of a content."""
         predicate = content.get("predicate")
         if isinstance(predicate, str):
             return expand(predicate, self._base)
@@ -182,7 +183,7 @@ def _hostname(triples: list[Triple], node: URIRef, base: str) -> str:
 def _renamed(
     triples: list[Triple], node: URIRef, old: str, new: str, base: str
 ) -> list[Triple]:
-    """The same triples of a host by another name."""
+    """The triples of a host under another name."""
     host = Iris(base).host(new)
     plain = {ST.hostname, RDFS.label}
 
@@ -200,6 +201,6 @@ def _renamed(
             else moved(o),
         )
         for s, p, o in triples
-        # It covers the IRIs, which are others now.
+        # The digest covers the IRIs, which have changed.
         if p != ST.digest
     ]

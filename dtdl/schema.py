@@ -1,4 +1,4 @@
-"""Whether a file has the form of a lossless export, said in one line where not."""
+"""Check whether a file is a lossless export, with a one-line error."""
 
 import json
 from typing import Any
@@ -17,12 +17,12 @@ _DTDL = frozenset(
     {"Interface", "Property", "Telemetry", "Relationship", "Component", "Command"}
 )
 _HOST = class_name(ST.ComputeNode)
-# What an export of a host describes: the host, and catalogues that hosts share.
+# An export describes the host and the shared catalogues.
 _SHARED = ("metric", "indom", "pmu")
 
 
 def interfaces_of(text: bytes) -> list[Element]:
-    """The Interfaces in a file; raises DocumentError for the first that is none."""
+    """The Interfaces in a file; raises DocumentError for the first invalid one."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -37,18 +37,18 @@ def interfaces_of(text: bytes) -> list[Element]:
 
 
 def co_type(element: Element) -> str:
-    """The co-type of ours that an element has; empty without one."""
+    """The co-type that we gave an element; empty without one."""
     kinds = element["@type"]
     return str(kinds[-1]) if isinstance(kinds, list) and len(kinds) > 1 else ""
 
 
 def owner(interface: Element) -> str:
-    """The DTMI of the Interface that this one is, or continues."""
+    """The DTMI of this Interface, or of the one that it continues."""
     return str(interface.get("continues", interface["@id"]))
 
 
 def host_of(interfaces: list[Element], base: str) -> URIRef:
-    """The one host in a document, which all that is described must be of."""
+    """The only host in a document, to which every described node must belong."""
     hosts = [i["@id"] for i in interfaces if co_type(i) == _HOST]
     if len(hosts) != 1:
         raise DocumentError(f"{len(hosts)} hosts ({_HOST}), expected one: {_CURE}")
@@ -63,7 +63,7 @@ def host_of(interfaces: list[Element], base: str) -> URIRef:
 
 
 def own_dtmi(element: Element, base: str) -> URIRef:
-    """The IRI that an element states itself, its DTMI being a hash of it."""
+    """The IRI that an element states itself, if its DTMI is a hash."""
     iri = element.get("iri")
     if not isinstance(iri, str):
         raise DocumentError(f"{element['@id']} has no iri, which its hash stands for")

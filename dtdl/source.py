@@ -1,4 +1,4 @@
-"""The SPARQL that finds what an export of a host says."""
+"""The SPARQL that selects the triples for an export of a host."""
 
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -10,8 +10,8 @@ _RUNS = f"<{ST.ObservationInterface}> <{ST.BenchmarkInterface}>"
 def queries(iris: Iris, host: str) -> list[str]:
     """SELECTs of ``?s ?p ?o``: the host, its plans, its part of the catalogues, runs.
 
-    Together they are the triples that `export` takes; some come twice. Runs that
-    SuperTwin recorded are no part of a host: they are taken away one by one.
+    Together they return the triples for `export`; some are returned twice. Runs that
+    SuperTwin recorded are not part of a host: they are exported one by one.
     """
     twin, plans = iris.twin_graph(host), iris.plans_graph(host)
     node, metrics = iris.host(host), iris.metrics_graph
@@ -56,7 +56,7 @@ def _metrics(node: str, twin: str, plans: str, metric: str = "?s") -> str:
 
 
 def _added_plan(node: str, plans: str) -> str:
-    """Plans that were added to a host stand in graphs of their own."""
+    """Plans that were added to a host have graphs of their own."""
     return f"""?plan a <{ST.SamplingPlan}> ; <{ST.ofHost}> <{node}> .
       GRAPH ?g {{ ?plan <{ST.planName}> ?name }}
       FILTER (STRSTARTS(STR(?g), "{plans}/"))"""

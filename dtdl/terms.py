@@ -1,6 +1,6 @@
-"""Our vocabulary in a DTDL document: short names, of table 4.2 where it has them.
+"""Our vocabulary in a DTDL document: short names, those of table 4.2 if it has them.
 
-Nothing of ours has a name that DTDL itself knows; a test holds that.
+None of our names is one that DTDL itself defines; a test checks that.
 """
 
 import re
@@ -13,7 +13,7 @@ from dtdl.names import checked_iri
 from dtdl.units import own_properties
 from ontology.terms import PREFIXES, PROV, QUDT, ST
 
-# As table 4.2 spells them ("instrance" is its misprint of instance).
+# The spelling of table 4.2 ("instrance" is its misprint of instance).
 SPELLINGS = {
     ST.dbName: "DBName",
     ST.pmuName: "PMUName",
@@ -27,7 +27,7 @@ SPELLINGS = {
     ST.observesHardware: "sampled_hw_metrics",
 }
 CLASSES = {ST.Process: "ProcessInterface"}
-# Whole texts where displayName and description had to be cut.
+# Full texts if displayName and description had to be cut.
 WHOLE_LABEL, WHOLE_COMMENT = "wholeLabel", "wholeComment"
 
 _FOREIGN = {
@@ -57,14 +57,14 @@ def properties() -> Mapping[str, URIRef]:
 
 
 def property_of(name: str) -> URIRef | None:
-    """The property that a content is of; several of one property are numbered."""
+    """The property of a content; several contents of one property are numbered."""
     match = _NUMBERED.fullmatch(name)
     known = properties()
     return known.get(name) or (known.get(match[1]) if match else None)
 
 
 def class_name(class_: URIRef) -> str | None:
-    """The co-type of a class of ours; None for a foreign one."""
+    """The co-type of one of our classes; None for a foreign one."""
     if class_ in CLASSES:
         return CLASSES[class_]
     local = str(class_).removeprefix(str(ST))
@@ -72,12 +72,12 @@ def class_name(class_: URIRef) -> str | None:
 
 
 def class_of(name: str) -> URIRef:
-    """The class that a co-type names."""
+    """The class of a co-type."""
     return next((c for c, known in CLASSES.items() if known == name), ST[name])
 
 
 def compact(iri: str, base: str) -> str:
-    """An IRI as the document writes it: ``/path`` below the base, or with a prefix."""
+    """An IRI in short form: ``/path`` below the base, or with a prefix."""
     if iri.startswith(f"{base}/"):
         return str(iri).removeprefix(base)
     for prefix, space in _SPACES.items():
@@ -87,7 +87,7 @@ def compact(iri: str, base: str) -> str:
 
 
 def expand(text: str, base: str) -> URIRef:
-    """The IRI that compact wrote; raises DtmiError for what cannot be one."""
+    """The IRI that compact shortened; raises DtmiError if it is not a valid one."""
     if text.startswith("/"):
         return checked_iri(f"{base}{text}")
     match = _CURIE.fullmatch(text)

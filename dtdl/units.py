@@ -1,7 +1,7 @@
-"""QUDT's units and PCP's types as DTDL knows them: semantic type, unit, schema.
+"""QUDT's units and PCP's types in DTDL: semantic type, unit and schema.
 
-Of the standard's tables: DTDL knows bytes, but no count and no FLOPS; what it does not
-know goes without a unit there.
+From the standard's tables: DTDL knows bytes, but no counts and no FLOPS. Values in a
+unit that it does not know have no unit there.
 """
 
 import re
@@ -66,7 +66,7 @@ def literal_schema(datatype: URIRef | None) -> str:
 
 @cache
 def property_unit(predicate: URIRef) -> URIRef | None:
-    """The unit that all values of a property are in, as the ontology states it."""
+    """The unit of all values of a property, from the ontology."""
     said = definitions().get(predicate.removeprefix(str(ST)), "")
     found = _UNIT.search(said)
     return UNIT[found[1]] if found else None

@@ -1,7 +1,7 @@
-"""RDF terms as JSON values and back, to the last character.
+"""RDF terms as JSON values and back, without loss.
 
-Plain texts, integers, decimals and truth values are JSON's own where JSON keeps them as
-they are; all else is written as JSON-LD does: ``{"@id": …}``, ``{"@value": …}``.
+Plain texts, integers, decimals and booleans are native JSON values if JSON preserves
+them exactly. All others are written as in JSON-LD: ``{"@id": …}``, ``{"@value": …}``.
 """
 
 import logging
@@ -18,10 +18,10 @@ from ontology.texts import writable
 
 Object = URIRef | Literal
 
-# Beyond this, other readers of JSON round.
+# Beyond this, other JSON parsers round.
 _EXACT = 2**53
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
-# The official parser takes them in a member of ours only where it is an object.
+# In a member of ours, the official parser accepts these only inside an object.
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _VALUE = {"@value", "@type", "@language"}
 
@@ -44,7 +44,7 @@ def to_json(term: Object, base: str) -> Any:
 
 
 def all_to_json(terms: Iterable[Object], base: str) -> Any:
-    """Several terms of one property: one by itself, more as a list."""
+    """The terms of one property: a single one by itself, several as a list."""
     found = [to_json(term, base) for term in terms]
     return found[0] if len(found) == 1 else found
 
@@ -52,7 +52,8 @@ def all_to_json(terms: Iterable[Object], base: str) -> Any:
 def from_json(value: Any, base: str, schema: str = "") -> Object:
     """The term that to_json wrote; raises DocumentError for anything else.
 
-    ``schema`` tells a decimal that another program has written as 1 instead of 1.0.
+    ``schema`` identifies a decimal that another program has written as 1 instead of
+    1.0.
     """
     match value:
         case bool():
@@ -107,7 +108,7 @@ def _literal(text: str, value: dict[str, Any], base: str) -> Literal:
 
 
 def _typed(text: str, datatype: URIRef) -> Literal:
-    """The literal; rdflib would tell of a wrong one in a traceback on stderr."""
+    """The literal, without the traceback on stderr that rdflib logs for a wrong one."""
     logger = logging.getLogger("rdflib.term")
     said, logger.disabled = logger.disabled, True
     try:

@@ -1,4 +1,4 @@
-"""What the versions of DTDL allow, and how each of them is written."""
+"""The limits and spellings of each version of DTDL."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ _QUANTITIES = "dtmi:dtdl:extension:quantitativeTypes"
 class Version:
     """One version of DTDL.
 
-    ``lossless``: co-types and members of our own are allowed, so that a document can be
+    ``lossless``: our own co-types and members are allowed, so that a document can be
     read back. ``contents``, ``name`` and ``display_name`` are its limits.
     """
 
@@ -22,7 +22,7 @@ class Version:
     display_name: int
 
     def unit(self, name: str) -> str:
-        """How a unit is written: in version 4, ``byte`` is a schema as well."""
+        """The name of a unit: in version 4, ``byte`` is also a schema."""
         if self.number == 4 and name == "byte":
             return f"{_QUANTITIES}:v2:unit:byte"
         return name

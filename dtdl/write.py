@@ -1,7 +1,7 @@
-"""One element of a document as its version allows.
+"""Write one element of a document within the limits of its version.
 
-A lossless one has a co-type and members of ours; in a strict one, which refuses what it
-does not define, they stand in ``comment`` as far as its 512 characters go.
+A lossless element has our co-type and members. A strict version refuses members that it
+does not define, so they go into ``comment``, up to its 512 characters.
 """
 
 import json
@@ -15,7 +15,7 @@ _CUT = "…"
 def element(
     kinds: list[str], co_type: str, dtdl: Element, ours: Element, version: Version
 ) -> Element:
-    """An element of DTDL's ``kinds`` (class and semantic type), with what is ours."""
+    """An element of DTDL's ``kinds`` (class and semantic type), with our members."""
     types = [*kinds, co_type] if version.lossless else kinds
     made = {"@type": types if len(types) > 1 else types[0], **dtdl}
     if version.lossless:
@@ -25,9 +25,10 @@ def element(
 
 
 def comment(said: Element) -> str:
-    """What is said, as JSON that is whole and within the limit of a comment.
+    """The members as complete JSON within the limit of a comment.
 
-    A text or a list that is too long ends with ``…``; then what comes last is left out.
+    A text or a list that is too long ends with ``…``; after that, the last members are
+    left out.
     """
     kept = {name: _shorter(value) for name, value in said.items()}
     while len(text := _json(kept)) > TEXT:
@@ -38,7 +39,7 @@ def comment(said: Element) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The text, or as much of it as is allowed."""
+    """The text, cut to the allowed length."""
     return text if _length(text) <= longest else _cut(text, longest)
 
 
@@ -60,7 +61,7 @@ def _json(value: Any) -> str:
 
 
 def _length(text: str) -> int:
-    """Characters as .NET counts them."""
+    """The number of characters as .NET counts them."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

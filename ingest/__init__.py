@@ -1,1 +1,1 @@
-"""From the machine to the graph: sources, facts, description, publishing."""
+"""From a machine to its graph: sources, facts, description, publishing."""

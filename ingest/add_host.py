@@ -1,4 +1,4 @@
-"""A machine, here or elsewhere, by its address: probed, described and loaded."""
+"""Add a local or remote machine by its address: probe, describe and load it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,10 @@ from queries.run import saved_rows
 
 @dataclass(frozen=True)
 class NewHost:
-    """What is asked for; ``address`` is ``ssh://…`` or ``local``.
+    """A request to add a host; ``address`` is ``ssh://…`` or ``local``.
 
-    ``host``: its name in the twin, empty: the one in the address, or its own.
-    ``confirm``: replace another machine of that name.
+    ``host`` is its name in the twin; if empty, the name comes from the address or from
+    the machine. ``confirm`` allows replacing another machine of that name.
     """
 
     address: str
@@ -40,8 +40,8 @@ def add_host(
 ) -> str:
     """Probe a machine and load its twin and plan; return its name in the twin.
 
-    A machine that cannot be probed or described leaves nothing. Raises AddressError,
-    MendableError, IngestError and what the stores raise.
+    If the machine cannot be probed or described, nothing is stored. Raises
+    AddressError, MendableError, IngestError and what the stores raise.
     """
     where = _address(new.address)
     name = _name(settings, where, new.host)
@@ -55,7 +55,7 @@ def add_host(
 
 
 def _address(text: str) -> str:
-    """Return an address in the spelling that it is known by; raises AddressError."""
+    """Return an address in its canonical spelling; raises AddressError."""
     if text == LOCAL:
         return text
     written = str(parse_address(text))
@@ -63,7 +63,7 @@ def _address(text: str) -> str:
 
 
 def _name(settings: Settings, where: str, host: str) -> str | None:
-    """Return the name that is asked for, known, or in the address; None: its own."""
+    """Return the requested, known or address's name; None: ask the machine."""
     if host:
         return check_host(host)
     if where == LOCAL:
@@ -76,7 +76,7 @@ def _name(settings: Settings, where: str, host: str) -> str | None:
 
 
 def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
-    """Raise MendableError for an alias that is another host's; None is any host."""
+    """Raise MendableError if another host has the alias; a None host skips this."""
     if not alias or host is None:
         return
     for row in _called(settings, check_host(alias)):
@@ -88,7 +88,7 @@ def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
 
 
 def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
-    """Return the hosts that have a name, and what it is to them."""
+    """Return the hosts that have a name, and in which role (``by``)."""
     with dataset(settings, "twin") as twin:
         return saved_rows(twin, "fleet/find", {"name": name})
 

@@ -1,4 +1,4 @@
-"""`supertwin ingest --bulk`: every machine file of a folder becomes a twin."""
+"""`supertwin ingest --bulk`: load every machine file of a folder as a twin."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,13 +23,13 @@ from queries.natural_order import natural
 
 _BATCH = 100_000  # triples in one transaction
 
-# The lines that tell a person of an error.
+# Returns the lines that explain an error to the user.
 Explain = Callable[[Exception], list[str]]
 
 
 @dataclass
 class Outcome:
-    """What became of the files; ``triples`` were written."""
+    """Counts of the files by outcome; ``triples`` is the number written."""
 
     explain: Explain
     loaded: int = 0
@@ -39,7 +39,7 @@ class Outcome:
     began: float = field(default_factory=time.monotonic)
 
     def line(self) -> str:
-        """The summary: how many hosts, how much, how fast."""
+        """The summary line: number of hosts, triples and speed."""
         seconds = time.monotonic() - self.began
         return (
             f"{self.loaded} hosts loaded, {self.unchanged} unchanged, {self.refused} "
@@ -56,10 +56,10 @@ def load_folder(
     progress: Progress,
     confirm: bool = False,
 ) -> Outcome:
-    """Make every machine file of a folder the twin of its host, in order of names.
+    """Load every machine file of a folder, in order of file names.
 
-    A bad file is told in one line and costs itself alone. Raises DocumentError for what
-    is no folder of files, EndpointError where the graph store fails.
+    A bad file is reported in one line and skipped. Raises DocumentError if the folder
+    is not usable, EndpointError if the graph store fails.
     """
     outcome = Outcome(explain)
     files = _recognised(files_in(folder), outcome, progress)
@@ -78,7 +78,7 @@ def _recognised(
     for path in paths:
         try:
             file = recognise(path)
-        except Exception as error:  # any file may lie there
+        except Exception as error:  # the folder may hold any file
             _refuse(path, error, outcome, progress)
             continue
         if file:
@@ -93,14 +93,14 @@ def _recognised(
 
 
 def _refuse(path: Path, error: Exception, outcome: Outcome, progress: Progress) -> None:
-    """One line: the file, and the first thing that is wrong with it."""
+    """Report in one line the file and the first problem with it."""
     outcome.refused += 1
     text = " ".join(line.strip() for line in outcome.explain(error)[:2])
     progress(f"refused: {text}" if str(path) in text else f"refused: {path}: {text}")
 
 
 class _Loader:
-    """Writes what was prepared: many new hosts at once, any other one by one."""
+    """Writes prepared files: new hosts in batches, all others one by one."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Loader:
         self._batch: list[Ready] = []
 
     def load(self, files: list[MachineFile]) -> list[MachineFile]:
-        """Load files until the catalogues have grown; the answer are those left."""
+        """Load files until the catalogues grow; return the files that are left."""
         job = self._job(files)
         with closing(prepared(job, files)) as results:
             for number, ready in enumerate(results, 1):
@@ -136,7 +136,7 @@ class _Loader:
         return Job(iris, self._catalogues, frozenset(new), self._monitored)
 
     def _take(self, ready: Ready, job: Job) -> bool:
-        """Load one, now or with those that follow; whether the catalogues grew."""
+        """Load one file or add it to the batch; return whether the catalogues grew."""
         if ready.error:
             _refuse(ready.file.path, ready.error, self._outcome, self._progress)
         elif ready.packed:
@@ -152,7 +152,7 @@ class _Loader:
         return False
 
     def _flush(self, job: Job) -> None:
-        """Write what is ready in one transaction; what that cannot do, one by one."""
+        """Write the batch in one transaction; publish what fails one by one."""
         batch, self._batch = self._batch, []
         if not batch:
             return
@@ -166,7 +166,7 @@ class _Loader:
                 self._written(ready)
 
     def _sent(self, packed: list[Packed]) -> set[str]:
-        """Send hosts at once; the answer are those that have to be published alone."""
+        """Send hosts in one batch; return those that must be published one by one."""
         twin, history = self._store.twin, self._store.history
         hosts = {one.host: one for one in packed}
         with ExitStack() as turns:
@@ -205,7 +205,7 @@ class _Loader:
             if not isinstance(error, UpdateRefusedError | QuerySyntaxError):
                 raise
             _refuse(file.path, error, self._outcome, self._progress)
-        except Exception as error:  # any file may lie there
+        except Exception as error:  # the folder may hold any file
             _refuse(file.path, error, self._outcome, self._progress)
         else:
             told += published.warnings

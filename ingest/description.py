@@ -1,6 +1,6 @@
-"""Probe facts → the graph of a host, as design.md's vocabulary has it.
+"""Turn probe facts into the graph of a host, in the vocabulary of design.md.
 
-Pure: the same document gives the same triples. What is not known is left out.
+Pure: the same document gives the same triples. Unknown values are left out.
 """
 
 from collections.abc import Iterable
@@ -31,10 +31,11 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Description:
-    """Everything that one probe says, by named graph.
+    """All triples of one probe, by named graph.
 
-    `probe` stands in the graph of `twin`, apart because it is new with every probe.
-    `held` are the metrics that are referred to and that the store's catalogue has.
+    `probe` belongs to the graph of `twin` but is kept separate, since every probe
+    changes it. `held` are the referenced metrics that the store's catalogue already
+    has.
     """
 
     host: str
@@ -52,7 +53,7 @@ class Description:
         return [self.twin, self.probe, self.metrics, *self.pmus.values(), self.plans]
 
     def union(self) -> Graph:
-        """One rdflib Graph of it all, to be validated."""
+        """Return one rdflib Graph of all, for validation."""
         return union(self.graphs)
 
     def __len__(self) -> int:
@@ -68,10 +69,10 @@ def describe(
 ) -> Description:
     """Describe a probe document (`ingest.probe`) as RDF.
 
-    `monitored` are the PCP metrics of the monitor plan; `catalogue` is what the store
-    already holds and is not described again, a differing descriptor gets an IRI of its
-    own; `known_pmus` are the PMU models whose events it holds, as little described
-    again. Raises DocumentError for facts of another form than a probe's.
+    `monitored` are the PCP metrics of the monitor plan. `catalogue` holds the metrics
+    in the store: they are not described again, but a differing descriptor gets its own
+    IRI. The store already has the events of `known_pmus`; these are not described
+    again. Raises DocumentError if the facts do not have a probe's format.
     """
     check_document(document)
     host, facts = document["host"], document["facts"]
@@ -93,7 +94,7 @@ def describe(
     probe = Triples()
     describe_probe(probe, iris, document)
     describe_claims(twin, probe, iris, document, resolved.claims)
-    # Not of the catalogues, of which the less is described the more the store holds.
+    # Without the catalogues: what is described of them depends on the store.
     digested = digest([twin, plans])
     twin.link(node, {ST.digest: digested})
     held = frozenset(known.values()) - {subject for subject, _, _ in metrics}

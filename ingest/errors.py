@@ -1,32 +1,32 @@
-"""The exception tree of ingest; every message is one line: the thing and the cure.
+"""The exception tree of ingest; every message is one line with the thing and the cure.
 
 IngestError
-├── HostNameError               a name that no host can be registered under
-├── DocumentError               a file that holds no facts of a probe
-├── BundleError                 a copy of a machine that is cut short or hostile
-├── RemoteError                 a host that let nobody in, or gave no copy of itself
+├── HostNameError               not a valid host name
+├── DocumentError               a file without valid probe facts
+├── BundleError                 a copy of a machine that is truncated or hostile
+├── RemoteError                 a host refused the login, or sent no copy
 │   └── BrokenOffError          the connection to it ended half-way
-├── NotConformingError          a description that the shapes refuse
-├── OtherMachineError           another machine is known by that name
+├── NotConformingError          a description that violates the shapes
+├── OtherMachineError           the name belongs to another machine
 ├── PmuError                    a PMU model that libpfm4 does not know
 ├── RoleError                   a role or formula that cannot be read
-├── PlanRequestError            what no host can be sampled for as it is asked
-├── ProcessNameError            a name or expression that stands for no process
-├── NoSuchStateError            a host was never in the state that is asked for
+├── PlanRequestError            a sampling plan that no host can carry out
+├── ProcessNameError            a name or expression that cannot match a process
+├── NoSuchStateError            a host was never in the requested state
 └── SourceError                 a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
-    ├── SourceRefusedError      it is there, but failed, hung or was not permitted
-    └── MalformedSourceError    it answered with something that cannot be read
-        └── TopologyError       hwloc's XML is cut short, hostile or inconsistent
+    ├── SourceRefusedError      it exists, but failed, hung or was not permitted
+    └── MalformedSourceError    its answer cannot be read
+        └── TopologyError       hwloc's XML is truncated, hostile or inconsistent
 """
 
 
 class IngestError(Exception):
-    """Anything that goes wrong between a machine and its published graph."""
+    """Any failure between a machine and its published graph."""
 
 
 class HostNameError(IngestError):
-    """A name that no host can be registered under."""
+    """Not a valid host name."""
 
 
 class SourceError(IngestError):
@@ -38,27 +38,27 @@ class SourceMissingError(SourceError):
 
 
 class SourceRefusedError(SourceError):
-    """A source is there, but failed, took too long or was not permitted."""
+    """A source exists, but failed, took too long or was not permitted."""
 
 
 class MalformedSourceError(SourceError):
-    """A source answered with something that cannot be read."""
+    """A source's answer cannot be read."""
 
 
 class TopologyError(MalformedSourceError):
-    """hwloc's XML is cut short, hostile or inconsistent."""
+    """hwloc's XML is truncated, hostile or inconsistent."""
 
 
 class DocumentError(IngestError):
-    """A file that holds no facts of a probe."""
+    """A file without valid probe facts."""
 
 
 class BundleError(IngestError):
-    """A copy of a machine that is cut short, damaged or hostile."""
+    """A copy of a machine that is truncated, damaged or hostile."""
 
 
 class RemoteError(IngestError):
-    """A remote host that let nobody in, or gave no copy of itself."""
+    """A remote host refused the login, or sent no copy of itself."""
 
 
 class BrokenOffError(RemoteError):
@@ -66,7 +66,7 @@ class BrokenOffError(RemoteError):
 
 
 class NotConformingError(IngestError):
-    """A description that the shapes refuse; `lines` is the report."""
+    """A description that violates the shapes; `lines` is the report."""
 
     def __init__(self, host: str, lines: list[str]) -> None:
         self.lines = lines
@@ -78,7 +78,7 @@ class NotConformingError(IngestError):
 
 
 class OtherMachineError(IngestError):
-    """Another machine is known by that name, or may be."""
+    """The name belongs, or may belong, to another machine."""
 
     def __init__(self, host: str, known: str, new: str, agree: str = "") -> None:
         alike = f" (though its {agree} is the same)" if agree else ""
@@ -90,15 +90,15 @@ class OtherMachineError(IngestError):
 
 
 class PlanRequestError(IngestError):
-    """A sampling plan that cannot be as it is asked for."""
+    """A sampling plan that cannot be carried out as requested."""
 
 
 class ProcessNameError(IngestError):
-    """A name or expression that can stand for no process."""
+    """A name or expression that cannot match a process."""
 
 
 class NoSuchStateError(IngestError):
-    """A host was never in the state that is asked for."""
+    """A host was never in the requested state."""
 
 
 class RoleError(IngestError):

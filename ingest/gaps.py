@@ -1,7 +1,7 @@
-"""Values that a source gives and that the twin does without, each with its reason.
+"""Values that a source gives but the twin leaves out, each with its reason.
 
-A reader reports them from wherever it stands; who asked it collects them. Each thread
-has a list of its own.
+A reader reports them at any depth, and the caller of the reader collects them. Each
+thread has its own list.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _found: ContextVar[list[str] | None] = ContextVar("gaps", default=None)
 
 @contextmanager
 def collected_gaps() -> Iterator[list[str]]:
-    """The gaps that this block reports, at most MOST and a line for the rest."""
+    """Collect the gaps that this block reports: MOST lines and a count of the rest."""
     gaps: list[str] = []
     token = _found.set(gaps)
     try:
@@ -29,7 +29,7 @@ def collected_gaps() -> Iterator[list[str]]:
 
 
 def report_gap(what: str, value: object, expected: str) -> None:
-    """Say that a value was left out: ``size of sda: '' is not a number``."""
+    """Report that a value was left out: ``size of sda: '' is not a number``."""
     gaps = _found.get()
     if gaps is not None:
         text = f"{what}: {value!r} is not {expected}"

@@ -1,4 +1,4 @@
-"""Hosts by any of their names, and what was in the past of one."""
+"""Find hosts by any of their names, and compare past states of a host."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from queries.run import saved_rows
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed on a host from one state to another."""
+    """The changes of a host from one state to another."""
 
     host: str
     older: State
@@ -27,7 +27,7 @@ class Comparison:
 
 
 def find_host(twin: Endpoint, text: str) -> Found:
-    """The host that a name, an alias or an address means.
+    """Find a host by name, alias or address.
 
     Raises UnknownHostError, which names the nearest, and AmbiguousHostError.
     """
@@ -37,7 +37,7 @@ def find_host(twin: Endpoint, text: str) -> Found:
 def compare(
     settings: Settings, name: str, first: str = "", last: str = ""
 ) -> Comparison:
-    """What changed on a host between two states, by default the last two.
+    """Compare two states of a host, by default the last two.
 
     Raises UnknownHostError and NoSuchStateError.
     """
@@ -53,14 +53,14 @@ def compare(
 
 
 def past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:
-    """A host of the twin, or one that is in the past alone.
+    """Find a host in the twin, or only in the history, and its states.
 
     Raises UnknownHostError.
     """
     try:
         host = find_host(store.twin, name).host
     except UnknownHostError:
-        # What cannot be an id is no host either.
+        # A name that cannot be an id is not a host either.
         with suppress(IdError):
             if states := _states(store, iris, name):
                 return name, states

@@ -1,4 +1,4 @@
-"""The names that hosts may have."""
+"""Valid host names."""
 
 import re
 
@@ -10,10 +10,10 @@ _HOST = re.compile(rf"{_HOST_LABEL}(\.{_HOST_LABEL})*")
 
 
 def check_host(name: str) -> str:
-    """The name itself, if a host can be registered under it.
+    """Return the name if it is a valid host name.
 
-    Raises HostNameError for all but letters, digits, ``.``, ``-`` and ``_`` in the
-    order of RFC 1123.
+    It consists of letters, digits, ``.``, ``-`` and ``_``, with labels as in RFC 1123.
+    Raises HostNameError.
     """
     if len(name) <= _LONGEST_HOST and _HOST.fullmatch(name):
         return name

@@ -1,4 +1,4 @@
-"""This machine → its twin: probe, describe, validate, publish."""
+"""Load a machine's twin: probe, describe, validate, publish."""
 
 import time
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ _COUNTS = ("sockets", "cores", "threads", "metrics")
 
 @dataclass(frozen=True)
 class Twin:
-    """What the graph says of a host, in numbers; `gaps` are the probe's, by source.
+    """Figures of a host's graph; `gaps` are the probe's, by source.
 
-    `triples` are those of the host's own graphs, `shared` those of the catalogues that
-    all hosts share.
+    `triples` counts the host's own graphs, `shared` the catalogues that all hosts
+    share.
     """
 
     host: str
@@ -49,9 +49,10 @@ def load_host(
     pcp_address: str | None,
     progress: Progress,
 ) -> None:
-    """Probe this machine and make the answer its twin.
+    """Probe this machine and publish the result as its twin.
 
-    A PMCD that is away for the moment does not cost the twin its metrics and plan.
+    If PCP gives nothing although the stored twin has metrics, keep the stored twin with
+    its plan.
     """
     document = probe(check_host(settings.host), pcp_address, progress)
     known = read_twin(settings, settings.host)
@@ -69,7 +70,7 @@ def load_document(
     confirm: bool = False,
     registration: Registration | None = None,
 ) -> None:
-    """Make a probe document the twin of its host, known by what people call it."""
+    """Publish a probe document as the twin of its host, with what users say of it."""
     iris = Iris(settings.base)
     near = document["host"] == settings.host
     if near or _is_far(document):
@@ -82,13 +83,13 @@ def load_document(
 
 
 def _is_far(document: dict[str, Any]) -> bool:
-    """Whether facts come from where the bridge can go, too."""
+    """Whether the facts come from a host that the bridge can reach, too."""
     return str(document.get("address", "")).startswith("ssh://")
 
 
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Store]:
-    """The two Fuseki datasets of this installation."""
+    """Open the two Fuseki datasets of this installation."""
     with dataset(settings, "twin") as twin, dataset(settings, "history") as history:
         yield Store(twin, history)
 
@@ -102,7 +103,7 @@ def _load(
     confirm: bool,
     registration: Registration | None,
 ) -> None:
-    # Most commands write no host, and need not wait for what describes one.
+    # Imported here because most commands write no host and should start fast.
     from ingest.description import describe
 
     started = time.monotonic()
@@ -125,7 +126,7 @@ def _load(
 
 
 def read_twin(settings: Settings, host: str) -> Twin | None:
-    """The twin of a host as it stands in the graph; None where there is none."""
+    """Read the figures of a host's stored twin; None without one."""
     with dataset(settings, "twin") as endpoint:
         hosts = _rows(endpoint, "inventory/hosts", host=host)
         if not hosts:

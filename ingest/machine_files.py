@@ -1,4 +1,4 @@
-"""Files about machines that are not here, as probe documents ready to be described."""
+"""Read files about other machines as probe documents."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from ingest.sources.files import read_file
 
 
 def hwloc_file(path: Path, host: str) -> dict[str, Any]:
-    """hwloc's XML, of a machine that is to have this name.
+    """Read hwloc's XML as the document of a host with the given name.
 
     Raises HostNameError, SourceError and DocumentError.
     """
@@ -33,9 +33,9 @@ def hwloc_file(path: Path, host: str) -> dict[str, Any]:
 
 
 def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
-    """A probe file of the original SuperTwin, of the machine in it unless named.
+    """Read a probe file of the original SuperTwin; the host name is in it unless given.
 
-    Raises as hwloc_file does.
+    Raises the errors of hwloc_file.
     """
     try:
         with collected_gaps() as gaps:
@@ -47,9 +47,9 @@ def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
 
 
 def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
-    """A probe file of our own, of the machine in it unless another name is given.
+    """Read one of our probe files; the host name is in it unless given.
 
-    Raises as hwloc_file does.
+    Raises the errors of hwloc_file.
     """
     try:
         document = json.loads(read_file(path))
@@ -64,7 +64,7 @@ def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
 
 
 def doubts(document: dict[str, Any]) -> list[str]:
-    """What a file says in two ways, and values that could not be read, as lines."""
+    """Lines about contradictions in a file, and values that could not be read."""
     found = (document["facts"].get("original") or {}).get("disagreements", [])
     left_out = [
         f"left out of {name}: {gap}"
@@ -77,7 +77,7 @@ def doubts(document: dict[str, Any]) -> list[str]:
 def _checked(
     path: Path, host: str, facts: dict[str, Any], left_out: Mapping[str, list[str]]
 ) -> dict[str, Any]:
-    """Facts that came at once, from one file; ``left_out`` by source."""
+    """Build a document of facts that all come from one file; ``left_out`` by source."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     outcome = {"ok": True, "seconds": 0.0, "reason": None}
     document = {

@@ -1,4 +1,4 @@
-"""A folder of files about machines: of which kind each is, and of which host."""
+"""Find the files about machines in a folder: kind and host of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class MachineFile:
     host: str
 
     def document(self) -> dict[str, Any]:
-        """The probe document in it; raises IngestError."""
+        """The probe document in the file; raises IngestError."""
         if self.kind == "hwloc":
             return hwloc_file(self.path, self.host)
         if self.kind == "collected":
@@ -42,7 +42,7 @@ class MachineFile:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder by name, hidden ones left out; raises DocumentError."""
+    """The files of a folder by name, without hidden ones; raises DocumentError."""
     try:
         found = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     except OSError as error:
@@ -56,10 +56,10 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def recognise(path: Path) -> MachineFile | None:
-    """What a file is, by its content; None for what is not about a machine.
+    """Recognise a file by its content; None if it is not about a machine.
 
-    The host is the one that the file names, else the file's name without its suffix.
-    Raises IngestError for a file of which only the suffix is right.
+    The host is the one named in the file, else the file's name without its suffix.
+    Raises IngestError for a file that has a matching suffix but other content.
     """
     with path.open("rb") if path.is_file() else _no_file(path) as file:
         start = file.read(4096)
@@ -80,7 +80,7 @@ def recognise(path: Path) -> MachineFile | None:
 
 
 def twice(files: Sequence[MachineFile]) -> dict[Path, str]:
-    """Why files are refused that are of the same host as another one."""
+    """Explain for each file why it is refused if another file has the same host."""
     by_host: dict[str, list[Path]] = {}
     for file in files:
         by_host.setdefault(file.host, []).append(file.path)

@@ -1,4 +1,4 @@
-"""What a host is sampled for from its first load on: loading is handed this."""
+"""What to sample on a host after its first load; a parameter of loading."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from core.stores.datasets import Progress
 
 @dataclass(frozen=True)
 class Monitoring:
-    """The monitor plan of a document, and whom to tell; ``sampling.monitoring`` has it.
+    """The monitor plan of a document and its notification; see ``sampling.monitoring``.
 
-    ``metrics`` are the names that a document's host is sampled for. ``with_bridge``
-    adds what the bridge itself gives; whether it is on that host is told. ``notify``
-    has plans read again.
+    ``metrics`` returns the metrics to sample on a document's host. ``with_bridge`` adds
+    the bridge's own metrics; its flag says whether the bridge runs on that host.
+    ``notify`` makes plans be read again.
     """
 
     metrics: Callable[[dict[str, Any], Progress], list[str]]

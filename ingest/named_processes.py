@@ -1,8 +1,8 @@
-"""Names for programs that end and start again: bound anew to each new process.
+"""Names for programs that end and start again, bound to each new process.
 
-A name and all that it was bound to stand in a graph of their own, which no probe of the
-host replaces. Who runs this calls `rebind` every so often; times are the processes'
-own starts, and when their end was noticed.
+A name and all its bindings are in a graph of their own, which a probe of the host does
+not replace. The caller runs `rebind` regularly. A binding lasts from the start of its
+process until its end was noticed.
 """
 
 import re
@@ -36,7 +36,7 @@ _LONGEST = 512
 
 @dataclass(frozen=True)
 class NamedProcess:
-    """A name, the expression that finds its process, and the process it has now."""
+    """A name, the expression that finds its process, and its current process."""
 
     name: str
     expression: str
@@ -55,7 +55,7 @@ class NamedProcess:
 
 
 def name_process(twin: Endpoint, iris: Iris, host: str, named: NamedProcess) -> None:
-    """Give a name; one that is known gets the new expression and keeps its past."""
+    """Store a name; an existing name gets the new expression and keeps its bindings."""
     iri = named_iri(iris, host, named.name)
     graph = iris.processes_graph(host)
     triples = Triples()
@@ -78,7 +78,7 @@ def name_process(twin: Endpoint, iris: Iris, host: str, named: NamedProcess) -> 
 
 
 def forget_process(twin: Endpoint, iris: Iris, host: str, name: str) -> bool:
-    """Take a name and its past away; whether there was such a name."""
+    """Remove a name and its bindings; return whether it existed."""
     if all(found.name != name for found in read_named(twin, iris, host)):
         return False
     iri, graph = named_iri(iris, host, name), iris.processes_graph(host)
@@ -91,7 +91,7 @@ def forget_process(twin: Endpoint, iris: Iris, host: str, name: str) -> bool:
 
 
 def read_named(twin: Endpoint, iris: Iris, host: str) -> list[NamedProcess]:
-    """All names of a host, with the processes that they are bound to."""
+    """Return all names of a host, with their current processes."""
     rows = twin.select(
         f"""SELECT ?name ?expression ?text ?bound {{
           GRAPH <{iris.processes_graph(host)}> {{
@@ -113,11 +113,11 @@ def rebind(
     now: datetime,
     root: Path = Path("/"),
 ) -> list[NamedProcess]:
-    """Bind each name whose process ended to the one that runs; how they stand then.
+    """Rebind each name after the end of its process; return the new state.
 
-    Of several that match it is the one that started first, with the lowest number.
-    Raises SourceError, and EndpointError when the graph is away: nothing is lost then,
-    the next call does it.
+    If several processes match, take the one that started first, with the lowest number.
+    Raises SourceError, and EndpointError if the graph store is away: nothing is lost
+    then, the next call does the work.
     """
     result, running = [], None
     for one in named:
@@ -133,7 +133,7 @@ def rebind(
 
 
 def named_iri(iris: Iris, host: str, name: str) -> URIRef:
-    """``process/slurmd``: below the same path as numbers, which no name looks like."""
+    """``process/slurmd``: the same path as process ids, which look different."""
     return iris.component(host, "process", name)
 
 
@@ -141,7 +141,8 @@ def _check(expression: str) -> None:
     try:
         if 0 < len(expression) <= _LONGEST:
             with warnings.catch_warnings():
-                # What a later Python will read in another way is no fault today.
+                # A pattern that a later Python will read differently is still valid
+                # today.
                 warnings.simplefilter("ignore", FutureWarning)
                 re.compile(expression)
             return
@@ -158,7 +159,7 @@ def _identity(bound: str | None) -> Identity | None:
 
 
 def _stands(named: NamedProcess, root: Path) -> bool:
-    """Whether the bound process runs, and is still what the name stands for."""
+    """Whether the bound process runs and still matches the name's expression."""
     if named.bound is None:
         return False
     found = identify(named.bound.pid, root)
@@ -185,7 +186,7 @@ def _bind(
     now: datetime,
     root: Path,
 ) -> str:
-    """One update: the old binding ends, the new one begins."""
+    """The update that ends the old binding and begins the new one."""
     iri, graph = named_iri(iris, host, named.name), iris.processes_graph(host)
     ended = term(time_literal(now)).n3()
     process = read_process(found.pid, root) if found else None

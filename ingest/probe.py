@@ -1,4 +1,4 @@
-"""The probe: every source asked once, each at its own risk."""
+"""The probe: query every source once; sources fail independently."""
 
 import logging
 import time
@@ -44,7 +44,7 @@ def _read_pfm(machine: Machine) -> dict[str, Any]:
     raise SourceMissingError("libpfm4 finds the PMUs of the machine that it runs on")
 
 
-# The slow ones first: all are asked at once, but few of them run at once.
+# The slow ones first: all are submitted at once, but few run in parallel.
 SOURCES: dict[str, Callable[..., Any]] = {
     "pcp": read_pcp,
     "lshw": read_lshw,
@@ -79,13 +79,13 @@ def probe(
     progress: Callable[[str], None] | None = None,
     machine: Machine = HERE,
 ) -> dict[str, Any]:
-    """Ask every source about a machine; a source that fails costs its own facts.
+    """Query every source about a machine; a failing source loses only its own facts.
 
-    The result is the document that ``supertwin probe`` writes, ready for JSON: a
-    failed source is named under ``sources`` with its reason and absent from ``facts``;
-    ``left_out`` has the values that a source gave and nobody could read.
-    ``pcp_address`` is that of the machine's PMCD, None for the one that runs here;
-    ``progress`` is told one line for each source. Raises HostNameError.
+    The result is the document that ``supertwin probe`` writes, ready for JSON. A failed
+    source is listed under ``sources`` with its reason and is absent from ``facts``;
+    ``left_out`` lists the values that could not be read. ``pcp_address`` is that of the
+    machine's PMCD, None for the local one. ``progress`` is called with one line per
+    source. Raises HostNameError.
     """
     check_host(host)
     reads: dict[str, Read] = {
@@ -98,7 +98,7 @@ def probe(
 
 
 def hwloc_document(host: str, topology: dict[str, Any]) -> dict[str, Any]:
-    """The document of a machine of which only parse_hwloc's facts are known.
+    """Build the document of a machine for which only parse_hwloc's facts are known.
 
     Raises HostNameError.
     """
@@ -149,7 +149,7 @@ def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
         except SourceError as error:
             reason = _there(str(error), machine)
         except Exception as error:
-            # A defect in one source must not cost the facts of the others.
+            # A defect in one source must not lose the facts of the others.
             _LOG.exception("source %s failed unexpectedly", name)
             why = _one_line(error)
             reason = f"{name} failed unexpectedly ({why}): report this defect"
@@ -159,7 +159,7 @@ def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
 
 
 def _there(text: str, machine: Machine) -> str:
-    """A text with paths as they are over there, not those of the copy."""
+    """Replace paths of the copy by the original paths on the remote machine."""
     return text if machine.is_here else text.replace(f"{machine.root}/", "/")
 
 

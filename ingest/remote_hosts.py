@@ -1,4 +1,4 @@
-"""Other machines: the way to one, and probing it."""
+"""Remote machines: the address of one, and an interruptible probe of it."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from queries.names import LOCAL
 
 
 def address_of(twin: Endpoint, host: str) -> str:
-    """The address that a host was added by; MendableError where there is none."""
+    """The address with which a host was added; raises MendableError without one."""
     rows = twin.select(saved_query("fleet/find").bind({})).values()
     found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
     if not found or found[0] == LOCAL:
@@ -26,7 +26,7 @@ def address_of(twin: Endpoint, host: str) -> str:
 def probe_far(
     settings: Settings, address: str, host: str | None, progress: Progress, sudo: bool
 ) -> dict[str, Any]:
-    """What ``probe_remote`` says of a machine, with the settings of this installation.
+    """Run ``probe_remote`` with the settings of this installation.
 
     Raises AddressError, HostNameError, RemoteError.
     """

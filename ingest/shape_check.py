@@ -1,4 +1,4 @@
-"""What the shapes say of triples that are about to be added to a graph store."""
+"""Check triples against the shapes before they are added to a graph store."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -19,11 +19,12 @@ def first_fault(
     of: str = "",
     known: Mapping[URIRef, URIRef | None] = MappingProxyType({}),
 ) -> str:
-    """What is wrong with new triples, in one line; empty where nothing is.
+    """Return the first fault of new triples in one line; empty if there is none.
 
-    What they name stands in the store, validated before: of it the classes are read,
-    and nothing is said. Nor is it of nodes whose IRIs do not begin with ``of``. Of what
-    is ``known`` the class need not be read; None where no shape asks for one.
+    The nodes that they refer to are already in the store and were validated before:
+    only their classes are read and their faults are not reported. Nor are faults of
+    nodes with IRIs that do not begin with ``of``. ``known`` maps nodes to classes that
+    need not be read; None if no shape asks for the class.
     """
     own = {subject for subject, _, _ in triples}
     classes = _classes(_named(triples) - own - known.keys(), twin)
@@ -39,7 +40,7 @@ def first_fault(
 
 
 def _named(triples: Triples) -> set[URIRef]:
-    """The nodes that they refer to."""
+    """The nodes that the triples refer to."""
     return {o for _, p, o in triples if p != RDF.type and isinstance(o, URIRef)}
 
 

@@ -1,9 +1,9 @@
-"""The signs of a machine: what tells it from another one of the same name.
+"""The signs of a machine, which distinguish it from another one of the same name.
 
-Precedence stands once, in KINDS and TIERS: the strongest tier of which both sides have
-a kind decides alone. What firmware says is the machine's own and outlives an installed
-system, so it goes before the machine-id, which clones of one disk image share, and
-before the addresses of network cards, which can be moved.
+KINDS and TIERS define the precedence: the strongest tier in which both sides have a
+sign of the same kind decides alone. Firmware signs belong to the machine and survive a
+reinstallation. So they precede the machine-id, which clones of a disk image share, and
+the addresses of network cards, which can be moved.
 """
 
 import re
@@ -19,9 +19,9 @@ Facts = Mapping[str, Any]
 Signs = dict[str, set[str]]
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
-# What a board without a UUID of its own makes of the address of its first card.
+# A board without its own UUID derives one from the address of its first card.
 _UUID_OF_A_MAC = re.compile(r"0{8}-0{4}-0{4}-0{4}-([0-9a-f]{12})")
-_NOT_ITS_OWN = 0b11  # the bits of a group's address, and of one given locally
+_NOT_ITS_OWN = 0b11  # bits of multicast and locally administered addresses
 
 
 def _board_serials(facts: Facts) -> Sequence[str | None]:
@@ -38,7 +38,7 @@ def _machine_ids(facts: Facts) -> Sequence[str | None]:
 
 
 def _macs(facts: Facts) -> Sequence[str | None]:
-    """Addresses of cards that stay where they are; USB adapters wander."""
+    """Addresses of permanently installed cards; USB adapters move between machines."""
     lshw = (facts.get("lshw") or {}).get("nics") or []
     cards = [nic for nic in facts.get("nics") or lshw if _is_card(nic)]
     found = [_mac(nic.get("permanent_mac", nic.get("mac"))) for nic in cards]
@@ -52,10 +52,10 @@ def _is_card(nic: Mapping[str, Any]) -> bool:
 
 
 def _mac(text: str | None) -> str | None:
-    """The address in one spelling; None for one that was made up or is not Ethernet's.
+    """An address in one spelling; None if it is invented or not of Ethernet.
 
-    Virtual machines, containers, bridges and random addresses of phones have the bit
-    of "locally administered" (IEEE 802, 8.4).
+    Virtual machines, containers, bridges and phones with random addresses set the
+    "locally administered" bit (IEEE 802, 8.4).
     """
     digits = re.sub("[:-]", "", (text or "").lower())
     mac = ":".join(re.findall("..", digits))
@@ -71,21 +71,21 @@ def _uuid(facts: Facts) -> str:
     return str(_part(facts, "system").get("uuid") or "").lower()
 
 
-# The strongest first; each gives the values that it finds in the facts.
+# The strongest first; each function returns the values in the facts.
 KINDS: dict[str, Callable[[Facts], Sequence[str | None]]] = {
     "board-serial": _board_serials,
     "product-uuid": _uuids,
     "machine-id": _machine_ids,
     "mac": _macs,
 }
-# Within a tier every kind that both sides have must agree.
+# Within a tier, all kinds that both sides have must agree.
 TIERS = (("board-serial", "product-uuid"), ("machine-id", "mac"))
 
 
 def signs(facts: Facts) -> list[str]:
-    """Every real sign in the facts of a probe as ``kind:value``, the strongest first.
+    """Return every real sign in a probe's facts as ``kind:value``, strongest first.
 
-    A probe without root sees the weaker tier only.
+    A probe without root sees only the weaker tier.
     """
     return [
         f"{kind}:{text}"
@@ -96,7 +96,7 @@ def signs(facts: Facts) -> list[str]:
 
 
 class Verdict(Enum):
-    """Whether two sets of signs are one machine's."""
+    """Whether two sets of signs belong to the same machine."""
 
     SAME = "same"
     OTHER = "other"
@@ -105,7 +105,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict, and which kinds of sign agree and which differ, strongest first."""
+    """The verdict, and the kinds that agree and differ, strongest first."""
 
     verdict: Verdict
     agree: tuple[str, ...]
@@ -113,9 +113,10 @@ class Judgement:
 
 
 def judge(known: Iterable[str], seen: Iterable[str]) -> Judgement:
-    """Compare two sets of signs; they may have several of one kind, as cards have.
+    """Compare two sets of signs; a set may have several of one kind (cards).
 
-    A kind agrees when both have a value in common; one that a side lacks says nothing.
+    A kind agrees if both sets share a value; a kind that only one set has does not
+    count.
     """
     one, other = by_kind(known), by_kind(seen)
     shared = [kind for kind in KINDS if one.get(kind) and other.get(kind)]
@@ -132,7 +133,7 @@ def _verdict(shared: list[str], differ: tuple[str, ...]) -> Verdict:
 
 
 def by_kind(texts: Iterable[str]) -> Signs:
-    """Signs such as ``mac:3c:ec:ef:47:98:6e`` by their kind."""
+    """Group signs such as ``mac:3c:ec:ef:47:98:6e`` by kind."""
     found: Signs = defaultdict(set)
     for text in texts:
         kind, _, value = text.partition(":")
@@ -141,6 +142,6 @@ def by_kind(texts: Iterable[str]) -> Signs:
 
 
 def unseen(known: Iterable[str], seen: Iterable[str]) -> list[str]:
-    """The known signs of kinds that this probe could not see, to be remembered."""
+    """The known signs of kinds that this probe could not see; these are kept."""
     kinds = by_kind(seen)
     return sorted(text for text in known if text.partition(":")[0] not in kinds)

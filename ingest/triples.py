@@ -1,7 +1,7 @@
 """Triples as plain lists: collected, counted, hashed and written as N-Triples.
 
-rdflib's Graph indexes every triple three times; a description only needs that once,
-for its validation, so it is collected here and turned into a Graph there.
+rdflib's Graph indexes every triple three times. A description needs that only once, for
+validation, so triples are collected here and converted to a Graph then.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from ontology.texts import writable
 Value = URIRef | Literal | str | int | float | bool | None
 Triple = tuple[URIRef, URIRef, URIRef | Literal]
 
-# A part of the names that SPARQL allows behind a prefix as they are.
+# A subset of the local names that SPARQL allows after a prefix without escapes.
 _LOCAL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _ESCAPES = str.maketrans(
     {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -25,7 +25,7 @@ _ESCAPES = str.maketrans(
 
 
 class Triples(list[Triple]):
-    """Triples of one named graph, in the order in which they were described."""
+    """Triples of one named graph, in the order of their description."""
 
     def node(
         self,
@@ -49,16 +49,16 @@ class Triples(list[Triple]):
                     self.append((iri, predicate, term(value)))
 
     def graph(self) -> Graph:
-        """The same triples as an rdflib Graph."""
+        """Return the triples as an rdflib Graph."""
         return union([self])
 
     def ntriples(self) -> str:
-        """The same triples as N-Triples, one a line."""
+        """Return the triples as N-Triples, one per line."""
         return "".join(f"<{s}> <{p}> {_n3(o)} .\n" for s, p, o in self)
 
 
 def quads(graphs: Mapping[URIRef, Triples]) -> bytes:
-    """Triples of several graphs as N-Quads."""
+    """Write triples of several graphs as N-Quads."""
     return "".join(
         f"<{s}> <{p}> {_n3(o)} <{graph}> .\n"
         for graph, triples in graphs.items()
@@ -67,10 +67,10 @@ def quads(graphs: Mapping[URIRef, Triples]) -> bytes:
 
 
 def insertion(graphs: Mapping[URIRef, Triples]) -> str:
-    """Triples of several graphs as one INSERT DATA, with prefixes of its own.
+    """Write triples of several graphs as one INSERT DATA with its own prefixes.
 
     Fuseki spends most of an update on reading IRIs: with prefixes, and each subject
-    written once, it takes less than half the time of N-Triples in it.
+    written once, it takes less than half the time of N-Triples.
     """
     short = _Short()
     blocks = [
@@ -81,7 +81,7 @@ def insertion(graphs: Mapping[URIRef, Triples]) -> str:
 
 
 class _Short:
-    """Terms with prefixes for what stands before the last `/` or `#` of an IRI."""
+    """Abbreviates IRIs with a prefix for the part up to the last `/` or `#`."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _grouped(triples: Triples, short: _Short) -> str:
 
 
 def union(parts: Iterable[Iterable[Triple]]) -> Graph:
-    """One rdflib Graph of the triples of several parts."""
+    """Build one rdflib Graph from the triples of several parts."""
     graph = Graph()
     for part in parts:
         for triple in part:
@@ -124,13 +124,13 @@ def union(parts: Iterable[Iterable[Triple]]) -> Graph:
 
 
 def digest(parts: Iterable[Triples]) -> str:
-    """SHA-256 (hex) of a set of triples, whatever their order."""
+    """SHA-256 (hex) of a set of triples, independent of their order."""
     lines = sorted(line for part in parts for line in set(part.ntriples().split("\n")))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def term(value: URIRef | Literal | str | int | float | bool) -> URIRef | Literal:
-    """A Python value as an RDF term; floats become decimals, as the shapes expect."""
+    """Convert a Python value to an RDF term; floats become decimals for the shapes."""
     if type(value) in (URIRef, Literal):
         return value  # type: ignore[return-value]
     return _literal(type(value).__name__, value)
@@ -151,9 +151,9 @@ def _literal(kind: str, value: str | int | float | bool) -> Literal:
 
 
 def _n3(value: URIRef | Literal) -> str:
-    # not isinstance: a Literal is an abstract class's, which makes the question slow
+    # not isinstance: Literal derives from an abstract class, so that check is slow
     if type(value) is Literal:
-        # Literal.n3() writes Turtle, whose texts may run over several lines
+        # Literal.n3() writes Turtle, where texts may span several lines
         text = f'"{str(value).translate(_ESCAPES)}"'
         return f"{text}^^<{value.datatype}>" if value.datatype else text
     return f"<{value}>"

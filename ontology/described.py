@@ -1,4 +1,4 @@
-"""The terms of the ontology as a reader wants them: words, links and what follows."""
+"""The terms of the ontology for readers: words, links and what follows from them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rdflib.term import Node
 from ontology.load import alignment_graph, ontology_graph
 from ontology.terms import ONTOLOGY, PREFIXES, ST
 
-# In the order in which a page lists them.
+# In the order of a page.
 KINDS = {
     OWL.Class: "class",
     OWL.ObjectProperty: "object property",
@@ -41,14 +41,14 @@ _ALIGNED = (
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of text, with the IRI it stands for where it is a term."""
+    """A stretch of text, with its IRI if it is a term."""
 
     text: str
     iri: str = ""
 
     @property
     def name(self) -> str:
-        """The local name of a term of ours; empty for all else."""
+        """The local name of one of our terms; empty for anything else."""
         return self.iri.removeprefix(str(ST)) if self.iri.startswith(str(ST)) else ""
 
 
@@ -57,7 +57,7 @@ Phrase = tuple[Piece, ...]
 
 @dataclass(frozen=True)
 class Term:
-    """One class, property or individual of the ontology, with all that is said of it.
+    """One class, property or individual of the ontology, with everything about it.
 
     ``rows`` are named lists of phrases, in reading order: subclasses, domain, unit.
     """
@@ -86,7 +86,7 @@ class Module:
 
 @cache
 def modules() -> tuple[Module, ...]:
-    """Every module with its terms, classes first, as they are imported."""
+    """Every module with its terms, classes first."""
     terms = described(ontology_graph(), alignment_graph())
     return tuple(
         _module(ontology_graph(), iri, [each for each in terms if each.module == name])
@@ -102,7 +102,7 @@ def alignments() -> tuple[Module, ...]:
 
 
 def described(graph: Graph, alignment: Graph) -> list[Term]:
-    """Every term of ours in a graph, by kind and name."""
+    """Each of our terms in a graph, by kind and name."""
     order = list(KINDS.values())
     found = [
         _term(graph, alignment, iri)
@@ -115,7 +115,7 @@ def described(graph: Graph, alignment: Graph) -> list[Term]:
 def _module_names(graph: Graph) -> list[tuple[URIRef, str]]:
     found = [str(iri) for iri in graph.subjects(RDF.type, OWL.Ontology)]
     named = [(URIRef(iri), iri.removeprefix(f"{ONTOLOGY}/")) for iri in found]
-    # Hosts and their parts are what one comes for; the rest follows by name.
+    # The core module, with hosts and their parts, comes first; the others by name.
     return sorted(named, key=lambda pair: (pair[1] != "core", pair[1]))
 
 
@@ -190,7 +190,7 @@ def _alternatives(graph: Graph, node: Node) -> list[Node]:
 
 
 def _elsewhere(graph: Graph, alignment: Graph, iri: URIRef) -> Iterator[Phrase]:
-    """What a term is to those of others; what its superclasses are, it is too."""
+    """How a term relates to foreign ones; it inherits from its superclasses."""
     above = list(graph.transitive_objects(iri, RDFS.subClassOf))
     for link, words in _ALIGNED:
         stating = [iri] if link == SKOS.closeMatch else above
@@ -205,7 +205,7 @@ def _phrases(graph: Graph, nodes: Iterable[Node]) -> tuple[Phrase, ...]:
 
 
 def _phrase(graph: Graph, node: Node) -> Phrase:
-    """A class or a class expression in words; an IRI by its short name."""
+    """A class or class expression in words; an IRI by its short name."""
     if not isinstance(node, BNode):
         return (_piece(graph, node),)
     if graph.value(node, OWL.onProperty) is not None:

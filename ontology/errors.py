@@ -7,12 +7,12 @@ OntologyError
 
 
 class OntologyError(Exception):
-    """Root of everything that the ontology folder raises, but IdError."""
+    """Root of all exceptions of the ontology folder except IdError."""
 
 
 class EmptyFolderError(OntologyError):
-    """A folder without a single module: nothing would be described."""
+    """A folder without modules: nothing would be described."""
 
 
 class ModuleError(OntologyError):
-    """A module or context that is not the Turtle or JSON it should be."""
+    """A module or context that is not valid Turtle or JSON."""

@@ -1,20 +1,16 @@
-"""A number as people read it: on pages, in tables and in messages."""
+"""Format a number for people: on pages, in tables and in messages."""
 
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 Number = int | float | Decimal
 
-# Beyond these an exponent is easier to read than zeros.
+# Beyond these limits an exponent is easier to read than zeros.
 _SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e15")
 
 
 def figures(number: Number, digits: int = 4) -> str:
-    """``17``, ``0.25``, ``381469``: whole numbers exactly, others with so many digits.
-
-    No digit before the point is dropped. Numbers from 10¹⁵ on, and those below 10⁻⁴,
-    have an exponent. `api/web/static/charts/units.js` follows the same rules.
-    """
+    """``17``, ``0.25``, ``381469``: integers exactly, others rounded to ``digits``."""
     if not math.isfinite(number):
         return str(float(number))
     exact = Decimal(number)

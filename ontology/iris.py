@@ -1,7 +1,7 @@
-"""Minting of every IRI and series name; nothing else in SuperTwin builds one.
+"""Mints every IRI and series name; no other module of SuperTwin builds one.
 
-Ids keep ``[A-Za-z0-9_.-]`` and write every other character of their UTF-8 form as
-``~HH``; "no instance" is a lone ``~``, which no id can be.
+Ids keep ``[A-Za-z0-9_.-]`` and write every other byte of their UTF-8 form as ``~HH``;
+"no instance" is a lone ``~``, which cannot be an id.
 """
 
 import re
@@ -25,7 +25,7 @@ def encode_id(text: str) -> str:
     """Write any text as one IRI path segment, injectively.
 
     Raises IdError for an empty text, for ``.`` and ``..``, which HTTP clients remove
-    from paths, and for what is no Unicode text.
+    from paths, and for invalid Unicode.
     """
     if not text or text in (".", ".."):
         raise IdError(f"{text!r} cannot be an id: use at least one letter or digit")
@@ -39,7 +39,7 @@ def encode_id(text: str) -> str:
 
 
 def decode_id(segment: str) -> str:
-    """Read back what encode_id wrote; raises IdError for anything else."""
+    """Decode the output of encode_id; raises IdError for anything else."""
     raw = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), segment)
     try:
         text = raw.encode("latin-1").decode()
@@ -65,14 +65,14 @@ class Iris:
         return self._iri("twin", host)
 
     def component(self, host: str, kind: str, id_: str) -> URIRef:
-        """Anything of a host: ``thread/0``, ``cache/l2-0``, ``disk/vda``."""
+        """Any component of a host: ``thread/0``, ``cache/l2-0``, ``disk/vda``."""
         return self._iri("twin", host, kind, id_)
 
     def metric_instance(self, host: str, domain: str, instance: str) -> URIRef:
         return self._iri("twin", host, "instance", domain, instance)
 
     def telemetry(self, host: str, metric: str, instance: str | None) -> URIRef:
-        """One series; ``instance`` is PCP's external name, None where there is none."""
+        """One series; ``instance`` is PCP's external name, None if there is none."""
         root = self._iri("twin", host, "telemetry", metric)
         return URIRef(
             f"{root}/{NO_INSTANCE if instance is None else encode_id(instance)}"
@@ -92,7 +92,7 @@ class Iris:
         return self._iri("pmu", pmu, event)
 
     def role(self, role: str) -> URIRef:
-        """Something that any processor may measure, such as ``FLOPs``."""
+        """A quantity that any processor may measure, such as ``FLOPs``."""
         return self._iri("role", role)
 
     def role_formula(self, role: str, pmu: str) -> URIRef:
@@ -110,19 +110,19 @@ class Iris:
         return self._iri("graph", "twin", host)
 
     def register_graph(self, host: str) -> URIRef:
-        """What people said of a host, and what outlives its probes."""
+        """Facts about a host from users, and others that outlive its probes."""
         return self._iri("graph", "register", host)
 
     def history_graph(self, host: str) -> URIRef:
-        """The states that a host was in, in the dataset of the past."""
+        """The states of a host, in the dataset ``history``."""
         return self._iri("graph", "history", host)
 
     def state_graph(self, host: str, number: int, part: str) -> URIRef:
-        """What one state ``removed``, what it ``added``, or all of it, ``whole``."""
+        """The triples that a state ``removed``, those ``added``, or all, ``whole``."""
         return self._iri("graph", "history", host, str(number), part)
 
     def plans_graph(self, host: str) -> URIRef:
-        """What every host is sampled for: the plan that comes with its twin."""
+        """The plan that every host gets with its twin."""
         return self._iri("graph", "plans", host)
 
     def plan_graph(self, host: str, plan: str) -> URIRef:
@@ -130,15 +130,15 @@ class Iris:
         return self._iri("graph", "plans", host, plan)
 
     def counters_graph(self, host: str) -> URIRef:
-        """What the perfevent agent of a host counts for its plans."""
+        """The counters of a host's perfevent agent for its plans."""
         return self._iri("graph", "counters", host)
 
     def processes_graph(self, host: str) -> URIRef:
-        """The named processes of a host, and what they were bound to."""
+        """The named processes of a host, and their bindings."""
         return self._iri("graph", "processes", host)
 
     def cgroups_graph(self, host: str) -> URIRef:
-        """The control groups of a host: those that run, and the last that ended."""
+        """The running control groups of a host, and the last that ended."""
         return self._iri("graph", "cgroups", host)
 
     def pmu_graph(self, pmu: str) -> URIRef:
@@ -149,26 +149,26 @@ class Iris:
         return self._iri("observation", id_)
 
     def observation_part(self, id_: str, *path: str) -> URIRef:
-        """What belongs to a run: its ``surroundings``, a ``summary`` of a series."""
+        """A part of a run: its ``surroundings``, a ``summary`` of a series."""
         return self._iri("observation", id_, *path)
 
     def observation_graph(self, id_: str) -> URIRef:
         return self._iri("graph", "observation", id_)
 
     def accuracy(self, host: str, pmu: str, event: str, kernel: str) -> URIRef:
-        """How true an event was on a host, of a benchmark's kernel."""
+        """The accuracy of an event on a host, for a benchmark's kernel."""
         return self._iri("accuracy", host, pmu, event, kernel)
 
     def accuracy_graph(self, host: str) -> URIRef:
-        """How true the events of a host's PMUs are."""
+        """The accuracy of the events of a host's PMUs."""
         return self._iri("graph", "accuracy", host)
 
     def agent(self, name: str) -> URIRef:
-        """Who asks for something, or a program that does it."""
+        """A person who requests something, or a program that does it."""
         return self._iri("agent", name)
 
     def baseline(self, name: str) -> URIRef:
-        """Runs that others are judged by."""
+        """Runs with which others are compared."""
         return self._iri("baseline", name)
 
     def baseline_graph(self, name: str) -> URIRef:

@@ -1,5 +1,7 @@
-"""What a rate cannot exceed: a CPU, a disk or a stall takes a second of each second,
-and all CPUs together take as many seconds as there are CPUs.
+"""Upper limits of rates.
+
+A CPU, a disk or a stall takes at most one second per second; all CPUs together take at
+most as many seconds per second as there are CPUs.
 """
 
 import re
@@ -12,17 +14,18 @@ _ONE_THING = re.compile(
     r"|disk\.(dev|partitions|md|dm)\.avactive"
 )
 _ALL_CPUS = re.compile(r"kernel\.all\.cpu\..+")
-# It has an instance for each CPU that those of all CPUs add up.
+# It has an instance for each CPU that the metrics of all CPUs add up.
 PER_CPU = "kernel.percpu.cpu.user"
 _SECONDS = SECONDS | {str(qudt_unit(name)): each for name, each in SECONDS.items()}
-# How far beyond its limit a value is: less comes of numbers that were divided.
+# The factor by which a value must exceed its limit, to allow for rounding.
 BEYOND = 1 + 1e-9
 
 
 def greatest_rate(metric: str, unit: str, cpus: int | None = None) -> float | None:
-    """What a counter grows by per second at most, in its unit; None: nobody knows.
+    """The most that a counter can grow per second, in its unit; None if unknown.
 
-    The unit is PCP's, or QUDT's IRI. ``cpus`` is how many the host has, if known.
+    The unit is PCP's name or QUDT's IRI. ``cpus`` is the host's number of CPUs, if
+    known.
     """
     seconds = _SECONDS.get(unit.strip())
     things = cpus if is_of_all_cpus(metric) else _things(metric)

@@ -1,4 +1,4 @@
-"""Reading the OWL modules and the JSON-LD context that stand beside this file."""
+"""Read the OWL modules and the JSON-LD context next to this file."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _DEFINITION = re.compile(r"^st:([\w-]+)(?=\s)", re.MULTILINE)
 
 
 def read_modules(paths: list[Path]) -> Graph:
-    """Parse Turtle files into one graph; raises ModuleError naming the broken file."""
+    """Parse Turtle files into one graph; raises ModuleError for a broken file."""
     graph = Graph()
     for path in paths:
         try:
@@ -31,7 +31,7 @@ def read_modules(paths: list[Path]) -> Graph:
 
 
 def module_paths(folder: Path = FOLDER) -> list[Path]:
-    """The core modules, sorted; raises EmptyFolderError when there is none."""
+    """The core modules, sorted; raises EmptyFolderError without any."""
     found = sorted(folder.glob("*.ttl"))
     core = [path for path in found if not path.name.startswith(ALIGNMENT_PREFIX)]
     if not core:
@@ -40,7 +40,7 @@ def module_paths(folder: Path = FOLDER) -> list[Path]:
 
 
 def alignment_paths(folder: Path = FOLDER) -> list[Path]:
-    """The alignment modules, sorted; raises EmptyFolderError when there is none."""
+    """The alignment modules, sorted; raises EmptyFolderError without any."""
     found = sorted(folder.glob(f"{ALIGNMENT_PREFIX}*.ttl"))
     if not found:
         raise EmptyFolderError(f"{folder} holds no alignments: reinstall SuperTwin")
@@ -55,9 +55,9 @@ def ontology_graph() -> Graph:
 
 @cache
 def definitions() -> dict[str, str]:
-    """The Turtle that follows each term of ``st:`` in the core modules, by its name.
+    """The Turtle after each term of ``st:`` in the core modules, by the term's name.
 
-    For commands: rdflib needs a tenth of a second for the graph.
+    For commands, since rdflib needs a tenth of a second for the graph.
     """
     found: dict[str, str] = {}
     for path in module_paths():

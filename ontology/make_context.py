@@ -1,7 +1,7 @@
-"""Writing ``context.jsonld`` from the OWL modules: ``python -m ontology.make_context``.
+"""Write ``context.jsonld`` from the OWL modules: ``python -m ontology.make_context``.
 
-Short names are the local names of the vocabulary. Aliases, the thesis' spellings, are
-understood when JSON-LD is read and never written: an index container makes every
+Short names are the local names of the vocabulary. Aliases are the thesis' spellings:
+they are accepted when JSON-LD is read but never written. An index container makes every
 compaction algorithm prefer the plain term, and changes nothing for a single value.
 """
 
@@ -50,7 +50,7 @@ FOREIGN: dict[str, Any] = {
 }
 # Their values have short names of their own.
 _VALUES_ARE_TERMS = {ST.cacheType, ST.semantics, ST.claimedProperty}
-# JSON has these itself, or they are plain strings.
+# JSON has these types itself, or they are plain strings.
 _NATIVE = {XSD.string, XSD.integer, XSD.boolean}
 
 
@@ -93,7 +93,7 @@ def _expanded(definition: Any) -> dict[str, Any]:
 
 
 def write() -> None:
-    """Write the context beside the modules that it is made from."""
+    """Write the context next to the modules."""
     text = json.dumps(make_context(ontology_graph()), indent=2)
     (FOLDER / "context.jsonld").write_text(text + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Numbers as machines write them: Python's own readers take far more than that."""
+"""Parse numbers in machine notation: Python's own parsers accept far more."""
 
 import re
 
@@ -10,7 +10,7 @@ _DECIMAL = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?"
 def read_whole(text: str) -> int:
     """A whole number of at most 20 digits; raises ValueError.
 
-    int() also takes underscores, blanks and the digits of every script.
+    int() also accepts underscores, white space and the digits of every script.
     """
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text[:40]!r} is no whole number")

@@ -1,7 +1,7 @@
-"""The ontology as one document, the way it is served and written to files.
+"""The ontology as one document, as it is served and written to files.
 
-Served as a whole it is one ontology, ``https://w3id.org/supertwin/ns``, whose terms
-say which module defines them; each module is a document of its own as well.
+The whole is one ontology, ``https://w3id.org/supertwin/ns``. Its terms name their
+defining module; each module is also a document of its own.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from rdflib.term import Node
 from ontology.load import alignment_paths, context, module_paths, ontology_graph
 from ontology.terms import ONTOLOGY, PREFIXES, VERSION
 
-# https://www.w3.org/ns/owl-profile/; proved by tests/ontology/test_profile.py.
+# https://www.w3.org/ns/owl-profile/; checked by tests/ontology/test_profile.py.
 PROFILE = URIRef("http://www.w3.org/ns/owl-profile/DL")
 _VANN = Namespace("http://purl.org/vocab/vann/")
 _ABOUT = (
@@ -25,7 +25,7 @@ _ABOUT = (
 
 @cache
 def whole_ontology() -> Graph:
-    """All modules but the alignments, under one header; do not change it."""
+    """All modules except the alignments, under one header; do not change it."""
     graph = _with_prefixes(Graph())
     headers = set(ontology_graph().subjects(RDF.type, OWL.Ontology))
     for triple in ontology_graph():
@@ -36,7 +36,7 @@ def whole_ontology() -> Graph:
 
 
 def module_graph(name: str) -> Graph | None:
-    """A module or an alignment as it stands in its file; None for an unknown name."""
+    """A module or an alignment as in its file; None for an unknown name."""
     path = module_files().get(name)
     return (
         None if path is None else _with_prefixes(Graph().parse(path, format="turtle"))
@@ -50,7 +50,7 @@ def module_files() -> dict[str, Path]:
 
 
 def json_ld(graph: Graph) -> bytes:
-    """A graph of the ontology as JSON-LD that carries its own context."""
+    """A graph of the ontology as JSON-LD with its own context."""
     terms = {**context()["@context"], **dict(_EXTRA)}
     text = graph.serialize(format="json-ld", context=terms, auto_compact=False)
     return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2)

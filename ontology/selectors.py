@@ -1,4 +1,4 @@
-"""How a series is written, in queries of the store and in the lines that fill it."""
+"""The notation of series, in queries of the store and in the lines that fill it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,25 +11,25 @@ TEXT_LABEL = "value"
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _RE2_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in r"\.+*?()|[]{}^$"})
-# An empty expression would find the series that lack the label, and an empty class of
-# characters finds some values in VictoriaMetrics.
+# An empty expression would match series that lack the label, and an empty character
+# class matches some values in VictoriaMetrics.
 _NOTHING = r"\b\B"
 
 
 def escaped(value: str) -> str:
-    """A text as it stands between the quotes of a label value.
+    """Escape a text for the quotes of a label value.
 
-    It reads the same in MetricsQL, in PromQL, and in Prometheus' text format.
+    The result is valid in MetricsQL, in PromQL, and in Prometheus' text format.
     """
     return value.translate(_ESCAPES)
 
 
 def selector(name: str, labels: Mapping[str, str]) -> str:
-    """A series as the store knows it: ``name{hostname="…",instname="…"}``.
+    """A selector of series: ``name{hostname="…",instname="…"}``.
 
-    A name that the grammar does not hold, which comes from foreign facts only, is
-    written as a label too. No series has an empty one: VictoriaMetrics 1.112 would
-    take `__name__=""` for any.
+    A name outside the grammar, which only foreign facts have, is written as a label. An
+    empty name matches no series: VictoriaMetrics 1.112 would take `__name__=""` for
+    any.
     """
     written = [f'{key}="{escaped(value)}"' for key, value in labels.items()]
     if not name:
@@ -42,10 +42,10 @@ def selector(name: str, labels: Mapping[str, str]) -> str:
 def series_labels(
     host: str, instance: str | None, text: str | None = None
 ) -> dict[str, str]:
-    """The labels of a series; ``instance`` is None where a metric has none.
+    """The labels of a series; ``instance`` is None for a metric without instances.
 
-    A metric of texts has a series for each text, its label ``value``; without it the
-    selector finds them all. They hold what the graph holds, which has no control
+    A text metric has one series per text, in the label ``value``; without it the
+    selector matches all. Labels hold the same texts as the graph, without control
     characters.
     """
     named = {"instname": instance, TEXT_LABEL: text}
@@ -54,9 +54,10 @@ def series_labels(
 
 
 def pattern(values: Iterable[str]) -> str:
-    """The RE2 expression that finds these values and no others, not even for none.
+    """The RE2 expression that matches exactly these values; nothing for no values.
 
-    It is text like any other: ``f'instname=~"{escaped(pattern(names))}"'``. Beside
-    others, VictoriaMetrics misses values that hold U+0000 to U+0002, its own marks.
+    It needs escaping like any other text: ``f'instname=~"{escaped(pattern(names))}"'``.
+    In an alternation, VictoriaMetrics misses values with U+0000 to U+0002, its own
+    markers.
     """
     return "|".join(value.translate(_RE2_ESCAPES) for value in values) or _NOTHING

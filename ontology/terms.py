@@ -1,14 +1,14 @@
-"""The namespaces that SuperTwin writes its triples with, and their version."""
+"""The namespaces of SuperTwin's triples, and their version."""
 
 from rdflib import Namespace, URIRef
 
-# The package's version too: what is released together is numbered together.
+# Also the package's version: both are released together.
 VERSION = "0.1.0"
 ONTOLOGY = "https://w3id.org/supertwin/ns"
 
 
 class Terms(Namespace):
-    """A namespace that makes each of its terms once: a host needs them 20,000 times."""
+    """A namespace that creates each term once: a host uses them 20,000 times."""
 
     def __getattr__(self, name: str) -> URIRef:
         term = super().__getattr__(name)

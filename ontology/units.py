@@ -1,4 +1,4 @@
-"""From PCP's units, as pmUnitsStr prints them, to QUDT's."""
+"""Convert PCP's units, as pmUnitsStr prints them, to QUDT's."""
 
 import re
 
@@ -29,9 +29,9 @@ _UNITS = {
     "/ microsec": "MegaHZ",
     "/ nanosec": "GigaHZ",
 }
-# Seconds in a unit of time.
+# Seconds per unit of time.
 SECONDS = {"nanosec": 1e-9, "microsec": 1e-6, "millisec": 1e-3, "sec": 1.0}
-# What a counter of a unit grows by per second; milliseconds per second are per mille.
+# The unit of a counter's growth per second; milliseconds per second are per mille.
 RATES = {
     UNIT["NUM"]: UNIT["NUM-PER-SEC"],
     UNIT["BYTE"]: UNIT["BYTE-PER-SEC"],
@@ -45,10 +45,10 @@ _SPACES = re.compile(r"\s+")
 
 
 def qudt_unit(pcp_units: str) -> URIRef | None:
-    """The QUDT unit of e.g. ``Kbyte`` or ``count / sec``; None where none fits.
+    """The QUDT unit of e.g. ``Kbyte`` or ``count / sec``; None if none fits.
 
-    PCP leaves the units of a temperature and of a load average both empty: nothing
-    says that such a value is a pure number, so it gets no unit.
+    PCP leaves the units of both temperatures and load averages empty. It is unknown
+    whether such a value is a pure number, so it gets no unit.
     """
     name = _UNITS.get(_SPACES.sub(" ", pcp_units.strip()))
     return None if name is None else UNIT[name]

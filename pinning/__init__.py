@@ -1,1 +1,1 @@
-"""Where threads go: pure functions over what saved queries say of a host."""
+"""Place threads: pure functions over the answers of saved queries about a host."""

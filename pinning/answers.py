@@ -1,4 +1,4 @@
-"""What a placement was chosen from: the saved queries, asked all at once."""
+"""Run the saved queries that a placement needs, in parallel."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 @dataclass(frozen=True)
 class Asked:
-    """A host's tree, what else the policy asks for, and the queries that told it.
+    """A host's tree, other facts that the policy needs, and the queries used.
 
     ``policy`` has the devices by their names in the graph; None for ranks.
     """
@@ -42,7 +42,7 @@ class Asked:
 
 
 async def ask(clients: Clients, host: str, policy: Policy | None) -> Asked:
-    """Everything that the choice needs; NotFoundError for a host that is not known."""
+    """Read all that the choice needs; raises NotFoundError for an unknown host."""
     names = [*TREE, *_more(policy)]
     idle = policy is not None and policy.order == "idle"
     answers, busy = await asyncio.gather(
@@ -66,7 +66,7 @@ async def check_host(clients: Clients, host: str) -> None:
 
 
 def address(base: str, name: str, host: str) -> str:
-    """Where the answer of a saved query can be seen."""
+    """The URL that shows the answer of a saved query."""
     return f"{base.rstrip('/')}/queries/{name}?{urlencode({'host': host})}"
 
 
@@ -94,7 +94,7 @@ async def _nothing() -> dict[int, float]:
 
 
 async def _load(clients: Clients, host: str) -> dict[int, float]:
-    """How busy each thread is, by its number; empty where nothing samples it."""
+    """The load of each thread by its number; empty if it is not sampled."""
     return {
         int(iri.rpartition("/")[2]): share
         for iri, share in (await busy_threads(clients, host)).items()
@@ -103,7 +103,7 @@ async def _load(clients: Clients, host: str) -> dict[int, float]:
 
 
 async def _rows(store: GraphStore, name: str, host: str) -> list[Row]:
-    """The rows of a saved query as plain values; rdflib's terms would take as long."""
+    """The rows of a saved query as plain values; rdflib's terms are slower."""
     text = saved_query(name).bind({"host": host})
     table = orjson.loads(await store.query(text, JSON_RESULTS))
     empty = dict.fromkeys(table["head"]["vars"])

@@ -1,4 +1,4 @@
-"""hwloc's tree of sets within sets, and its way of spreading threads over it."""
+"""hwloc's tree of nested sets, and its way of spreading threads over it."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Branch:
-    """A set of threads and the smaller sets it is made of, by their lowest thread."""
+    """A set of threads and its subsets, ordered by their lowest thread."""
 
     cpus: frozenset[int]
     children: list["Branch"] = field(default_factory=list)
 
 
 def branches(cpus: frozenset[int], held: Iterable[frozenset[int]]) -> Branch:
-    """The tree of these sets, single threads included; those that overlap are left out.
+    """The tree of these sets and of single threads; overlapping sets are left out.
 
-    Children stand in the order of their lowest thread, as in hwloc.
+    Children are in the order of their lowest thread, as in hwloc.
     """
     root = Branch(cpus)
     smallest = dict.fromkeys(cpus, root)
@@ -46,12 +46,12 @@ def leaves(branch: Branch) -> Iterator[int]:
 
 
 def spread(root: Branch, candidates: Collection[int], count: int) -> list[int]:
-    """`count` threads as far from each other as hwloc_distrib() puts them.
+    """`count` threads as far apart as hwloc_distrib() places them.
 
-    Each branch is given threads in proportion to the candidates in it, rounded so that
-    what came before gets the rest, and so on within it; of the set that is left for
-    one thread the lowest is taken, as `hwloc-distrib --single` does. `count` is at
-    most the number of candidates. See hwloc_distrib() in hwloc's helper.h.
+    Each branch gets threads in proportion to its candidates, rounded so that earlier
+    branches get the remainder, and so on recursively. Of the set that remains for one
+    thread the lowest is taken, as by `hwloc-distrib --single`. `count` is at most the
+    number of candidates. See hwloc_distrib() in hwloc's helper.h.
     """
     pruned = _prune(root, frozenset(candidates))
     return [min(cpus) for cpus in _distribute([pruned], count)]
@@ -75,7 +75,7 @@ def _distribute(roots: Sequence[Branch], count: int) -> list[frozenset[int]]:
         elif share:
             found += [root.cpus] * share
         else:
-            # No thread of its own: it widens the set before it.
+            # It gets no thread of its own and extends the set before it.
             found[-1] |= root.cpus
     return found
 

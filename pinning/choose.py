@@ -1,4 +1,4 @@
-"""The choice: a policy and a tree in, CPUs and the reason in words out."""
+"""Choose CPUs: a policy and a tree in, CPUs and the reason in words out."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,17 +11,17 @@ from pinning.likwid import likwid_cpus
 from pinning.policy import Policy, Share
 from pinning.tree import Domain, Tree
 
-# Loads nearer to each other than this are taken for the same.
+# Loads that differ by less than this count as equal.
 LOAD_STEP = 0.05
 MOST_THREADS = 100_000
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a policy may ask for besides the tree.
+    """Facts other than the tree that a policy may need.
 
-    ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` those of ``p``
-    and ``e``; ``load`` how busy each CPU is, from 0 to 1.
+    ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` are those of
+    ``p`` and ``e``; ``load`` is the load of each CPU, from 0 to 1.
     """
 
     near: Mapping[tuple[str, str], Collection[int]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Placement:
-    """CPUs in the order in which threads should take them, and why these."""
+    """CPUs in the order in which threads should use them, and why these."""
 
     host: str
     policy: str
@@ -42,9 +42,9 @@ class Placement:
 def choose(
     tree: Tree, policy: Policy, threads: int | None, known: Known | None = None
 ) -> Placement:
-    """The CPUs for some threads; raises PinningError where they cannot be had.
+    """Choose the CPUs for some threads; raises PinningError if that is impossible.
 
-    ``threads`` may be None where the policy says how many: with per: and likwid:.
+    ``threads`` may be None if the policy gives the number: with per: and likwid:.
     """
     tree.check()
     _check(policy, threads)
@@ -67,7 +67,7 @@ def _check(policy: Policy, threads: int | None) -> None:
 
 
 class _Choice:
-    """One choice; ``notes`` are the words that only the way to it knows."""
+    """One choice; ``notes`` are parts of the reason that only the algorithm knows."""
 
     def __init__(self, tree: Tree, policy: Policy, known: Known) -> None:
         self.tree, self.policy, self.known = tree, policy, known
@@ -171,7 +171,7 @@ class _Choice:
     def _check_alone(
         self, candidates: frozenset[int], domain: Domain, each: int
     ) -> None:
-        """Raise LimitError where one domain has no room, whatever others take."""
+        """Raise LimitError if a domain has no room even without other threads."""
         try:
             self._shared(candidates & domain.cpus, each, self.policy.share)
         except LimitError as error:
@@ -179,7 +179,7 @@ class _Choice:
             raise LimitError(f"{where}: {error}") from None
 
     def _held(self, cpus: Iterable[int]) -> frozenset[int]:
-        """All that share with some CPUs what none may, in whatever domain they are."""
+        """All CPUs that share with some CPUs what must be distinct, in any domain."""
         kinds = self.policy.distinct
         found = (self.tree.domain(kind, cpu) for cpu in cpus for kind in kinds)
         return frozenset().union(*(one.cpus for one in found if one))
@@ -187,7 +187,7 @@ class _Choice:
     def _shared(
         self, candidates: frozenset[int], count: int, share: tuple[Share, ...]
     ) -> list[int]:
-        """The first domain in which all of them find room."""
+        """Use the first domain with room for all threads."""
         if not share:
             return self._apart(candidates, count)
         for domain in self._sharable(share[0]):
@@ -214,7 +214,7 @@ class _Choice:
         )
 
     def _most(self, candidates: frozenset[int], share: tuple[Share, ...]) -> int:
-        """For how many there is room where there is most of it."""
+        """The largest number of threads for which there is room."""
         if not share:
             return len(self._reduced(candidates))
         found = (candidates & one.cpus for one in self._sharable(share[0]))
@@ -248,7 +248,7 @@ class _Choice:
         return reduced[:count]
 
     def _reduced(self, candidates: Iterable[int]) -> list[int]:
-        """In order, without those that share with one before them what none may."""
+        """The candidates in order, each distinct from the earlier ones."""
         taken: set[str] = set()
         kept = []
         for cpu in sorted(candidates, key=self._place):
@@ -260,7 +260,7 @@ class _Choice:
         return kept
 
     def _place(self, cpu: int) -> tuple[float, float, int]:
-        """Idle cores first, where load counts; else the place in the tree."""
+        """Idle cores first, if load counts; else the position in the tree."""
         place = self.tree.order[cpu]
         if self.policy.order != "idle":
             return 0, 0, place
@@ -269,9 +269,9 @@ class _Choice:
         return busy, self._busy([cpu]), place
 
     def _busy(self, cpus: Collection[int]) -> float:
-        """The mean load in steps; a thread without a value counts as wholly busy.
+        """The mean load in steps; a thread without a value counts as fully busy.
 
-        One that is offline has no load at all.
+        An offline thread is ignored.
         """
         known = self.known.load
         loads = [known.get(cpu, 1.0) for cpu in self.tree.allowed & {*cpus}] or [1.0]

@@ -1,4 +1,4 @@
-"""Lists of CPUs as the kernel writes them: ``0-3,8``."""
+"""CPU lists in the kernel's notation: ``0-3,8``."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _LARGEST = 100_000
 
 
 def read_cpus(text: str) -> list[int]:
-    """The CPUs of a list, in its order; raises PolicyError."""
+    """The CPUs of a list, in order; raises PolicyError."""
     found: list[int] = []
     for part in text.split(","):
         match = _PART.fullmatch(part)
@@ -26,7 +26,7 @@ def read_cpus(text: str) -> list[int]:
 
 
 def write_cpus(cpus: Iterable[int]) -> str:
-    """A set of CPUs, short: ``0-3,8``."""
+    """A set of CPUs in short form: ``0-3,8``."""
     runs: list[list[int]] = []
     for cpu in sorted(cpus):
         if runs and cpu == runs[-1][1] + 1:
@@ -37,5 +37,5 @@ def write_cpus(cpus: Iterable[int]) -> str:
 
 
 def in_order(cpus: Iterable[int]) -> str:
-    """CPUs one by one, in their order: ``8,0,1``."""
+    """CPUs one by one, in the given order: ``8,0,1``."""
     return ",".join(map(str, cpus))

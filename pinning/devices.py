@@ -1,4 +1,4 @@
-"""Which CPUs a policy means by a device or a kind of core: rows of saved queries."""
+"""The CPUs of a device or a kind of core, from rows of saved queries."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ from pinning.policy import Cores, Policy
 Row = Mapping[str, Any]
 
 _FAST, _SLOW = "IntelCore", "IntelAtom"
-# A GPU by its number, as its vendor's tools and libraries call it.
+# A GPU by its number, with the name that its vendor's tools and libraries use.
 _NUMBERED = re.compile(r"(?:gpu|cuda|nvml|rsmi)?([0-9]{1,4})")
 
 
 def with_devices(policy: Policy, rows: Sequence[Row]) -> Policy:
-    """The policy with the kinds and names of ``topology/near-devices`` for its devices.
+    """Resolve the policy's devices to kinds and names of ``topology/near-devices``.
 
-    GPUs are numbered by PCI address. A device that the host lacks stays as it is.
+    GPUs are numbered by PCI address. A device that the host lacks stays unchanged.
     """
     near = tuple(_known_as(rows, kind, name) for kind, name in policy.near)
     return replace(policy, near=near)
@@ -42,11 +42,11 @@ def _is_gpu(row: Row) -> bool:
 
 
 def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozenset[int]:
-    """The CPUs nearest to a device, of the rows of ``topology/near-devices``.
+    """The CPUs nearest to a device, from the rows of ``topology/near-devices``.
 
-    By its name, its PCI address, or a name that a driver has for it, such as
-    ``mlx5_0``; an empty ``device`` is any kind. Raises PlaceError for one that the host
-    lacks, that is used as something else, or that is near to nothing.
+    The name is its own, its PCI address, or a driver's name such as ``mlx5_0``; an
+    empty ``device`` means any kind. Raises PlaceError if the host lacks the device, if
+    it is used as another kind, or if it is near to no CPUs.
     """
     known = [row for row in rows if row["cpus"]]
     named = [row for row in known if name in (row["name"], row["address"])]
@@ -71,10 +71,10 @@ def _unknown(known: Iterable[Row], device: str) -> str:
 
 
 def core_cpus(host: str, rows: Iterable[Row]) -> dict[Cores, frozenset[int]]:
-    """The CPUs of performance and of efficiency cores: rows of ``topology/cpu-kinds``.
+    """The CPUs of performance and efficiency cores: rows of ``topology/cpu-kinds``.
 
-    By what the maker calls them where Intel does; else the fastest kind against the
-    others. Raises PlaceError where all cores are of one kind.
+    On Intel, the vendor's names decide; otherwise the fastest kind is separated from
+    the others. Raises PlaceError if all cores are of one kind.
     """
     known = list(rows)
     if {row["type"] for row in known} >= {_FAST, _SLOW}:

@@ -1,9 +1,9 @@
-"""What can go wrong with a placement; every text is one line.
+"""Errors of a placement; every text is one line.
 
 PinningError
-├── PolicyError     a policy, number or format that cannot be read
+├── PolicyError     a policy, number or format that cannot be parsed
 ├── PlaceError      it names a CPU, device or kind of core that the host lacks
-└── LimitError      the host has fewer than what is asked for
+└── LimitError      the host has less than requested
 """
 
 
@@ -12,12 +12,12 @@ class PinningError(Exception):
 
 
 class PolicyError(PinningError):
-    """A policy that cannot be read."""
+    """A policy that cannot be parsed."""
 
 
 class PlaceError(PinningError):
-    """A policy that names what the host does not have."""
+    """A policy that names something the host does not have."""
 
 
 class LimitError(PinningError):
-    """What cannot be met; the text names the limit and what was asked."""
+    """A request that cannot be met; the text names the limit and the request."""

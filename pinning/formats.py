@@ -1,4 +1,4 @@
-"""A placement as the tools want it: one line, or a file, to copy.
+"""Write a placement in the formats of tools: one line, or a file, to copy.
 
 Sets (taskset, numactl, hwloc-bind) lose the order of the CPUs; all others keep it.
 """
@@ -16,19 +16,19 @@ COMMAND = "COMMAND"
 
 @dataclass(frozen=True)
 class Format:
-    """One way to write CPUs; ``about`` says what reads it."""
+    """One format of CPUs; ``about`` names the tool that reads it."""
 
     about: str
     write: Callable[[Tree, Sequence[int]], str]
 
 
 def write(tree: Tree, cpus: Sequence[int], name: str) -> str:
-    """The CPUs in a format; raises PolicyError for one that does not exist."""
+    """Write the CPUs in a format; raises PolicyError for an unknown one."""
     return find_format(name).write(tree, cpus)
 
 
 def find_format(name: str) -> Format:
-    """A format by its name; raises PolicyError, which names them."""
+    """A format by its name; raises PolicyError, which lists the formats."""
     if name in FORMATS:
         return FORMATS[name]
     near = get_close_matches(name, FORMATS, n=1, cutoff=0.6)
@@ -37,9 +37,9 @@ def find_format(name: str) -> Format:
 
 
 def memory(tree: Tree, cpus: Sequence[int]) -> list[int]:
-    """The NUMA domains nearest to the CPUs, of those with memory.
+    """The NUMA domains with memory that are nearest to the CPUs.
 
-    Raises LimitError where none is known.
+    Raises LimitError if none is known.
     """
     found = {
         domain.number
@@ -80,10 +80,11 @@ def _kmp(_tree: Tree, cpus: Sequence[int]) -> str:
 
 
 def whole_node(tree: Tree) -> str:
-    """srun's option for all CPUs of a node: it binds only to CPUs that it allocated.
+    """srun's option for all CPUs of a node, since it binds only to allocated CPUs.
 
-    Not ``--exclusive``: within an allocation that means as few CPUs as possible.
-    Slurm 23.11 refuses and 24.11 ignores the option outside of an allocation.
+    ``--exclusive`` does not work: within an allocation it means as few CPUs as
+    possible. Outside of an allocation, Slurm 23.11 refuses the option and 24.11 ignores
+    it.
     """
     return f"--mincpus={len(tree.allowed)}"
 
@@ -100,9 +101,9 @@ def _rankfile(tree: Tree, cpus: Sequence[int]) -> str:
 
 
 def rankfile(ranks: Sequence[tuple[str, Sequence[int]]]) -> str:
-    """Open MPI's file for ranks, each with its node and CPUs.
+    """Open MPI's rankfile, with the node and CPUs of each rank.
 
-    Its numbers are those of the operating system only where mpirun is told so.
+    Its numbers are the operating system's only with the option in its first line.
     """
     lines = [
         f"rank {rank}={node} slot={write_cpus(cpus)}"

@@ -1,8 +1,8 @@
-"""Ranks with threads over equal nodes: mapping, ranking and binding as Open MPI does.
+"""Ranks with threads over equal nodes: mapping, ranking and binding as in Open MPI.
 
-Mapping deals the ranks of a node to its slots, sockets, …, or all ranks to the nodes in
-turn; ranking numbers them; binding says which CPUs each may use. A rank has as many
-cores as threads, and takes the first thread of each.
+Mapping distributes the ranks of a node over its slots, sockets, …, or all ranks over
+the nodes in turn; ranking numbers them; binding defines the CPUs that each may use. A
+rank has as many cores as threads, and uses the first thread of each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ FORMATS_OF_RANKS = ("cpus", "rankfile", "srun")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for; without map, rank or bind, what Open MPI 4.1 does."""
+    """The request; by default, map, rank and bind are those of Open MPI 4.1."""
 
     ranks: int
     threads: int = 1
@@ -35,7 +35,7 @@ class Wanted:
     bind: str = ""
 
     def settled(self) -> "Wanted":
-        """With Open MPI's defaults filled in; raises PolicyError."""
+        """Fill in Open MPI's defaults; raises PolicyError."""
         by, bind = self._defaults()
         by, bind = self.map or by, self.bind or bind
         made = Wanted(
@@ -52,7 +52,7 @@ class Wanted:
         return made
 
     def _defaults(self) -> tuple[str, str]:
-        """As `mpirun --display-devel-map` of Open MPI 4.1 tells them."""
+        """The defaults that `mpirun --display-devel-map` of Open MPI 4.1 shows."""
         if self.threads > 1:
             return "socket", "core"
         return ("core", "core") if self.ranks <= 2 else ("numa", "numa")
@@ -60,7 +60,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank: the number of its node, a CPU for each thread, and all it may use."""
+    """One rank: the number of its node, a CPU per thread, and all CPUs it may use."""
 
     rank: int
     node: int
@@ -70,7 +70,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Layout:
-    """All ranks, the lowest first, and why they are there."""
+    """All ranks, the lowest first, and the reason for their places."""
 
     host: str
     wanted: Wanted
@@ -84,7 +84,7 @@ class Layout:
 
 
 def lay_out(tree: Tree, asked: Wanted) -> Layout:
-    """The ranks on nodes that are all like the host; raises PinningError."""
+    """Place the ranks on nodes that are all like the host; raises PinningError."""
     wanted = asked.settled()
     tree.check()
     each = _split(wanted)
@@ -111,7 +111,7 @@ def _positive(what: str, value: int, most: int) -> None:
 
 
 def _split(wanted: Wanted) -> list[int]:
-    """How many ranks each node takes: as equal as can be, the first take the rest."""
+    """The number of ranks per node, as equal as possible, the larger ones first."""
     if wanted.ranks < wanted.nodes:
         raise LimitError(
             f"{wanted.ranks} rank{_s(wanted.ranks)} cannot fill {wanted.nodes} nodes"
@@ -121,7 +121,7 @@ def _split(wanted: Wanted) -> list[int]:
 
 
 def _numbered(by: str, each: Sequence[int]) -> list[tuple[int, int]]:
-    """Node and place of each rank: node after node, or one of each node in turn."""
+    """Node and slot of each rank: node after node, or one of each node in turn."""
     nodes = [[(node, slot) for slot in range(n)] for node, n in enumerate(each)]
     turns = nodes if by == "slot" else zip_longest(*nodes)
     return [one for some in turns for one in some if one is not None]
@@ -149,7 +149,7 @@ def _no_room(tree: Tree, wanted: Wanted, room: int, count: int) -> str:
 
 
 def _blocks(tree: Tree, wanted: Wanted) -> list[list[list[int]]]:
-    """The places of each socket, cache, …: cores in order, cut by threads of a rank."""
+    """The cores of each socket, cache, …, in order and in groups for one rank."""
     if wanted.map in ("slot", "node", "core"):
         return [_cut(_cores(tree, tree.allowed), wanted.threads)]
     found = tree.domains(wanted.map)
@@ -221,7 +221,7 @@ def _how(by: str) -> str:
 
 
 def lines(layout: Layout) -> list[str]:
-    """One line a rank: its node, its threads in order, and what it may use."""
+    """One line per rank: its node, its threads in order, and the CPUs it may use."""
     return [
         f"rank {one.rank} node {one.node} threads {in_order(one.threads)} "
         f"bound {write_cpus(one.cpus)}"
@@ -230,7 +230,7 @@ def lines(layout: Layout) -> list[str]:
 
 
 def write_ranks(tree: Tree, layout: Layout, name: str) -> str:
-    """The ranks in a format; raises PolicyError for one that cannot hold them."""
+    """Write the ranks in a format; raises PolicyError for an unsuitable one."""
     if name == "cpus":
         return "\n".join(lines(layout))
     if name == "rankfile":
@@ -251,7 +251,7 @@ def _srun(tree: Tree, layout: Layout) -> str:
         if one.node == 0
     ]
     dealt = "cyclic" if wanted.rank == "node" else "block"
-    # No --cpus-per-task: since 22.05 it means the fewest CPUs that do.
+    # No --cpus-per-task: since 22.05 it means as few CPUs as possible.
     return (
         f"srun --nodes={wanted.nodes} {whole_node(tree)} --ntasks={wanted.ranks} "
         f"--ntasks-per-node={len(masks)} --distribution={dealt} "

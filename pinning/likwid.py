@@ -1,9 +1,9 @@
 """likwid-pin's expressions: ``S0:0-3@S1:0-3``, ``M0``, ``E:S0:4:1:2``, ``S:scatter``.
 
 In a domain, threads are counted with the first thread of every core first; after
-``E:``, and of a domain without a list, core by core. Sockets are counted by their
-numbers, all else in the order of the tree. What likwid-pin would wrap around or repeat
-is refused. As likwid 5.2.2 does it.
+``E:``, and in a domain without a list, core by core. Sockets are counted by their
+numbers, all other domains in the order of the tree. Expressions that likwid-pin would
+wrap around or repeat are refused. As in likwid 5.2.2.
 """
 
 import re
@@ -29,9 +29,9 @@ _NAMES = {"S": "socket", "D": "die", "M": "numa"}
 
 
 def likwid_cpus(tree: Tree, text: str) -> list[int]:
-    """The CPUs of an expression, in its order.
+    """The CPUs of an expression, in order.
 
-    Raises PolicyError, PlaceError for what the host lacks, LimitError.
+    Raises PolicyError, LimitError, and PlaceError for a part that the host lacks.
     """
     found: dict[int, None] = {}
     for cpu in chain.from_iterable(_part(tree, part) for part in text.split("@")):
@@ -122,7 +122,7 @@ def _domains(tree: Tree, letter: str) -> list[frozenset[int]]:
         kind = levels[0] if levels else "l3"
     else:
         kind = _NAMES[letter]
-    # Where a socket has no dies, likwid counts it as one.
+    # likwid counts a socket without dies as one die.
     things = tree.domains(kind) or (tree.domains("socket") if letter == "D" else [])
     held = [thing.cpus & tree.allowed for thing in things if thing.cpus & tree.allowed]
     if letter == "M":
@@ -135,7 +135,7 @@ def _listed(tree: Tree, letter: str, cpus: frozenset[int]) -> list[int]:
 
 
 def _place(tree: Tree, letter: str, cpu: int) -> tuple[int, int]:
-    """In a NUMA domain cores stand by their lowest thread, whatever their sockets."""
+    """In a NUMA domain, cores are ordered by their lowest thread, not by socket."""
     if letter == "M":
         core = tree.domain("core", cpu)
         return (min(core.cpus & tree.allowed) if core else cpu), cpu

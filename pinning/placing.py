@@ -1,4 +1,4 @@
-"""A wish for threads or ranks, and the placement that meets it."""
+"""A request to place threads or ranks, and its result."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _PROBLEMS = {
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for, as text: with ``ranks`` it is for ranks, else for threads."""
+    """A request, as text: with ``ranks`` for ranks, else for threads."""
 
     host: str
     threads: str = ""
@@ -39,16 +39,16 @@ class Wish:
 
     @property
     def for_ranks(self) -> bool:
-        """Whether anything is asked that only ranks have."""
+        """Whether the request has an option that only ranks have."""
         return bool(self.ranks or self.nodes or self.map or self.rank or self.bind)
 
 
 async def place(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
-    """The placement as a JSON object, and the tree it is in; raises ApiError."""
+    """The placement as a JSON object, and its tree; raises ApiError."""
     try:
         return await (_ranks if wish.for_ranks else _threads)(clients, wish)
     except PinningError as error:
-        # Of a host that nobody knows, nothing else is worth saying.
+        # If the host is unknown, report only that.
         await check_host(clients, wish.host)
         status, kind, title = _PROBLEMS[type(error)]
         raise ApiError(status, kind, title, str(error)) from None
@@ -103,7 +103,7 @@ async def _ranks(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
 
 
 def _count(wish: Wish, name: str) -> int | None:
-    """A number of the wish; None where it is left out."""
+    """A number of the request; None if it is left out."""
     text = str(getattr(wish, name)).strip()
     if not text:
         return None
@@ -130,7 +130,7 @@ def _told(clients: Clients, host: str, asked: Asked) -> Mapping[str, Sequence[An
 
 
 def _rank(one: Rank) -> dict[str, Any]:
-    """Written out: asdict() would copy every CPU of every rank."""
+    """Written out, since asdict() would copy every CPU of every rank."""
     return {
         "rank": one.rank,
         "node": one.node,
@@ -140,6 +140,6 @@ def _rank(one: Rank) -> dict[str, Any]:
 
 
 def _where(tree: Tree, cpu: int) -> dict[str, Any]:
-    """The IRI of what holds a CPU, by kind; what the host lacks is absent."""
+    """The IRIs of what contains a CPU, by kind, without kinds that the host lacks."""
     held = {kind: tree.domain(kind, cpu) for kind in KINDS}
     return {"cpu": cpu, **{kind: one.iri for kind, one in held.items() if one}}

@@ -17,10 +17,10 @@ Order = Literal["compact", "scatter", "idle"]
 Cores = Literal["p", "e"]
 
 DEVICES = ("gpu", "nic", "disk")
-# Characters of a policy.
+# characters of a policy
 LONGEST = 2000
 
-# Every word with what it does; this is what is told of a word that nobody knows.
+# Every word with its meaning; an error about an unknown word lists them.
 WORDS = {
     "compact": "SMT siblings, then the next core, then the next cache",
     "compact-cores": "the same, with one thread of each core",
@@ -38,7 +38,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Share:
-    """All threads share one of a kind; ``of`` is a CPU that it must hold."""
+    """All threads share one domain of a kind; ``of`` is a CPU that it must contain."""
 
     kind: str
     of: int | None = None
@@ -46,14 +46,14 @@ class Share:
 
 @dataclass(frozen=True)
 class Policy:
-    """How threads are chosen; ``text`` is what was asked for."""
+    """How threads are chosen; ``text`` is the requested policy."""
 
     text: str
     order: Order | None = None
     distinct: tuple[str, ...] = ()
     share: tuple[Share, ...] = ()
     per: tuple[str, int] | None = None
-    # Kind and name of each device; the kind is empty where only a name was given.
+    # Kind and name of each device; the kind is empty if only a name was given.
     near: tuple[tuple[str, str], ...] = ()
     cores: Cores | None = None
     exclude: frozenset[int] = frozenset()
@@ -61,7 +61,7 @@ class Policy:
 
 
 def read_policy(text: str) -> Policy:
-    """The policy that some words mean; raises PolicyError."""
+    """Parse a policy; raises PolicyError."""
     if len(text) > LONGEST:
         raise PolicyError(f"a policy of {len(text)} characters: {LONGEST} are allowed")
     words = re.split(r"[+\s]+", text.strip())

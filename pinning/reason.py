@@ -1,4 +1,4 @@
-"""Why these CPUs, and why not: the words of a placement."""
+"""The reason for a placement, or for its failure, in words."""
 
 from collections.abc import Collection, Sequence
 
@@ -17,12 +17,12 @@ _ORDERS = {
 
 
 def noun(kind: str) -> str:
-    """``L3 cache`` of ``l3``."""
+    """``L3 cache`` for ``l3``."""
     return KINDS[kind]
 
 
 def nouns(kind: str, count: int) -> str:
-    """The same, for as many."""
+    """The noun, in the plural unless ``count`` is 1."""
     return KINDS[kind] + ("" if count == 1 else "s")
 
 
@@ -32,21 +32,21 @@ def threads(count: int) -> str:
 
 
 def within(share: Share) -> str:
-    """`` in one L3 cache``, of a thing in which all are inside of another."""
+    """`` in one L3 cache``: the outer domain of a shared one."""
     if share.of is None:
         return f" in one {noun(share.kind)}"
     return f" in the {noun(share.kind)} of CPU {share.of}"
 
 
 def name(tree: Tree, domain: Domain) -> str:
-    """One domain as a person tells it from others: by number, or by its CPUs."""
+    """The name of one domain: by its number, or by its CPUs."""
     if domain.kind in ("numa", "socket") and domain.number is not None:
         return f"{noun(domain.kind)} {domain.number}"
     return f"the {noun(domain.kind)} of {_these(domain.cpus & tree.allowed)}"
 
 
 def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
-    """What is near to a device."""
+    """The CPUs near to a device."""
     return f"Nearest to {f'{device} {called}'.strip()} {_are(cpus)} {_these(cpus)}."
 
 
@@ -64,7 +64,7 @@ def _are(cpus: Collection[int]) -> str:
 
 
 def constraint(policy: Policy) -> str:
-    """`` that share no L1 cache``, or nothing."""
+    """`` that share no L1 cache``, or empty."""
     if not policy.distinct:
         return ""
     return f" that share no {' and no '.join(map(noun, policy.distinct))}"
@@ -73,7 +73,7 @@ def constraint(policy: Policy) -> str:
 def too_few(
     tree: Tree, policy: Policy, candidates: Collection[int], most: int, count: int
 ) -> str:
-    """``24 L3 caches, 30 asked``: the limit that stands in the way."""
+    """``24 L3 caches, 30 asked``: the limit that was exceeded."""
     for kind in policy.distinct:
         if not tree.domains(kind):
             return f"{tree.host} has no {noun(kind)}"
@@ -93,7 +93,7 @@ def _count(tree: Tree, kind: str, cpus: Collection[int]) -> int:
 def sentences(
     tree: Tree, policy: Policy, cpus: Sequence[int], notes: Sequence[str]
 ) -> list[str]:
-    """The whole reason, a sentence a rule."""
+    """The whole reason, one sentence per rule."""
     some = f"{threads(len(cpus))} on {tree.host}"
     first = f"{some}: {_cpus(cpus)} {in_order(cpus)}."
     if policy.likwid:

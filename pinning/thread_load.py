@@ -1,4 +1,4 @@
-"""How busy each hardware thread is now, as the monitor dashboard shows it."""
+"""The current load of each hardware thread, as on the monitor dashboard."""
 
 import math
 import time
@@ -9,19 +9,19 @@ from ontology.iris import series_name
 from ontology.selectors import selector
 from queries.catalogue import saved_query
 
-# The monitor dashboard's own query: its heat map and the drawing show the same.
+# The monitor dashboard's query, so that its heat map and the drawing agree.
 _QUERY = "monitor/threads"
 
 
 _METRIC = "kernel.percpu.cpu.idle"
 
 
-# Seconds in which two samples must lie for a thread to have a value.
+# A thread has a value if two samples are in this window (seconds).
 _NEWEST = 10.0
 
 
 async def busy_threads(clients: Clients, host: str) -> dict[str, float | None]:
-    """How busy each sampled thread is, by its IRI; raises StoreError."""
+    """The load of each sampled thread, by its IRI; raises StoreError."""
     return await by_thread(clients, host, await sampled(clients, host))
 
 

@@ -1,6 +1,7 @@
-"""The tree that threads are placed in, made of the rows of two saved queries.
+"""The tree in which threads are placed, built from the rows of two saved queries.
 
-``pinning/threads`` says what each thread is in, ``pinning/components`` what that is.
+``pinning/threads`` names the parts that contain each thread, ``pinning/components``
+describes these parts.
 """
 
 from collections import defaultdict
@@ -12,7 +13,7 @@ from typing import Any
 from pinning.branches import Branch, branches, leaves
 from pinning.errors import PlaceError
 
-# What two threads may share, smallest first: the word of a policy, and in full.
+# What two threads may share, smallest first: the word in a policy, and in full.
 KINDS = {
     "core": "core",
     "l1": "L1 cache",
@@ -27,7 +28,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Domain:
-    """A core, cache, Group, die, NUMA domain or socket, and all threads in it.
+    """A core, cache, Group, die, NUMA domain or socket, with all of its threads.
 
     ``number`` is the operating system's, ``memory`` in bytes; both may be unknown.
     """
@@ -41,7 +42,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Tree:
-    """A host's threads: all ``cpus``, and those that are ``allowed`` to be used."""
+    """A host's threads: all ``cpus``, and those that are ``allowed``."""
 
     host: str
     cpus: frozenset[int]
@@ -49,7 +50,7 @@ class Tree:
     things: tuple[Domain, ...]
 
     def check(self) -> None:
-        """Raise PlaceError for a tree in which nothing can be placed."""
+        """Raise PlaceError if nothing can be placed in the tree."""
         if not self.allowed:
             raise PlaceError(
                 f"nothing is known of the threads of {self.host}: probe it"
@@ -57,13 +58,13 @@ class Tree:
 
     @cached_property
     def root(self) -> Branch:
-        """hwloc's tree: what contains what; memory is no part of it."""
+        """hwloc's tree of containment, without memory."""
         held = (thing.cpus for thing in self.things if thing.kind != "numa")
         return branches(self.cpus, held)
 
     @cached_property
     def order(self) -> dict[int, int]:
-        """The place of each thread in the tree: siblings, then cores, then caches."""
+        """The position of each thread in the tree: siblings, then cores, caches."""
         return {cpu: place for place, cpu in enumerate(leaves(self.root))}
 
     @cached_property
@@ -77,9 +78,9 @@ class Tree:
         return known
 
     def domains(self, kind: str) -> Sequence[Domain]:
-        """All of a kind, in the order of the tree.
+        """All domains of a kind, in the order of the tree.
 
-        NUMA domains hold the threads that they are nearest to: no two hold the same.
+        A NUMA domain has the threads to which it is nearest: no two share a thread.
         """
         return self._domains.get(kind, [])
 
@@ -91,12 +92,12 @@ class Tree:
         }
 
     def domain(self, kind: str, cpu: int) -> Domain | None:
-        """The domain of a kind that a thread is in; None where it is in none."""
+        """The domain of a kind that contains a thread; None without one."""
         return self._of.get(kind, {}).get(cpu)
 
 
 def read_tree(host: str, threads: Iterable[Row], components: Iterable[Row]) -> Tree:
-    """The tree of one host from the rows of both queries; it may be without threads."""
+    """The tree of one host from the rows of both queries; it may have no threads."""
     held: dict[str, set[int]] = defaultdict(set)
     allowed, within, cpus = set(), dict[int, list[str]](), set()
     for row in threads:
@@ -122,7 +123,7 @@ def read_tree(host: str, threads: Iterable[Row], components: Iterable[Row]) -> T
 def _climb(
     held: dict[str, set[int]], above: Mapping[str, str], name: str, cpu: int
 ) -> None:
-    """A thread is in what it names, and in all that this is part of."""
+    """Add a thread to a part and to everything that contains the part."""
     while name in above and cpu not in held[name]:
         held[name].add(cpu)
         name = above[name]
@@ -136,10 +137,11 @@ def _domain(row: Row, cpus: set[int]) -> Domain:
 
 
 def _nearest(domains: Sequence[Domain]) -> list[Domain]:
-    """Of memory that several domains have for a thread, the smallest one's.
+    """Assign each thread to one domain: the smallest that contains it.
 
-    Of two for the same threads the one numbered lower, which is ordinary memory: Linux
-    counts high-bandwidth and CXL memory after it. Domains without memory come last.
+    Of two domains with the same threads, take the lower number, which is ordinary
+    memory: Linux numbers high-bandwidth and CXL memory after it. Domains without memory
+    come last.
     """
     mine: dict[int, Domain] = {}
     for one in sorted(domains, key=_nearness):

@@ -1,1 +1,1 @@
-"""Saved SPARQL queries, their catalogue, and the client of the graph store."""
+"""Saved SPARQL queries, their catalogue and parameter binding."""

@@ -1,7 +1,7 @@
 """Parameters of saved queries: their types, and values as SPARQL terms.
 
-A value is checked, then written as one whole RDF term; nothing is ever spliced into
-the text of a query.
+A value is checked and then written as one whole RDF term; it is never spliced into the
+text of a query.
 """
 
 import math
@@ -15,7 +15,7 @@ from queries.errors import ParameterError
 Scalar = str | int | float | bool
 
 UNDEF: Final = "UNDEF"
-# Of an IRI that is a run; `queries.run_ids` takes ids and groups for it, too.
+# The type of an IRI of a run; `queries.run_ids` also accepts ids and groups.
 RUN: Final = "run"
 
 _DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
@@ -30,7 +30,7 @@ _ABSOLUTE_IRI = re.compile(IRI_PATTERN)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # The letter after a backslash is written as a code point: some engines expand \uXXXX
-# before they parse, and would take an escaped backslash and a "u" for one.
+# before they parse, and would take an escaped backslash and a "u" for an escape.
 _SPECIAL = re.compile(r'\\[uU]?|["\n\r\t\b\f]')
 _ESCAPES = {
     "\\": r"\\",
@@ -49,7 +49,8 @@ _ESCAPES = {
 class Param:
     """One parameter of a saved query; without a default it is left UNDEF.
 
-    A host that is asked for ``everywhere`` is not this one on the command line either.
+    If a host parameter is ``everywhere``, it is left open on the command line, too,
+    instead of being this host.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Param:
 
 
 def serialise(param: Param, value: Scalar | None) -> str:
-    """The value as one SPARQL term, ``UNDEF`` for None.
+    """Write the value as one SPARQL term, ``UNDEF`` for None.
 
     Text is converted to the parameter's type. Raises ParameterError.
     """
@@ -74,7 +75,7 @@ def serialise(param: Param, value: Scalar | None) -> str:
 
 
 def convert(param: Param, value: Scalar) -> Scalar:
-    """The value in the parameter's own type; raises ParameterError."""
+    """Convert the value to the parameter's type; raises ParameterError."""
     expected, read = _READERS[param.type]
     converted = read(value)
     if converted is None:
@@ -146,6 +147,6 @@ def _term(type_: str, value: Scalar) -> str:
     if isinstance(value, str):
         return '"' + _SPECIAL.sub(lambda match: _ESCAPES[match[0]], value) + '"'
     text = repr(value)
-    # Spelt out because rdflib cannot read a bare negative decimal.
+    # Written out, since rdflib cannot parse a bare negative decimal.
     negative_decimal = isinstance(value, float) and value <= 0 and "e" not in text
     return f'"{text}"^^<{_DECIMAL}>' if negative_decimal else text

@@ -24,9 +24,9 @@ DEFAULT_FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class SavedQuery:
-    """A query with its documentation; ``text`` runs as it is, on any SPARQL client.
+    """A query with its documentation; ``text`` runs unchanged on any SPARQL client.
 
-    ``dataset`` is the one that it asks, ``twin`` or ``history``.
+    ``dataset`` is the one that it queries, ``twin`` or ``history``.
     """
 
     name: str
@@ -48,7 +48,7 @@ class SavedQuery:
         return self.bind_each([values])
 
     def bind_each(self, several: Sequence[Mapping[str, Scalar | None]]) -> str:
-        """The SPARQL with a VALUES row for each set of values, of at least one.
+        """The SPARQL with one VALUES row per set of values; needs at least one set.
 
         Raises ParameterError.
         """
@@ -77,7 +77,7 @@ class SavedQuery:
 def load_catalogue(folder: Path | None = None) -> dict[str, SavedQuery]:
     """All saved queries below a folder (default: ours, cached), by name, sorted.
 
-    Raises CatalogueError for the first query that is wrong, and for an empty folder.
+    Raises CatalogueError for the first wrong query, and for an empty folder.
     """
     return _default_catalogue() if folder is None else _load(folder)
 
@@ -162,7 +162,7 @@ def parse_query(name: str, text: str) -> SavedQuery:
 
 
 def _parameter_row(header: Header, tokens: list[Token]) -> ValuesRow | None:
-    """The one VALUES row that holds the parameters, found by its variables."""
+    """The only VALUES row with the parameters, found by its variables."""
     names = list(header.params)
     if not names:
         return None

@@ -1,17 +1,17 @@
-"""Why a series has no data, as far as the graph knows: the words for each finding."""
+"""Why a series has no data, according to the graph: one sentence per finding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.stores.results import Rows
 
-# The finding of the saved query for a host that no twin is of.
+# The saved query's finding for a host without a twin.
 _NO_HOST = "the twin knows no such host"
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the graph knows of a metric on a host; ``period`` is in seconds."""
+    """The graph's facts about a metric on a host; ``period`` is in seconds."""
 
     host: bool = False
     pcp_asked: bool = False
@@ -34,7 +34,7 @@ class Finding:
 
 
 def read_known(answer: Rows) -> Known:
-    """The first row of the saved query ``why/no-data``."""
+    """Read the first row of the saved query ``why/no-data``."""
     if not answer.rows:
         return Known()
     row = dict(zip(answer.columns, answer.values()[0], strict=True))
@@ -55,9 +55,9 @@ def read_known(answer: Rows) -> Known:
 def finding(
     known: Known, host: str, metrics: Sequence[str], instance: str | None = None
 ) -> Finding | None:
-    """The first gap that explains why metrics of a host have no data, None without.
+    """The first reason why metrics of a host have no data; None without one.
 
-    ``metrics`` share what is known of them; the words name them all.
+    All ``metrics`` share the facts in ``known``; the sentence names them all.
     """
     return (
         of_host(known, host)
@@ -68,7 +68,7 @@ def finding(
 
 
 def of_host(known: Known, host: str) -> Finding | None:
-    """What explains it for every metric of a host."""
+    """A reason that holds for every metric of a host."""
     if not known.host:
         return Finding("unknown host", f"the twin knows no host {host!r}")
     if not known.exposed and known.probe_reason:
@@ -80,7 +80,7 @@ def of_host(known: Known, host: str) -> Finding | None:
 
 
 def failed(reason: str) -> Finding:
-    """PCP gave nothing, and said why: for lack of rights, or something else."""
+    """The finding for an error of PCP: missing rights, or another error."""
     lowered = reason.lower()
     denied = any(word in lowered for word in ("permission", "denied", "not permitted"))
     return Finding("no permission" if denied else "PCP error", reason)

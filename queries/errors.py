@@ -1,4 +1,4 @@
-"""What can go wrong with a saved query.
+"""Errors of saved queries.
 
 QueriesError                in core.stores.errors
 ├── CatalogueError          a ``.rq`` file, or the folder, is wrong
@@ -17,16 +17,16 @@ class CatalogueError(QueriesError):
 
 
 class UnknownQueryError(QueriesError):
-    """A name that no saved query has."""
+    """No saved query has this name."""
 
 
 class ParameterError(QueriesError):
-    """A parameter that a saved query does not know, or a value that does not fit."""
+    """A parameter that a saved query lacks, or a value that does not fit."""
 
 
 class UnknownHostError(QueriesError):
-    """A name that no host has."""
+    """No host has this name."""
 
 
 class AmbiguousHostError(QueriesError):
-    """A name that several hosts have."""
+    """Several hosts have this name."""

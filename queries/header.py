@@ -1,4 +1,4 @@
-"""Reads the ``#+ `` header of a saved query: YAML, checked key by key."""
+"""Parse the ``#+ `` header of a saved query: YAML, checked key by key."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from queries.errors import CatalogueError, ParameterError
 
 _REQUIRED = ("title", "description", "params", "returns")
 _OPTIONAL = ("panel", "dataset")
-# The twin as it is, and the states that hosts were in.
+# The current twins, and the earlier states of hosts.
 _DATASETS = ("twin", "history")
 _PARAM_KEYS = ("type", "default", "enum", "description", "everywhere")
-# libyaml's loader is six times faster; not every build of PyYAML has it.
+# libyaml's loader is six times faster, but not every build of PyYAML has it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# What is nested deeper may end the process: the loader calls itself for each level.
+# Deeper nesting may crash the process, since the loader is recursive.
 _DEEPEST = 20
-# Values in one header, aliases written out: a few lines could make endless ones.
+# Limit on values with expanded aliases: a few lines could expand to endless ones.
 _MOST_VALUES = 10_000
-# What PyYAML raises, besides its own errors, for tags and dates that mean nothing.
+# Other exceptions that PyYAML raises for invalid tags and dates.
 _NO_VALUE = (ValueError, TypeError, AttributeError, KeyError)
 
 
 @dataclass(frozen=True)
 class Header:
-    """What stands above a saved query."""
+    """The header of a saved query."""
 
     title: str
     description: str
@@ -82,7 +82,7 @@ def _check_depth(document: str) -> None:
 
 
 def _check_once(node: yaml.Node | None) -> None:
-    """YAML lets the last of two equal keys win, in silence."""
+    """Reject duplicate keys: YAML silently uses the last."""
     left = [node]
     for _ in range(_MOST_VALUES):
         if not left:
@@ -136,7 +136,7 @@ def _names(value: Any) -> list[str]:
 
 
 def _panels(value: Any) -> tuple[Mapping[str, Any], ...]:
-    """One picture or several; what is in them is for the dashboards to check."""
+    """One picture or several; their contents are checked by the dashboards."""
     if value is None:
         return ()
     pictures = value if isinstance(value, list) else [value]
@@ -175,7 +175,7 @@ def _param(name: str, keys: Any) -> Param:
 
 
 def _everywhere(where: str, keys: Mapping[str, Any]) -> bool:
-    """What the command line leaves open, and else takes for this host."""
+    """Whether the command line leaves the host open instead of using this host."""
     value = keys.get("everywhere", False)
     if not isinstance(value, bool) or (value and where != "parameter host"):
         raise CatalogueError(f"{where}: everywhere is true or false, and of host alone")

@@ -1,4 +1,4 @@
-"""Every host that the graph knows, and what to say of one that it does not."""
+"""Every host in the graph, and the error for an unknown one."""
 
 from rdflib import Graph
 from rdflib.namespace import RDF, RDFS
@@ -22,7 +22,7 @@ _HOST_FACTS = (
 
 
 async def known_hosts(store: GraphStore) -> Graph:
-    """Every host with what tells it from the others."""
+    """Read every host with the facts that distinguish it from the others."""
     graph = Graph()
     facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
     for row in await store.rows(
@@ -34,7 +34,7 @@ async def known_hosts(store: GraphStore) -> Graph:
 
 
 def unknown_host(host: str, known: Graph) -> NotFoundError:
-    """404 for a host that is not in the twin, with those that are."""
+    """A 404 error for a host that is not in the twin; it lists the known hosts."""
     names = sorted(map(str, known.objects(None, ST.hostname)), key=natural)
     shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
     detail = f"no host {host!r}; known: {shown or 'none, run `supertwin ingest`'}"

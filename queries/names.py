@@ -1,4 +1,4 @@
-"""What people call a host: its name, alias, IP addresses, the address it was added by.
+"""Names of a host: hostname, alias, IP addresses, and the address it was added by.
 
 Pure: the rows of `fleet/find` in, one host out.
 """
@@ -15,13 +15,13 @@ from queries.natural_order import natural
 
 LOCAL = "local"
 _SSH_PORT = 22
-# The first that has the name decides: no address of one host hides the name of another.
+# The first kind that matches decides, so no address hides another host's name.
 _ORDER = ("hostname", "alias", "address", "IPv4", "IPv6")
 
 
 @dataclass(frozen=True)
 class Found:
-    """A host, its node, and what the name was."""
+    """A host, its node, and the kind of name that matched."""
 
     host: str
     node: str
@@ -29,10 +29,9 @@ class Found:
 
 
 def spellings(text: str) -> list[str]:
-    """The names that a text may mean, the nearest first.
+    """The names that a text may mean, the most likely first.
 
-    An IP address in its shortest form; of an ssh address, the address itself, then the
-    host in it.
+    An IP address is in its shortest form; an ssh address gives itself, then its host.
     """
     address = ssh_address(text)
     if address:
@@ -41,7 +40,7 @@ def spellings(text: str) -> list[str]:
 
 
 def plain_host(text: str) -> str:
-    """A host as addresses write it: IP addresses short and without brackets."""
+    """A host in canonical form: IP addresses short and without brackets."""
     bare = text.strip().removeprefix("[").removesuffix("]")
     try:
         return ip_address(bare).compressed
@@ -59,7 +58,7 @@ def is_ip(text: str) -> bool:
 
 
 def ssh_address(text: str) -> str:
-    """``ssh://[user@]host[:port]`` in one spelling; '' for anything else."""
+    """``ssh://[user@]host[:port]`` in canonical form; '' for anything else."""
     try:
         parts = urlsplit(text.strip())
         port, host = parts.port, plain_host(parts.hostname or "")
@@ -77,7 +76,7 @@ def ssh_address(text: str) -> str:
 
 
 def choose(rows: Iterable[Mapping[str, Any]], text: str) -> Found:
-    """The host that a text means among the rows of `fleet/find` for all names.
+    """Find the host that a text means among the rows of `fleet/find` for all names.
 
     Raises UnknownHostError, which names the nearest, and AmbiguousHostError.
     """

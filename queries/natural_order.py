@@ -20,7 +20,7 @@ def natural(text: str) -> list[tuple[bool, int, str]]:
 
 
 def _part_key(part: str) -> tuple[bool, int, str]:
-    """Numbers come before text; of two, the longer one is the larger one."""
+    """Numbers come before text; a number with more digits is larger."""
     if not part[0].isdecimal():
         return True, 0, part
     digits = part.lstrip("0")
@@ -30,9 +30,9 @@ def _part_key(part: str) -> tuple[bool, int, str]:
 def hosts_in_order(
     query: "SavedQuery", rows: Sequence[Row], value: Callable[[Row, str], Any]
 ) -> list[Row]:
-    """The rows of a query with ``ORDER BY … ?host``, with the hosts in natural order.
+    """Sort the rows of a query with ``ORDER BY … ?host`` in natural order of hosts.
 
-    Every other part of the query's order stays. ``value`` gives a column of a row.
+    Every other part of the query's order is kept. ``value`` returns a column of a row.
     """
     if not has_hosts_in_order(query):
         return list(rows)
@@ -43,7 +43,7 @@ def hosts_in_order(
 
 
 def has_hosts_in_order(query: "SavedQuery") -> bool:
-    """Whether its rows are ordered by ``?host``, and show what they are ordered by."""
+    """Whether its rows are ordered by ``?host`` and contain the order's columns."""
     order = _order(query)
     if "host" not in order:
         return False

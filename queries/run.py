@@ -1,4 +1,4 @@
-"""Saved queries asked of a graph store."""
+"""Run saved queries on a graph store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 def saved_rows(
     endpoint: Endpoint, name: str, values: Mapping[str, Scalar | None] | None = None
 ) -> list[Row]:
-    """The rows of a saved query with these parameters, by their columns.
+    """The rows of a saved query with these parameters, as dicts by column.
 
     Raises EndpointError, ParameterError and UnknownQueryError.
     """
@@ -23,7 +23,8 @@ def saved_rows(
 def saved_rows_for_each(
     endpoint: Endpoint, name: str, values: Sequence[Mapping[str, Scalar | None]]
 ) -> list[Row]:
-    """The same for several sets of parameters, at least one, by one query; a row that
-    answers two of them comes twice.
+    """The rows for several sets of parameters (at least one), in one query.
+
+    A row that matches two of the sets is returned twice.
     """
     return endpoint.table(saved_query(name).bind_each(values)).records()

@@ -1,4 +1,4 @@
-"""Runs that a parameter of a saved query names: by IRI, by id, or as a group."""
+"""Runs in a parameter of a saved query: by IRI, by id, or as a group."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +15,9 @@ Values = Mapping[str, Scalar | None]
 def with_run_iris(
     saved: SavedQuery, iris: Iris, values: Values
 ) -> dict[str, Scalar | None]:
-    """The values that are given, with the IRI of a run in place of its id.
+    """The given values, with the id of a run replaced by its IRI.
 
-    Raises ParameterError for what cannot be an id.
+    Raises ParameterError for an invalid id.
     """
     runs = {name for name, param in saved.params.items() if param.type == RUN}
     return {
@@ -27,7 +27,7 @@ def with_run_iris(
 
 
 def group_query(saved: SavedQuery, values: Values) -> str | None:
-    """What asks for the runs of the group that a value may name; None without one."""
+    """The query for the runs of the group that a value may name; None without one."""
     named = _named(saved, values)
     if named is None:
         return None
@@ -36,7 +36,7 @@ def group_query(saved: SavedQuery, values: Values) -> str | None:
 
 
 def bind_runs(saved: SavedQuery, values: Values, runs: Sequence[str]) -> str:
-    """The SPARQL for each run of a group; without any, for the run that is named.
+    """The SPARQL for each run of a group; without runs, for the named run.
 
     Raises ParameterError.
     """

@@ -1,8 +1,7 @@
-"""Finds in the text of a query what the catalogue needs: its form, what it projects,
-its VALUES rows.
+"""Find in a query's text what the catalogue needs: form, projection, VALUES rows.
 
-Light on purpose: the catalogue is loaded at every start, and a full SPARQL parser takes
-a hundred times longer. The full parse of every saved query is done by the tests.
+It is lightweight on purpose: the catalogue is loaded at every start, and a full SPARQL
+parser takes a hundred times longer. The tests fully parse every saved query.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 
 @dataclass(frozen=True)
 class ValuesRow:
-    """A ``VALUES (?a ?b) { (…) }`` with one row: its variables, terms and place."""
+    """A ``VALUES (?a ?b) { (…) }`` with one row: its variables, terms and position."""
 
     variables: tuple[str, ...]
     terms: tuple[str, ...]
@@ -28,7 +27,7 @@ class ValuesRow:
 
 
 def tokenise(text: str) -> list[Token]:
-    """All tokens but blanks and comments; raises CatalogueError where there is none."""
+    """All tokens except white space and comments; raises CatalogueError for others."""
     found = list(read_tokens(text))
     for token in found:
         if token.kind == "other" and token.text not in _SIGNS:
@@ -38,7 +37,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 def check_prefixes(tokens: Sequence[Token]) -> None:
-    """Raises CatalogueError for a prefix that is used and not declared."""
+    """Raise CatalogueError for a prefix that is used but not declared."""
     declared: set[str] = set()
     for before, token in pairwise(tokens):
         if token.kind != "name":
@@ -77,7 +76,7 @@ def projection(tokens: Sequence[Token]) -> list[str]:
 
 
 def values_rows(tokens: Sequence[Token]) -> list[ValuesRow]:
-    """Every VALUES of the parenthesised form that has exactly one row."""
+    """Every VALUES in parenthesised form with exactly one row."""
     found = []
     for place, token in enumerate(tokens):
         if token.kind == "word" and token.text.upper() == "VALUES":
@@ -108,7 +107,7 @@ def _values_row(tokens: Sequence[Token], place: int) -> ValuesRow | None:
 
 
 def _terms(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Whole terms: what touches is one, as in ``-5`` and ``"5"^^xsd:byte``."""
+    """Whole terms: adjacent tokens are one term, as in ``-5`` and ``"5"^^xsd:byte``."""
     terms: list[str] = []
     end = -1
     for token in tokens:

@@ -1,4 +1,4 @@
-"""RDF terms as SPARQL writes them, and of what it answers."""
+"""RDF terms in SPARQL notation, and from SPARQL results."""
 
 from rdflib import BNode, Literal, URIRef
 from rdflib.term import Node
@@ -13,17 +13,17 @@ _TEXT = Param("text", "string")
 
 
 def iri_term(iri: str) -> str:
-    """An IRI as SPARQL writes it; raises ParameterError for what is none."""
+    """An IRI in SPARQL notation; raises ParameterError for an invalid one."""
     return serialise(_IRI, str(iri))
 
 
 def text_term(text: str) -> str:
-    """A text as SPARQL writes it; raises ParameterError for what is none."""
+    """A text in SPARQL notation; raises ParameterError for an invalid one."""
     return serialise(_TEXT, text)
 
 
 def term(binding: Binding) -> Node:
-    """One value of a result row as an RDF term, its lexical form untouched."""
+    """One value of a result row as an RDF term, with its lexical form unchanged."""
     if binding.type == "uri":
         return URIRef(binding.value)
     if binding.type == "bnode":

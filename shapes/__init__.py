@@ -1,1 +1,1 @@
-"""SHACL shapes of the twin and the one place that validates with them."""
+"""SHACL shapes of the twin, and the only place that validates with them."""

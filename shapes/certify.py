@@ -1,10 +1,10 @@
-"""Whether data conforms, for certain: the parts of SHACL that the shapes here use.
+"""Prove that data conforms, with the parts of SHACL that our shapes use.
 
-pySHACL takes 50 microseconds a triple, and a fleet is mostly flawless. So the shapes
-are compiled to checks over plain indexes, ten times as fast, and pySHACL is asked only
-where one of them fails: every message that is shown is pySHACL's. What is not known to
-mean the same as there raises UnsureError, and pySHACL decides. No shape can be passed
-over: an unknown part of one makes all of them unsure, which a test would notice.
+pySHACL takes 50 microseconds a triple, and most of a fleet has no faults. So the shapes
+are compiled to checks over plain indexes, ten times as fast. pySHACL runs only if a
+check fails: every message that users see is pySHACL's. If the meaning of a construct
+might differ, the check raises UnsureError, and pySHACL decides. No shape is skipped
+silently: an unknown part of one makes all unsure, which a test would notice.
 """
 
 import re
@@ -22,13 +22,13 @@ Held = Mapping[Node, Container[Node]]
 
 
 class UnsureError(Exception):
-    """What only pySHACL can tell."""
+    """Only pySHACL can decide."""
 
 
 class Data:
-    """The triples of a graph, by predicate and subject; of each class its nodes.
+    """The triples of a graph, by predicate and subject, and the nodes of each class.
 
-    ``held`` are nodes that stand elsewhere, by class: more is not known of them.
+    ``held`` are nodes in other graphs, by class; nothing more is known of them.
     """
 
     def __init__(self, triples: Iterable[Triple], held: Held | None = None) -> None:
@@ -45,7 +45,7 @@ class Data:
         self._held = held or {}
 
     def values(self, subject: Node, predicate: Node) -> list[Node]:
-        """The different values that a node has, in no order."""
+        """The distinct values of a node's property, unordered."""
         found = self._found[predicate].get(subject, [])
         if predicate == RDF.type:
             found = [*found, *(one for one, of in self._held.items() if subject in of)]
@@ -56,16 +56,16 @@ class Data:
         return self._found[predicate].keys()
 
     def objects(self, predicate: Node) -> Iterable[Node]:
-        """What a property leads to."""
+        """The values of a property."""
         return {value for values in self._found[predicate].values() for value in values}
 
     def is_a(self, node: Node, wanted: Node) -> bool:
-        """Whether a node is of a class, here or where it is held."""
+        """Whether a node has a class, in this graph or in `held`."""
         return node in self.types.get(wanted, ()) or node in self._held.get(wanted, ())
 
     @property
     def terms(self) -> Iterable[Node]:
-        """Every predicate and every class, as far as they are used."""
+        """Every predicate and class that is used."""
         return {p for p, of in self._found.items() if of} | set(self.types)
 
 
@@ -87,7 +87,7 @@ _PYTHON: dict[Node, type] = {
 
 
 class Certifier:
-    """All shapes of a graph, compiled; UnsureError for what is not known here."""
+    """All shapes of a graph, compiled; raises UnsureError for unsupported parts."""
 
     def __init__(self, shapes: Graph) -> None:
         if (None, RDF.type, RDFS.Class) in shapes:
@@ -96,7 +96,7 @@ class Certifier:
         self._shapes = [(_focus(shapes, one), _shape(shapes, one)) for one in targeted]
 
     def conforms(self, data: Data) -> bool:
-        """Whether nothing would be said of the data, not even a warning."""
+        """Whether there are no results for the data, not even a warning."""
         return all(
             check(data, node) for focus, check in self._shapes for node in focus(data)
         )
@@ -134,7 +134,7 @@ def _shape(shapes: Graph, shape: Node) -> Check:
 
 
 def _paths(shapes: Graph, shape: Node) -> list[Node] | None:
-    """The properties that a shape looks at; None for the node itself."""
+    """The properties that a shape applies to; None for the node itself."""
     path = shapes.value(shape, SH.path)
     if path is None or isinstance(path, URIRef):
         return None if path is None else [path]
@@ -210,7 +210,7 @@ def _datatype(_: Graph, wanted: Node) -> _Test:
 
 
 def _text(value: Node) -> str | None:
-    """A value as a text; None for a node without a name."""
+    """A value as text; None for a blank node."""
     if isinstance(value, Literal) and not isinstance(value.value, str):
         raise UnsureError("a text that is a number or a time")
     return None if isinstance(value, BNode) else str(value)

@@ -6,8 +6,8 @@ ShapesError
 
 
 class ShapesError(Exception):
-    """Root of everything that the shapes folder raises."""
+    """Root of all exceptions of the shapes folder."""
 
 
 class EmptyFolderError(ShapesError):
-    """A folder without a single shape: everything would conform."""
+    """A folder without shapes: everything would conform."""

@@ -1,4 +1,4 @@
-"""Reading the shapes that stand beside this file."""
+"""Read the shapes next to this file."""
 
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent
 
 
 def shape_paths(folder: Path = FOLDER) -> list[Path]:
-    """The shape files, sorted; raises EmptyFolderError when there is none."""
+    """The shape files, sorted; raises EmptyFolderError without any."""
     found = sorted(folder.glob("*.ttl"))
     if not found:
         raise EmptyFolderError(f"{folder} holds no *.ttl: reinstall SuperTwin")

@@ -1,4 +1,4 @@
-"""Validating a twin: the one place that calls pySHACL."""
+"""Validate a twin; the only module that calls pySHACL."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ from shapes.wording import lines, short
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a validation; warnings stand in `lines` and still conform."""
+    """The outcome of a validation; data with only warnings, in `lines`, conforms."""
 
     conforms: bool
     lines: list[str]
@@ -26,7 +26,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Nodes that stand in other graphs, by class, and how those graphs are read."""
+    """Nodes in other graphs, by class, and a function that reads those graphs."""
 
     nodes: Held
     read: Callable[[], Graph]
@@ -38,9 +38,10 @@ _NONE = Elsewhere({}, Graph)
 def validate(data: Graph | Iterable[Triple], elsewhere: Elsewhere = _NONE) -> Report:
     """Validate a host, its plans and the catalogues they refer to, as one graph.
 
-    What `elsewhere` holds was validated before and is read only for what refers to it.
-    Nothing is inferred: components state their own class, as the twin writes it. What
-    is flawless is found so by `shapes.certify`; pySHACL says what is wrong of the rest.
+    The nodes in `elsewhere` were validated before and are read only for references to
+    them. Nothing is inferred: components state their own class, as the twin writes it.
+    `shapes.certify` recognises data without faults; for the rest, pySHACL reports the
+    faults.
     """
     triples = data if isinstance(data, Graph) else list(data)
     if is_flawless(triples, elsewhere.nodes):
@@ -50,7 +51,7 @@ def validate(data: Graph | Iterable[Triple], elsewhere: Elsewhere = _NONE) -> Re
 
 
 def is_flawless(triples: Iterable[Triple], held: Held | None = None) -> bool:
-    """Whether pySHACL would surely find nothing, neither violation nor warning."""
+    """Whether pySHACL would certainly find neither a violation nor a warning."""
     with _all_alive():
         try:
             data = Data(triples, held)
@@ -61,7 +62,7 @@ def is_flawless(triples: Iterable[Triple], held: Held | None = None) -> bool:
 
 @contextmanager
 def _all_alive() -> Iterator[None]:
-    """Look for no garbage: indexes are none, and looking takes as long as checking."""
+    """Pause garbage collection, which would double the time of the checks."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -93,8 +94,8 @@ def _flawless() -> Report:
 
 
 def examine(data: Graph) -> Report:
-    """Validate by pySHACL, whatever the data."""
-    # Only what is wrong needs it, and it takes half a second to import.
+    """Validate with pySHACL in any case."""
+    # Needed only for faults, and the import takes half a second.
     from pyshacl import validate as pyshacl_validate
 
     _, graph, _ = pyshacl_validate(

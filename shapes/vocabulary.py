@@ -1,6 +1,6 @@
-"""Finding terms of ``st:`` that the ontology does not have.
+"""Find terms of ``st:`` that the ontology does not define.
 
-No shape looks at a misspelt property or class, so everything about it would conform.
+No shape applies to a misspelt property or class, so everything about it would conform.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Results of SHACL → one line each, in a person's words."""
+"""Format SHACL results as one line each, in plain words."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from rdflib.term import Node
 
 from ontology.terms import PREFIXES
 
-# Where an IRI of the twin begins to say something; the base before it is a setting.
+# The significant part of a twin's IRI; the base before it is a setting.
 _TWIN_PATH = re.compile(r"/((?:twin|metric|indom|pmu)/.+)$")
 _LONGEST_VALUE = 80
 
 
 def lines(report: Graph) -> list[str]:
-    """What the results of a report say, violations first, each line once."""
+    """The results of a report, violations first, each line once."""
     found = {
         (_severity(report, result) == SH.Warning, _line(report, result))
         for result in report.subjects(RDF.type, SH.ValidationResult)
@@ -24,7 +24,7 @@ def lines(report: Graph) -> list[str]:
 
 
 def short(node: Node | None) -> str:
-    """A node as people write it: ``twin/n1/thread/0``, ``st:Core``, ``"text"``."""
+    """A node in short form: ``twin/n1/thread/0``, ``st:Core``, ``"text"``."""
     if isinstance(node, Literal):
         return _shortened(json.dumps(str(node), ensure_ascii=False))
     text = str(node)

@@ -1,1 +1,1 @@
-"""SuperTwin: settings, command line and the supervisor of the local stack."""
+"""The command line of SuperTwin and the supervisor of the local stack."""

@@ -1,4 +1,4 @@
-"""``python -m supertwin`` is the command ``supertwin``."""
+"""``python -m supertwin`` is the same as the command ``supertwin``."""
 
 from supertwin.cli.main import main
 

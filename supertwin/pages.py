@@ -1,4 +1,4 @@
-"""The pages under docs/ that are written from the code or from its data."""
+"""The pages under docs/ that are generated from the code or its data."""
 
 import io
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def pages(root: click.Group) -> dict[str, str]:
 
 
 def write_pages(folder: Path, root: click.Group) -> list[Path]:
-    """Write every generated page; the answer lists the files."""
+    """Write every generated page; return the files."""
     written = []
     for name, text in pages(root).items():
         path = folder / name
@@ -125,7 +125,7 @@ def _commands(root: click.Group) -> str:
 
 
 def _below(command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """The commands of a group, but for the saved queries, which have their own page."""
+    """The commands of a group, except saved queries, which have their own page."""
     context = click.Context(command)
     if isinstance(command, click.Group) and not isinstance(command, SavedQueries):
         for name in command.list_commands(context):
@@ -138,7 +138,7 @@ def _command(name: str, command: click.Command) -> list[str]:
 
 
 def _help(name: str, command: click.Command) -> str:
-    """What --help says, without the saved queries: they have a page of their own."""
+    """The output of --help, without saved queries: they have their own page."""
     context = click.Context(
         command,
         info_name=f"supertwin {name}".rstrip(),

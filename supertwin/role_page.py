@@ -1,4 +1,4 @@
-"""The page of roles: every role on every model, by its formula or with the reason."""
+"""The page of roles: each role on each model, by its formula or the reason."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from ingest.pmu.roles import Formula, formulas, roles
 
 
 def role_page() -> str:
-    """Role × model, the formulas with their sources, and the reasons, as Markdown."""
+    """Markdown of role × model, the formulas with their sources, and the reasons."""
     answers = formulas()
     models = sorted({model for _, model in answers})
     reasons = _numbers(answer.reason for answer in answers.values())
@@ -54,7 +54,7 @@ code in `ingest/pmu/roles/known.yaml`; the tests see to it.
 def _formulas(
     role: str, answers: list[Formula], sources: dict[str, int]
 ) -> Iterable[str]:
-    """One row for each formula of a role, with the models that share it."""
+    """Yield one row per formula of a role, with the models that share it."""
     shared: dict[tuple[str, str, str], list[str]] = {}
     for answer in answers:
         if answer.text:
@@ -70,7 +70,7 @@ def _mark(answer: Formula, reasons: dict[str, int]) -> str:
 
 
 def _numbers(texts: Iterable[str | None]) -> dict[str, int]:
-    """Different texts in the order in which they come, numbered from 1."""
+    """Distinct texts in order of appearance, numbered from 1."""
     found = dict.fromkeys(text for text in texts if text)
     return {text: number for number, text in enumerate(found, 1)}
 

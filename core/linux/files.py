@@ -1,4 +1,4 @@
-"""Files that readers find either as they were or whole, also on a full disk."""
+"""Atomic file writes that also work on a full disk: readers see the old or new text."""
 
 import json
 import os
@@ -9,9 +9,10 @@ _STEP = 16 * 1024
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file at once: readers see the old text or the new; raises OSError.
+    """Replace a file atomically: readers see the old text or the new; raises OSError.
 
-    Nothing is forced to the disk: it outlives this process, not the machine.
+    There is no fsync: the file survives the end of this process, but perhaps not a
+    crash of the machine.
     """
     draft = path.with_name(path.name + ".new")
     try:
@@ -23,21 +24,21 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_reserved(path: Path, text: str, step: int = _STEP) -> None:
-    """Replace a file as write_whole does, in blocks that it keeps; raises OSError.
+    """Replace a file as write_whole does, in preallocated blocks; raises OSError.
 
-    Two files beside it hold the blocks, and are written in turn; the path is a link to
-    the one that was written last. So a full disk takes texts of about the same length
-    as before, or longer by fewer than ``step`` bytes. Blanks are put behind the text,
-    which JSON passes over.
+    Two files next to the path hold the blocks and are written alternately; the path is
+    a hard link to the one written last. On a full disk, a text of the same length as
+    before, or longer by fewer than ``step`` bytes, can still be written. The text is
+    padded with spaces, which JSON parsers ignore.
     """
     try:
         _write_in_turn(path, text.encode(), step)
-    except OSError:  # no link can be made here, or it did not fit
+    except OSError:  # no link can be made here, or the text did not fit
         write_whole(path, text)
 
 
 def read_json(path: Path) -> object:
-    """What stands in a JSON file; raises OSError and ValueError, in one line."""
+    """Return the content of a JSON file; raises OSError and a one-line ValueError."""
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
@@ -49,7 +50,7 @@ def read_json(path: Path) -> object:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it: the system may take less at a time; raises OSError."""
+    """Write all of the data, in several system calls if needed; raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -71,7 +72,7 @@ def _is(path: Path, known: os.stat_result | None) -> bool:
 
 
 def _overwrite(path: Path, content: bytes, step: int) -> None:
-    """Write to the blocks that a file has; it grows by more than it needs now."""
+    """Overwrite the blocks of a file; when it must grow, allocate more than needed."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         room = os.fstat(descriptor).st_size

@@ -1,5 +1,6 @@
-"""Whether a supervisor lives, and whose turn it is: the kernel drops a lock by itself
-when its process dies.
+"""File locks: the supervisor's lock, and turns between commands.
+
+The kernel drops a lock when its process dies.
 """
 
 import fcntl
@@ -20,10 +21,10 @@ def _path(home: Path) -> Path:
 
 
 def acquire(home: Path) -> IO[str] | None:
-    """Take the lock for as long as the file stays open; None when it is taken.
+    """Take the lock for as long as the file stays open; None if it is taken.
 
-    Nothing else in the process may open and close that file: POSIX drops the lock
-    with the first close.
+    Nothing else in the process may open and close that file: POSIX drops the lock at
+    the first close.
     """
     file = _opened(_path(home))
     try:
@@ -35,9 +36,9 @@ def acquire(home: Path) -> IO[str] | None:
 
 
 def holder(home: Path) -> int | None:
-    """Return the process id of the supervisor that holds ``home``, as the kernel knows.
+    """Return the process id of the supervisor that holds ``home``; None without one.
 
-    A stale process id cannot come out of this: a dead process holds no lock.
+    The id comes from the kernel, so it is never stale: a dead process holds no lock.
     """
     try:
         with _path(home).open("rb") as file:
@@ -51,11 +52,11 @@ def holder(home: Path) -> int | None:
 
 @contextmanager
 def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[None]:
-    """Let one process at a time bring a home up; ``on_wait`` is told of another one.
+    """Let one process at a time do a task; call ``on_wait`` if another is doing it.
 
-    ``name`` is what else is to be done by one at a time.
-
-    Where no file can be made all are let through: the start says what is wrong.
+    ``name`` identifies the task; the default is to bring up the installation. If the
+    lock file cannot be created, do not wait: the start that follows reports the
+    problem.
     """
     try:
         make_private(home)
@@ -73,6 +74,6 @@ def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[
 
 
 def _opened(path: Path) -> IO[str]:
-    """Open a lock file; another user who could open it could hold its lock."""
+    """Open a lock file privately: any user who can open it can lock it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     return os.fdopen(descriptor, "a", encoding="utf-8")

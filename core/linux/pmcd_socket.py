@@ -1,4 +1,4 @@
-"""Whether a PMCD listens on a Unix socket."""
+"""Check whether a PMCD listens on a Unix socket."""
 
 import socket
 from pathlib import Path
@@ -7,7 +7,7 @@ _GREETING_SECONDS = 5.0
 
 
 def greets(path: Path, seconds: float = _GREETING_SECONDS) -> bool:
-    """Tell a PMCD, which speaks first, from a socket that leads nowhere."""
+    """Whether a PMCD, which sends first, answers on the socket."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(seconds)
         try:

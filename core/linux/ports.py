@@ -1,4 +1,4 @@
-"""Which TCP ports are free, and who holds one that is not."""
+"""Find free TCP ports, and the process that holds a port."""
 
 import contextlib
 import errno
@@ -9,12 +9,12 @@ _LISTEN = "0A"
 
 
 def try_bind(address: str, port: int) -> OSError | None:
-    """Return why nothing can listen there; None when it can. Port 0 is any port."""
+    """Return why nothing can listen there; None if it can. Port 0 means any port."""
     with socket.socket() as probe:
-        # As the servers do it: a connection that lingers is no reason to refuse.
+        # Like the servers: a lingering connection does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            # Two that look at the same moment do not see each other: neither listens.
+            # bind() without listen(): two probes at the same moment must not conflict.
             probe.bind((address, port))
         except OSError as error:
             return error
@@ -22,12 +22,12 @@ def try_bind(address: str, port: int) -> OSError | None:
 
 
 def is_taken(error: OSError) -> bool:
-    """Tell a port that something holds from an address that cannot be used."""
+    """Whether another socket holds the port; if not, the address cannot be used."""
     return error.errno == errno.EADDRINUSE
 
 
 def free_port(address: str, wanted: int = 0) -> int:
-    """Return ``wanted`` when it is free, else a port that is."""
+    """Return ``wanted`` if it is free, else another free port."""
     if wanted and try_bind(address, wanted) is None:
         return wanted
     with socket.socket() as probe:
@@ -37,7 +37,7 @@ def free_port(address: str, wanted: int = 0) -> int:
 
 
 def holder(port: int) -> str | None:
-    """Return ``command (pid N)`` of who listens on a port; None when it is hidden."""
+    """Return ``command (pid N)`` of the process that listens; None if hidden."""
     inodes = {f"socket:[{inode}]" for inode in _listening(port)}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and inodes & open_files(folder):
@@ -58,7 +58,7 @@ def _listening(port: int) -> list[str]:
 
 
 def open_files(folder: Path) -> set[str]:
-    """Return what a process has open; what it hides or closes meanwhile is left out."""
+    """Return the open files of a process, without those that cannot be read."""
     found = set()
     with contextlib.suppress(OSError):
         for link in (folder / "fd").iterdir():

@@ -1,7 +1,7 @@
-"""Scheduling priority: real time where rights allow, else a nice level, else normal.
+"""Scheduling priority: real time if permitted, else a nice level, else normal.
 
-On a busy machine a thread of normal priority waits for milliseconds until it runs. All
-threads of the bridge are raised, since each of them may hold Python's lock.
+On a busy machine a thread of normal priority may wait milliseconds to run. All threads
+of the bridge are raised, since each of them may hold the GIL.
 """
 
 import os
@@ -11,16 +11,16 @@ from threading import Thread
 REALTIME, NICE, NORMAL = "realtime", "nice", "normal"
 CHOICES = (REALTIME, NICE, NORMAL)
 
-# The lowest real-time priorities: ahead of normal programs, behind all else. A thread
-# that fetches comes before those that work on what was fetched.
+# The lowest real-time priorities: above normal programs, below other real-time ones.
+# Threads that fetch run before threads that process what was fetched.
 FETCHING, OTHERS = 2, 1
 NICE_LEVEL = -10
 
 
 def take(wanted: str, level: int = OTHERS) -> str:
-    """Give this thread a priority, as far as rights allow, and tell which it got.
+    """Give this thread a priority, as far as permitted, and return the one it got.
 
-    Threads and programs that it starts begin with the normal one.
+    Threads and programs that it starts begin with normal priority.
     """
     if wanted == REALTIME and _schedule(os.SCHED_FIFO, level):
         return REALTIME
@@ -32,7 +32,7 @@ def take(wanted: str, level: int = OTHERS) -> str:
 
 
 def attainable(wanted: str) -> str:
-    """Which priority this process could take."""
+    """Return the priority that this process could take."""
     got: list[str] = []
     thread = Thread(target=lambda: got.append(take(wanted)))
     thread.start()
@@ -41,7 +41,7 @@ def attainable(wanted: str) -> str:
 
 
 def priority_of(task: int = 0) -> str:
-    """The priority of a process or thread; 0 is this thread. Raises OSError."""
+    """Return the priority of a process or thread; 0 is this thread. Raises OSError."""
     if os.sched_getscheduler(task) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO:
         return REALTIME
     return NICE if os.getpriority(os.PRIO_PROCESS, task) < 0 else NORMAL

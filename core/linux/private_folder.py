@@ -1,4 +1,4 @@
-"""State belongs to its owner: no other user can read it, or lock a file in it."""
+"""Private state: no other user can read the files or lock one of them."""
 
 import os
 import stat
@@ -7,8 +7,8 @@ from pathlib import Path
 from core.errors import MendableError
 
 _OTHERS = 0o077
-# What a state folder holds soon after it was first used, and no other folder: names
-# such as `log` are in many.
+# Files that a state folder holds soon after its first use and other folders do not.
+# Names such as `log` are too common.
 _MARKS = (
     *("stack.json", "supervisor.lock", "up.lock", "fuseki/twin", "bridge/hosts.json"),
     *("access/local.json", "access/tokens.json", "log/audit.jsonl"),
@@ -16,21 +16,21 @@ _MARKS = (
 
 
 def keep_files_private() -> None:
-    """Make every file of this process, and of those that it starts, its owner's."""
+    """Set the umask so that new files, also of child processes, are private."""
     os.umask(_OTHERS)
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those above that are missing, for their owner alone."""
+    """Create a folder and its missing parents, accessible to the owner only."""
     for one in reversed((folder, *folder.parents)):
         if not one.exists():
             one.mkdir(mode=0o700, exist_ok=True)
 
 
 def close_home(home: Path) -> None:
-    """Make the state folder, or close an existing one to all other users.
+    """Create the state folder, or close an existing one to all other users.
 
-    Raises MendableError where the folder is not ours to close, OSError.
+    Raises MendableError if the folder cannot or must not be closed, and OSError.
     """
     make_private(home)
     mode = home.stat().st_mode

@@ -1,1 +1,1 @@
-"""Clients of Fuseki and of VictoriaMetrics."""
+"""Clients of Fuseki and VictoriaMetrics."""

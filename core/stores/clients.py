@@ -1,4 +1,4 @@
-"""The clients and settings that questions about a host are answered with."""
+"""The clients and settings needed to answer questions about a host."""
 
 from pathlib import Path
 from typing import Protocol
@@ -14,11 +14,11 @@ class Clients(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
+        """The settings of the installation."""
 
     @property
     def iris(self) -> Iris:
-        """The IRIs of its twin."""
+        """The IRIs of the installation's twin."""
 
     @property
     def graph(self) -> GraphStore:
@@ -30,4 +30,4 @@ class Clients(Protocol):
 
     @property
     def bridge_state(self) -> Path:
-        """Where the bridge says how it does."""
+        """The folder where the bridge writes its state."""

@@ -1,8 +1,9 @@
-"""Connections to a store, none of which is lost when a request is given up.
+"""HTTP connections to a store that survive cancelled requests.
 
-To httpcore 1.0 a connection whose request is cancelled at some moments is in use for
-ever; when all are, nothing is answered any more. So each has a pool of its own, and one
-whose answer was not read to its end is closed together with it.
+In httpcore 1.0, cancelling a request at certain moments leaves its connection marked as
+in use forever; once this has happened to all connections, the pool stops answering. So
+each connection has its own pool, and if an answer was not read to the end, its
+connection is closed together with the pool.
 """
 
 import asyncio
@@ -16,9 +17,9 @@ _CLOSING: set[asyncio.Task[None]] = set()
 
 
 class Connections(httpx.AsyncBaseTransport):
-    """At most so many connections, each kept for some seconds; one more has to wait.
+    """A limited number of connections, kept for some seconds; further requests wait.
 
-    ``busy`` are those with a request.
+    ``busy`` is the number of connections with a request.
     """
 
     def __init__(self, most: int, keep_s: float) -> None:
@@ -28,7 +29,7 @@ class Connections(httpx.AsyncBaseTransport):
         self.busy = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer to a request, its body still to be read; raises PoolTimeout."""
+        """Return the answer to a request, its body still unread; raises PoolTimeout."""
         try:
             async with asyncio.timeout(request.extensions["timeout"]["pool"]):
                 await self._free.acquire()
@@ -45,19 +46,19 @@ class Connections(httpx.AsyncBaseTransport):
         return answer
 
     def keep(self, one: httpx.AsyncHTTPTransport) -> None:
-        """Take a connection back."""
+        """Return a connection to the idle ones."""
         self._idle.append(one)
         self._release()
 
     def drop(self, one: httpx.AsyncHTTPTransport) -> None:
-        """Close a connection, by and by: who asks may be cancelled at any await."""
+        """Close a connection in its own task, as the caller may be cancelled."""
         task = asyncio.get_running_loop().create_task(one.aclose())
         _CLOSING.add(task)
         task.add_done_callback(_CLOSING.discard)
         self._release()
 
     async def aclose(self) -> None:
-        """Close those that are idle."""
+        """Close the idle connections."""
         while self._idle:
             await self._idle.pop().aclose()
 
@@ -72,7 +73,7 @@ class Connections(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    """The body of an answer; its connection is kept when it was read to its end."""
+    """The body of an answer; its connection is kept if the body was read to its end."""
 
     def __init__(
         self,
@@ -106,5 +107,5 @@ class _Body(httpx.AsyncByteStream):
 
 @lru_cache(maxsize=1)
 def _trusted() -> ssl.SSLContext:
-    # It takes longer to make than a connection.
+    # Making a context takes longer than connecting.
     return httpx.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""The datasets of this installation, with our account, and turns at writing a host."""
+"""The datasets of this installation, and a lock for writing a host."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ Progress = Callable[[str], None]
 
 @contextmanager
 def writing(settings: Settings, host: str, progress: Progress) -> Iterator[None]:
-    """Let one command at a time write a host: two would put its past out of order."""
+    """Let one command at a time write a host: two would disorder its history."""
 
     def wait() -> None:
         progress(f"another command writes {host}: waiting until it is done")
@@ -24,6 +24,6 @@ def writing(settings: Settings, host: str, progress: Progress) -> Iterator[None]
 
 
 def dataset(settings: Settings, name: str, timeout: float = 30.0) -> Endpoint:
-    """A client of one of the two, with our account."""
+    """Return a client of one of the two datasets, with our account."""
     url = f"{settings.fuseki}/{name}"
     return Endpoint(url, timeout=timeout, account=fuseki_account(settings))

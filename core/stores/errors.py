@@ -1,9 +1,9 @@
-"""What can go wrong with the graph store.
+"""Errors of the graph store.
 
-QueriesError                 also the root of what is wrong with saved queries
+QueriesError                 also the root of the errors of saved queries
 └── EndpointError            the graph store gave no usable answer
     ├── EndpointUnreachableError
-    ├── AccountRefusedError  the store asks for another user or password
+    ├── AccountRefusedError  the store refuses the user or password
     ├── EndpointTimeoutError
     ├── QuerySyntaxError     the store could not parse the query or the update
     ├── UpdateRefusedError   the store did not carry out a write
@@ -13,11 +13,11 @@ QueriesError                 also the root of what is wrong with saved queries
 
 
 class QueriesError(Exception):
-    """Root of what can go wrong with queries; its text is one line with the cure."""
+    """Root of the errors about queries; its text is one line with the cure."""
 
 
 class EndpointError(QueriesError):
-    """The graph store answered with something that is no answer."""
+    """The graph store gave no usable answer."""
 
 
 class EndpointUnreachableError(EndpointError):
@@ -25,15 +25,15 @@ class EndpointUnreachableError(EndpointError):
 
 
 class AccountRefusedError(EndpointError):
-    """The graph store does not let this user in, or not with this password."""
+    """The graph store refuses the user or the password."""
 
 
 class EndpointTimeoutError(EndpointError):
-    """The graph store did not finish in the time it was given."""
+    """The graph store did not finish in the allowed time."""
 
 
 class QuerySyntaxError(EndpointError):
-    """The graph store could not parse what it was sent."""
+    """The graph store could not parse the query or the update."""
 
 
 class UpdateRefusedError(EndpointError):
@@ -41,7 +41,7 @@ class UpdateRefusedError(EndpointError):
 
 
 class TooLargeError(EndpointError):
-    """The answer of the graph store is larger than the client takes."""
+    """The answer of the graph store is larger than allowed."""
 
 
 class CutShortError(EndpointError):

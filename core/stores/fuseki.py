@@ -1,4 +1,4 @@
-"""The graph store, asked over HTTP without blocking the other clients of the API."""
+"""An asynchronous HTTP client of the graph store, for the API."""
 
 import asyncio
 import math
@@ -21,20 +21,20 @@ _ENDS = {
     "application/sparql-results+xml": b"</sparql>",
 }
 _FORM = "application/x-www-form-urlencoded"
-# Fuseki 5.6 fails so when its reason for refusing a query is not plain ASCII.
+# Fuseki 5.6 fails with this when its reason for refusing a query is not plain ASCII.
 _LOST_REASON = "Insufficient content written"
 _REASON_LOST = (
     "Fuseki cannot read the query, and its reason is lost since it quotes characters "
     "beyond ASCII; look for undeclared prefixes and stray characters"
 )
-# What it says to a read that was under way when a compaction switched the files.
+# The answer to a read that was running when a compaction switched the files.
 _SWITCHED = "Not in a transaction"
 _REASON_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
 class Binding:
-    """One RDF term of a result row, as SPARQL JSON writes it."""
+    """One RDF term of a result row, as in SPARQL JSON."""
 
     type: str
     value: str
@@ -47,7 +47,7 @@ Row = dict[str, Binding]
 
 @dataclass(frozen=True)
 class GraphStore:
-    """One dataset; ``timeout`` in seconds and ``max_bytes`` bound every answer."""
+    """One dataset; ``timeout`` in seconds and ``max_bytes`` limit every answer."""
 
     client: httpx.AsyncClient
     url: str
@@ -55,7 +55,7 @@ class GraphStore:
     max_bytes: int
 
     async def rows(self, sparql: str) -> list[Row]:
-        """The rows of a SELECT; a column without value is absent from its row."""
+        """Return the rows of a SELECT; an unbound column is absent from its row."""
         body = await self.query(sparql, "application/sparql-results+json")
         return [
             {name: read_binding(term) for name, term in row.items()}
@@ -65,7 +65,7 @@ class GraphStore:
     async def query(
         self, sparql: str, media_type: str, graphs: Sequence[tuple[str, str]] = ()
     ) -> bytes:
-        """The complete answer in the given media type, or GraphStoreError.
+        """Return the complete answer in a media type; raises GraphStoreError.
 
         ``graphs`` are pairs of ``default-graph-uri`` or ``named-graph-uri`` and an IRI.
         """
@@ -89,7 +89,8 @@ class GraphStore:
         try:
             return await self._send(content, media_type)
         except (httpx.ReadError, httpx.RemoteProtocolError):
-            # An idle connection that the store has closed meanwhile looks like this.
+            # An idle connection that the store has closed in the meantime looks like
+            # this.
             return await self._send_again(content, media_type)
 
     async def _send_again(self, content: bytes, media_type: str) -> bytes:
@@ -99,7 +100,7 @@ class GraphStore:
             raise _cut_short() from None
 
     async def _send(self, content: bytes, media_type: str) -> bytes:
-        # Plain text is for its reasons: without it, some of them come empty.
+        # Plain text is for error reasons: without it, some of them are empty.
         accept = f"{media_type}, text/plain;q=0.01"
         headers = {"Accept": accept, "Content-Type": _FORM}
         try:
@@ -151,7 +152,7 @@ class GraphStore:
 def client(
     account: tuple[str, str] | None = None, connections: int = 16
 ) -> httpx.AsyncClient:
-    """A pool of kept-alive connections; what comes after them waits 5 s for one."""
+    """Make a pool of kept-alive connections; further requests wait 5 s for one."""
     return httpx.AsyncClient(
         headers={"Accept-Encoding": "identity"},
         auth=account,
@@ -162,7 +163,7 @@ def client(
 
 
 async def _collect(response: httpx.Response, limit: int) -> bytes | None:
-    """The whole body, or None as soon as it is larger than the limit."""
+    """Return the whole body, or None as soon as it exceeds the limit."""
     body = bytearray()
     chunks: AsyncIterator[bytes] = response.aiter_raw()
     async with aclosing(chunks):  # type: ignore[type-var]
@@ -174,7 +175,7 @@ async def _collect(response: httpx.Response, limit: int) -> bytes | None:
 
 
 def read_binding(term: dict[str, Any]) -> Binding:
-    """One term of a SPARQL JSON result."""
+    """Read one term of a SPARQL JSON result."""
     return Binding(
         term["type"],
         term["value"],
@@ -194,7 +195,7 @@ def _refusal(status: int, text: str, too_slow: GraphStoreError) -> ApiError:
 
 
 def one_line(text: str) -> str:
-    """The reason in the graph store's plain text, without its copy of the query."""
+    """Return the reason from the graph store's text, without the query's copy."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     if not lines:
         return "no reason given"

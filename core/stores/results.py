@@ -1,6 +1,6 @@
-"""SPARQL JSON results as rows of rdflib terms, or of Python values.
+"""SPARQL JSON results as rows of rdflib terms or of Python values.
 
-rdflib is imported where a term is needed: that takes longer than a query.
+rdflib is imported only where a term is needed: the import takes longer than a query.
 """
 
 import re
@@ -21,7 +21,7 @@ else:
     Term = Any
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-# Values whose Python form is beyond doubt; rdflib reads all others.
+# Datatypes with an obvious Python value; rdflib reads all others.
 _PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
     f"{_XSD}string": (re.compile(r"[\s\S]*"), str),
     f"{_XSD}integer": (re.compile(r"[+-]?[0-9]{1,400}"), int),
@@ -34,18 +34,18 @@ _PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
 class Table:
     """The answer to a SELECT as Python values: text, numbers, booleans, times.
 
-    What is unbound is None.
+    An unbound value is None.
     """
 
     columns: list[str]
     rows: list[list[Any]]
 
     def values(self) -> list[list[Any]]:
-        """The rows."""
+        """Return the rows."""
         return self.rows
 
     def records(self) -> list[dict[str, Any]]:
-        """The same, each row by its columns."""
+        """Return each row as a dict by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
@@ -57,16 +57,16 @@ class Rows:
     rows: list[list[Term | None]]
 
     def values(self) -> list[list[Any]]:
-        """The rows as Python values: text, numbers, booleans; None where unbound."""
+        """Return the rows as Python values; an unbound one is None."""
         return [[_value(term) for term in row] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """The same, each row by its columns."""
+        """Return each row as a dict by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.values()]
 
 
 def read_rows(body: bytes) -> Rows:
-    """The rows of a SELECT.
+    """Read the rows of a SELECT.
 
     Raises CutShortError for a broken body: a query that times out after its first rows
     answers 200 and ends in the middle.
@@ -82,7 +82,7 @@ def read_rows(body: bytes) -> Rows:
 
 
 def read_table(body: bytes) -> Table:
-    """The rows of a SELECT as Python values; raises what `read_rows` raises."""
+    """Read the rows of a SELECT as Python values; raises what `read_rows` raises."""
     document = _rows_document(body)
     columns = document["head"]["vars"]
     rows = [
@@ -110,7 +110,7 @@ def _rows_document(body: bytes) -> dict[str, Any]:
 
 
 def read_truth(body: bytes) -> bool:
-    """The answer to an ASK; raises CutShortError."""
+    """Read the answer to an ASK; raises CutShortError."""
     document = _load(body)
     if "boolean" not in document:
         raise QuerySyntaxError("the query is no ASK: it answers rows")
@@ -139,7 +139,7 @@ def _term(binding: Mapping[str, str], known: dict[tuple[str, ...], Term]) -> Ter
 
 @cache
 def _classes() -> "tuple[type[URIRef], type[BNode], type[Literal]]":
-    """The classes of terms; an import for each of thousands of terms takes longer."""
+    """Return the term classes, cached: importing them once per term is too slow."""
     from rdflib import BNode, Literal, URIRef
 
     return URIRef, BNode, Literal

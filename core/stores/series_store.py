@@ -11,12 +11,12 @@ import httpx
 from core.errors import ApiError
 from ontology.selectors import TEXT_LABEL
 
-# Most series are asked for while they run: look there before looking at everything.
+# Most series that are queried are still running, so look at recent points first.
 _RECENT = "2m"
 
 
 class StoreError(ApiError):
-    """The series store gave no usable answer; its text is the reason."""
+    """The series store gave no usable answer; the text is the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(503, "store-away", "The series store is away", reason)
@@ -26,7 +26,7 @@ class StoreError(ApiError):
 class Sample:
     """One stored point: its value as the store writes it, milliseconds since 1970.
 
-    ``text`` is what a metric of texts said; None where there is none, or it was empty.
+    ``text`` is the text of a text metric; None if there is none or it was empty.
     """
 
     value: str
@@ -40,7 +40,7 @@ class Sample:
 
     @property
     def number(self) -> int | float:
-        """Its value as a number."""
+        """The value as a number."""
         value = float(self.value)
         exact = math.isfinite(value) and value.is_integer()
         return int(value) if exact else value
@@ -48,14 +48,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class SeriesStore:
-    """A VictoriaMetrics; ``retention`` bounds how far back a last value may lie."""
+    """A VictoriaMetrics; ``retention`` limits how old a last value may be."""
 
     client: httpx.AsyncClient
     url: str
     retention: str
 
     async def last(self, selector: str) -> Sample | None:
-        """The newest point of all series that match, None without any; StoreError."""
+        """Return the newest of all matching points, or None; raises StoreError."""
         found = _newest(await self._query(f"{selector}[{_RECENT}]"))
         if found is not None:
             return found
@@ -69,11 +69,11 @@ class SeriesStore:
 
     async def healthy(self) -> None:
         """Return when the store answers; raises StoreError."""
-        # Of a cluster, the part that answers queries has no /health under its path.
+        # In a cluster, the query component has no /health under its path.
         await self._query("1")
 
     async def _query(self, query: str, at: float = 0) -> list[dict[str, Any]]:
-        # Left to itself, the store rounds "now" down to a whole second.
+        # Without a time, the store rounds "now" down to a whole second.
         end = at or time.time() + 1
         parameters = {"query": query, "nocache": "1", "time": f"{end:.3f}"}
         return await self.result("/api/v1/query", parameters)
@@ -81,7 +81,10 @@ class SeriesStore:
     async def result(
         self, path: str, parameters: dict[str, str]
     ) -> list[dict[str, Any]]:
-        """The series in an answer of Prometheus' query API; raises StoreError."""
+        """Return the series in an answer of the Prometheus query API.
+
+        Raises StoreError.
+        """
         response = await self._get(path, parameters)
         try:
             result: list[dict[str, Any]] = response.json()["data"]["result"]
@@ -94,9 +97,10 @@ class SeriesStore:
     async def post(
         self, path: str, form: dict[str, str], timeout: float
     ) -> httpx.Response:
-        """The answer to a form, whatever its status; ``timeout`` in seconds.
+        """Post a form and return the answer, whatever its status.
 
-        Raises StoreError when there is none, or the account is refused.
+        ``timeout`` is in seconds. Raises StoreError if there is no answer or the
+        account is refused.
         """
         return await self._send("POST", path, data=form, timeout=timeout)
 

@@ -1,1 +1,1 @@
-"""Which source is believed where several know."""
+"""Choose one value where several sources give different ones."""

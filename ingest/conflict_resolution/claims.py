@@ -1,8 +1,7 @@
-"""What several sources say of one thing: which of them is believed, and who disagrees.
+"""Compare what several sources say: which value wins, and which sources disagree.
 
-Which source is believed is written once, as rules, in
-`ingest.conflict_resolution.precedence`: the first source of a rule that knows a value
-wins. Pure: facts in, values and claims out.
+The precedence rules are in `ingest.conflict_resolution.precedence`: the first source of
+a rule that knows a value wins. Pure: facts in, values and claims out.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,23 +11,23 @@ from typing import Any
 from rdflib import URIRef
 
 Facts = dict[str, Any]
-# Kind and id of a component of a host, ("disk", "sda"); the host itself is ().
+# Kind and id of a component of a host, such as ("disk", "sda"); () is the host itself.
 Component = tuple[str, ...]
 Value = str | int | float | bool
 Read = Callable[[Facts], Mapping[Component, Value | None]]
 
 
 def equal(one: Value, other: Value) -> bool:
-    """The same value."""
+    """Whether two values are equal."""
     return one == other
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One property, and the sources that know it, the one to be believed first.
+    """One property and its sources, in order of precedence.
 
-    `elsewhere` are the sources whose value another describer writes: when one of them
-    wins, nothing is to be added. `same` tells two ways of writing from two values.
+    If the winner is in `elsewhere`, another describer writes the value and nothing is
+    added here. `same` decides whether two spellings are the same value.
     """
 
     property: URIRef
@@ -39,7 +38,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Claim:
-    """What one source says of a property that another says something else of."""
+    """What one source says of a property on which the sources disagree."""
 
     component: Component
     property: URIRef
@@ -50,7 +49,7 @@ class Claim:
 
 @dataclass
 class Resolved:
-    """The values that are believed and not written elsewhere, and all claims."""
+    """The winning values that no other describer writes, and all claims."""
 
     values: dict[Component, dict[URIRef, Value]] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)

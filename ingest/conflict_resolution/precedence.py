@@ -1,8 +1,8 @@
-"""The rules by which one source is believed rather than another.
+"""The precedence rules of sources.
 
-Of each property: the sources that know it, the one to be believed first. In general
-the kernel goes before tools that ask it, and what reads a device itself before what
-reads the board's tables.
+Each rule lists the sources of a property in order of precedence. In general the kernel
+precedes tools that query it, and what reads a device directly precedes what reads the
+board's tables.
 """
 
 from collections.abc import Callable
@@ -16,20 +16,22 @@ from ontology.terms import ST
 
 
 def same_text(one: Any, other: Any) -> bool:
-    """Alike but for case and blanks."""
+    """Equal except for case and white space."""
     return _plain(one) == _plain(other)
 
 
 def same_name(one: Any, other: Any) -> bool:
-    """Alike, or one cut short: SCSI has room for the beginning of a model's name and,
-    of an ATA disk, for the end of its firmware's.
+    """Equal, or one is a truncated form of the other.
+
+    SCSI has room only for the beginning of a model name and, for an ATA disk, for the
+    end of the firmware version.
     """
     shorter, longer = sorted((_plain(one), _plain(other)), key=len)
     return longer.startswith(shorter) or longer.endswith(shorter)
 
 
 def same_number(one: Any, other: Any) -> bool:
-    """Alike as numbers, one perhaps hexadecimal: ``0x1000065`` and ``16777317``."""
+    """Equal as numbers, in decimal or hexadecimal: ``0x1000065`` and ``16777317``."""
     try:
         return int(str(one), 0) == int(str(other), 0)
     except ValueError:
@@ -37,7 +39,7 @@ def same_number(one: Any, other: Any) -> bool:
 
 
 def nearly(one: Any, other: Any) -> bool:
-    """At most 1 % apart: memory comes and goes while a machine runs."""
+    """At most 1 % apart: the memory size varies while a machine runs."""
     return bool(abs(one - other) * 100 <= max(abs(one), abs(other)))
 
 
@@ -138,7 +140,7 @@ RULES: tuple[Rule, ...] = (
         )
         for fact, (property_, same) in _BANK.items()
     ),
-    # Of a SCSI disk the kernel sees 16 letters of the model and 4 of the firmware.
+    # Of a SCSI disk, the kernel sees 16 characters of the model and 4 of the firmware.
     *(
         Rule(
             property_,

@@ -1,6 +1,6 @@
-"""What each source says of a property, read from the facts of a probe.
+"""Read what each source says of a property from the facts of a probe.
 
-Each gives the values by the component that they are of.
+Each function returns the values by component.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ HOST: Component = ()
 
 
 def host(*path: str) -> Read:
-    """One value of the host, by its path in the facts."""
+    """Return a reader of one value of the host, by its path in the facts."""
 
     def read(facts: Facts) -> Found:
         value: Any = facts
@@ -27,7 +27,7 @@ def host(*path: str) -> Read:
 
 
 def each(kind: str, source: str, fact: str, part: str = "") -> Read:
-    """One fact of each entry of a list, by the entry's name."""
+    """Return a reader of one fact of each entry of a list, by the entry's name."""
 
     def read(facts: Facts) -> Found:
         known = facts.get(source) or {}
@@ -58,7 +58,7 @@ def bank(source: str, fact: str) -> Read:
 
 
 def _sockets(facts: Facts) -> dict[str, str]:
-    """The ids of sockets by their os index."""
+    """Map each socket's OS index to its component id."""
     sockets = (facts.get("hwloc") or {}).get("sockets") or []
     return {
         str(socket["os_index"]): ids.container("socket", socket["threads"])
@@ -95,7 +95,10 @@ def socket_hwloc(key: str) -> Read:
 
 
 def socket_lshw(fact: str) -> Read:
-    """lshw numbers processors from 0 as the board does; all must be there."""
+    """Return a reader of a fact from lshw, for hosts where it lists all sockets.
+
+    lshw numbers processors from 0, as the board does.
+    """
 
     def read(facts: Facts) -> Found:
         known = _sockets(facts)

@@ -1,4 +1,4 @@
-"""Control groups → the graph: whose job they are, what they may use, their series."""
+"""Describe control groups: their jobs, limits and series."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from ontology.terms import ST
 
 
 class Planned(NamedTuple):
-    """A metric of control groups that a plan samples all instances of."""
+    """A metric of control groups for which a plan samples all instances."""
 
     name: str
     metric: URIRef
@@ -27,14 +27,14 @@ class Planned(NamedTuple):
 
 
 def cgroup_iri(iris: Iris, host: str, life: Life) -> URIRef:
-    """``cgroup/{path}.{ms}``: a path alone may mean another group later."""
+    """``cgroup/{path}.{ms}``: the path alone may later mean another group."""
     return iris.component(host, "cgroup", f"{life.path.lstrip('/')}.{life.began}")
 
 
 def describe_cgroups(
     iris: Iris, host: str, lives: Iterable[Life], planned: Iterable[Planned]
 ) -> dict[URIRef, Triples]:
-    """What is said of each group, its series and instance included while it runs."""
+    """Describe each group; while it runs, also its metric instances and series."""
     by_path: dict[str, list[Life]] = defaultdict(list)
     for life in lives:
         by_path[life.path].append(life)
@@ -52,7 +52,7 @@ def describe_cgroups(
 
 
 def _above(path: str, life: Life, by_path: Mapping[str, list[Life]]) -> Life | None:
-    """The nearest group above one that was there when it began."""
+    """The nearest ancestor group that existed when the group began."""
     while (path := parent_of(path, by_path) or "") != "":
         there = [one for one in by_path[path] if one.began <= life.began]
         if there:
@@ -92,7 +92,7 @@ def _described(iris: Iris, host: str, life: Life, parent: URIRef | None) -> Trip
 def _series(
     triples: Triples, iris: Iris, host: str, life: Life, metrics: Mapping[str, Planned]
 ) -> None:
-    """Its instance of the domain, and what is sampled of it."""
+    """Describe the group's instance in each domain, and its series."""
     own = [metrics[name] for name in life.metrics if name in metrics]
     common = {
         ST.instname: life.path,

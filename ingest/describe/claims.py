@@ -1,4 +1,4 @@
-"""Claims: what sources say where they disagree."""
+"""Describe claims: what each source says where sources disagree."""
 
 from collections.abc import Collection
 from typing import Any
@@ -15,7 +15,10 @@ from ontology.terms import ST
 def describe_resolved(
     triples: Triples, iris: Iris, host: str, resolved: Resolved, kinds: Collection[str]
 ) -> None:
-    """Write the values that win for components of some kinds, described elsewhere."""
+    """Write the winning values of components of the given kinds.
+
+    The components themselves are described by other modules.
+    """
     for component, values in resolved.values.items():
         if component and component[0] in kinds:
             triples.link(iris.component(host, *component), values)
@@ -28,9 +31,9 @@ def describe_claims(
     document: dict[str, Any],
     claims: list[Claim],
 ) -> None:
-    """Describe the claims, except for those about what has no description.
+    """Describe the claims about things that have a description.
 
-    Who claims it stands with the `probe`: its sources are new with every probe.
+    The link to the claiming source goes to `probe`, since every probe has new sources.
     """
     host = document["host"]
     described = {subject for subject, _, _ in triples}

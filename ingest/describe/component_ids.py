@@ -1,8 +1,8 @@
-"""The last part of a component's IRI: what it is called below its kind.
+"""The last part of a component's IRI, below its kind.
 
-Threads and NUMA domains are named by their os index, disks and network interfaces by
-their name; all others by the lowest thread they hold, since os indexes of cores and
-dies repeat on real machines.
+Threads and NUMA domains are named by their OS index, disks and network interfaces by
+their name. All others are named by the lowest thread they contain, since OS indexes of
+cores and dies repeat on real machines.
 """
 
 from collections.abc import Collection
@@ -16,7 +16,7 @@ def container(name: str, threads: Collection[int]) -> str:
 
 
 def group(level: int, threads: Collection[int]) -> str:
-    """``group0-8``: groups nest, and several may begin with the same thread."""
+    """``group0-8``: groups nest, so several may begin with the same thread."""
     return container(f"group{level}", threads)
 
 
@@ -26,5 +26,5 @@ def cache_level(level: int, type_: str) -> str:
 
 
 def device(name: str) -> str:
-    """The kernel writes the ``/`` of names such as ``cciss/c0d0`` as ``!``."""
+    """A device's name: the kernel writes the ``/`` of ``cciss/c0d0`` as ``!``."""
     return name.replace("!", "/")

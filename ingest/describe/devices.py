@@ -1,4 +1,4 @@
-"""Disks and network interfaces."""
+"""Describe disks and network interfaces."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ def describe_devices(
     facts: dict[str, Any],
     resolved: Resolved,
 ) -> dict[str, URIRef]:
-    """Describe what the kernel lists; what several sources know comes `resolved`.
+    """Describe the devices that the kernel lists; conflicts are settled in `resolved`.
 
-    The answer maps PCP's instance names to disks and network interfaces.
+    Returns PCP's instance names of disks and network interfaces with their IRIs.
     """
     described = {}
     smart = {disk["device"]: disk for disk in facts.get("smart") or []}

@@ -1,4 +1,4 @@
-"""The host itself, and the probe that saw it."""
+"""Describe the host itself and the probe that examined it."""
 
 import re
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ def describe_host(
     resolved: Resolved,
     exposed: Iterable[URIRef],
 ) -> None:
-    """The compute node: system, board, firmware, identity, the metrics it exposes."""
+    """Describe the compute node: system, board, firmware, identity, exposed metrics."""
     node = iris.host(host)
     triples.node(node, ST.ComputeNode, {ST.hostname: host}, label=host)
     triples.link(node, _system(facts.get("os") or {}))
@@ -38,7 +38,7 @@ def describe_host(
 
 
 def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> None:
-    """When the host was probed, and how each source fared."""
+    """Describe when the host was probed, and the outcome of each source."""
     host = document["host"]
     probe = iris.component(host, "probe", _stamp(document))
     triples.node(
@@ -67,7 +67,7 @@ def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> No
 
 
 def source_iri(iris: Iris, document: dict[str, Any], name: str) -> URIRef:
-    """A source of one probe, which every probe has anew."""
+    """The IRI of a source of one probe; every probe has new ones."""
     return iris.component(document["host"], "source", f"{_stamp(document)}.{name}")
 
 
@@ -76,7 +76,7 @@ def _stamp(document: dict[str, Any]) -> str:
 
 
 def _time(text: str) -> Literal:
-    datetime.fromisoformat(text)  # raises ValueError for what is no time
+    datetime.fromisoformat(text)  # raises ValueError if it is not a time
     return Literal(text, datatype=XSD.dateTime)
 
 

@@ -1,4 +1,4 @@
-"""NUMA domains: their memory, what caches it, how far and how fast it is."""
+"""Describe NUMA domains: memory, memory-side caches, distances and speeds."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ingest.triples import Triples
 from ontology.terms import ST
 
 _MEBI = 1024 * 1024
-# hwloc's measures in MiB/s, and those in ns.
+# hwloc's measures in MiB/s, then those in ns.
 _RATES = {
     "Bandwidth": ST.bandwidth,
     "ReadBandwidth": ST.readBandwidth,
@@ -25,7 +25,7 @@ _TIMES = {
 def describe_memory(
     triples: Triples, places: Places, facts: dict[str, Any]
 ) -> list[Held]:
-    """Describe the memory of a host; the answer is its NUMA domains and who is in."""
+    """Describe a host's memory; return its NUMA domains with their threads."""
     found = [_domain(triples, places, entry) for entry in places.topology["numa"]]
     _memory_caches(triples, places)
     _distances(triples, places, facts)
@@ -73,7 +73,7 @@ def _memory_caches(triples: Triples, places: Places) -> None:
 
 
 def _distances(triples: Triples, places: Places, facts: dict[str, Any]) -> None:
-    """The kernel's distances where /sys states them, else hwloc's."""
+    """Describe the distances from /sys if known, else hwloc's."""
     known = {entry["os_index"] for entry in places.topology["numa"]}
     for entry in facts.get("numa_distances") or places.topology["distances"]:
         ends = entry["from"], entry["to"]
@@ -90,7 +90,7 @@ def _distances(triples: Triples, places: Places, facts: dict[str, Any]) -> None:
 
 
 def _speeds(triples: Triples, places: Places) -> None:
-    """One node for each domain and each place that it was measured from."""
+    """Describe one node per domain and place from which its speed was measured."""
     known = {entry["os_index"] for entry in places.topology["numa"]}
     for entry in places.topology.get("memory_speeds") or []:
         if entry["numa"] not in known:

@@ -1,4 +1,4 @@
-"""The catalogue of PCP metrics, and the instances that a host has of their domains."""
+"""Describe the catalogue of PCP metrics, and a host's instances of their domains."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ SEMANTICS = {
     "instant": ST.Instant,
     "discrete": ST.Discrete,
 }
-# What PCP 6 calls instant and the kernel counts: Documentation/filesystems/proc.rst,
-# table 1-2. As what they are their totals and rates can be told.
+# Counters of the kernel that PCP 6 calls instant: Documentation/filesystems/proc.rst,
+# table 1-2. As counters, they have totals and rates.
 _COUNTED = frozenset(
     f"{group}.psinfo.{name}"
     for group in ("proc", "hotproc")
@@ -26,7 +26,7 @@ _COUNTED = frozenset(
 
 
 class Descriptor(NamedTuple):
-    """What makes two metrics of one name the same metric."""
+    """The properties that tell two metrics of the same name apart."""
 
     value_type: str
     semantics: str
@@ -44,7 +44,7 @@ Catalogue = Mapping[str, Descriptor]
 def describe_metrics(
     triples: Triples, iris: Iris, pcp: dict[str, Any] | None, catalogue: Catalogue
 ) -> dict[str, URIRef]:
-    """Describe the metrics that `catalogue` lacks; the answer maps names to IRIs."""
+    """Describe the metrics that `catalogue` lacks; return the IRIs of all by name."""
     if not pcp:
         return {}
     domains = {metric["indom"] for metric in pcp["metrics"]} - {None}
@@ -56,7 +56,7 @@ def describe_metrics(
     return {
         metric["name"]: _metric(triples, iris, metric, pmdas, catalogue)
         for metric in pcp["metrics"]
-        # a newer PCP may have semantics that nobody here could read
+        # a newer PCP may have semantics that no reader here knows
         if metric["semantics"] in SEMANTICS
     }
 
@@ -68,10 +68,10 @@ def describe_instances(
     pcp: dict[str, Any] | None,
     components: Mapping[str, URIRef],
 ) -> None:
-    """Describe what a host has of each instance domain, and which component it is.
+    """Describe a host's instances of each domain, and the component of each.
 
-    Domains that come and go with processes are only named: they are resolved at each
-    fetch.
+    A domain is only named if its instances come and go with processes: they are
+    resolved at each fetch.
     """
     node = iris.host(host)
     for domain, entry in ((pcp or {}).get("indoms") or {}).items():
@@ -94,12 +94,12 @@ def describe_instances(
 def component_of(
     instance: str, components: Mapping[str, URIRef], node: URIRef
 ) -> URIRef:
-    """The component that an instance name speaks of; the host where it is none."""
+    """The component that an instance name refers to; by default the host."""
     return components.get(instance.removeprefix("/dev/"), node)
 
 
 def semantics(metric: Mapping[str, Any]) -> str:
-    """A metric's semantics, where PCP is wrong about them the kernel's."""
+    """A metric's semantics; the kernel's where PCP's are wrong."""
     return "counter" if metric["name"] in _COUNTED else str(metric["semantics"])
 
 
@@ -138,6 +138,6 @@ def _metric_iri(iris: Iris, metric: dict[str, Any], catalogue: Catalogue) -> URI
 
 
 def variant_iri(iris: Iris, name: str, descriptor: Descriptor) -> URIRef:
-    """The IRI of a metric that is not what the catalogue has by its name."""
+    """The IRI of a metric that differs from the catalogue's metric of that name."""
     text = "\n".join(map(str, descriptor))
     return iris.metric(name, hashlib.sha256(text.encode()).hexdigest()[:8])

@@ -1,4 +1,4 @@
-"""Memory banks, empty slots, and GPUs that NVIDIA's driver knows."""
+"""Describe memory banks, empty slots, and GPUs known to NVIDIA's driver."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 
-# As lshw puts it into words: "DIMM DDR4 Synchronous Registered (Buffered) 3200 MHz".
+# In lshw's descriptions: "DIMM DDR4 Synchronous Registered (Buffered) 3200 MHz".
 _TYPE = re.compile(r"\b(?:LP)?DDR[0-9]?[A-Z]?\b|\bHBM[0-9]?E?\b|\bSDRAM\b")
 _FORM = re.compile(r"\b(?:SO|R|LR|U)?DIMM\b|\bFB-DIMM\b")
 
@@ -23,7 +23,7 @@ def describe_memory_banks(
     facts: dict[str, Any],
     resolved: Resolved,
 ) -> None:
-    """Describe every slot of the board: a bank, or an empty one."""
+    """Describe every memory slot of the board: a bank, or an empty slot."""
     for slot in memory_slots(facts):
         iri = iris.component(host, "memory", slot.name)
         bank = {} if slot.empty else _bank(slot) | resolved.of("memory", slot.name)
@@ -60,10 +60,10 @@ def _bank(slot: Slot) -> dict[URIRef, Any]:
 def describe_gpus(
     triples: Triples, iris: Iris, host: str, facts: dict[str, Any]
 ) -> dict[str, URIRef]:
-    """Describe NVIDIA's GPUs; the answer maps PCP's instance names (gpu0) to them.
+    """Describe NVIDIA's GPUs; return their IRIs by PCP instance name (gpu0).
 
-    GPUs that only the PCI tree shows follow from there (`ingest.describe.pci`), which
-    also links these to their PCI devices by the bus address.
+    `ingest.describe.pci` adds GPUs that only the PCI tree shows, and links these to
+    their PCI devices by bus address.
     """
     known = facts.get("gpus") or {}
     triples.link(

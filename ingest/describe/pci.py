@@ -1,7 +1,7 @@
-"""PCI devices, their tree and locality, and the devices of the system behind them.
+"""Describe PCI devices, their tree and locality, and the OS devices on them.
 
-What other sources describe better (disks, network interfaces, GPUs) is only linked to
-its PCI device here; where they are silent, hwloc's word is all there is.
+Disks, network interfaces and GPUs that other sources describe are only linked to their
+PCI device here. Any other device is described from hwloc alone.
 """
 
 import re
@@ -35,9 +35,10 @@ def describe_pci(
     facts: dict[str, Any],
     components: Components,
 ) -> Components:
-    """Describe what hwloc knows of I/O; ``components`` are described already, by name.
+    """Describe the I/O devices that hwloc knows.
 
-    The answer maps names of devices that no other source knows.
+    ``components`` are those already described, by name. Returns the I/O devices by
+    name, known and new.
     """
     topology = facts.get("hwloc") or {}
     if not topology.get("pci") and not topology.get("os_devices"):
@@ -46,7 +47,7 @@ def describe_pci(
 
 
 class _Devices:
-    """One walk through the PCI devices of a host."""
+    """One pass over the PCI devices of a host."""
 
     def __init__(self, triples: Triples, places: Places, known: Components) -> None:
         self.triples, self.places, self.known = triples, places, known
@@ -92,7 +93,7 @@ class _Devices:
         return self._pci_iri(above) if known else self._host()
 
     def _near(self, threads: list[int]) -> dict[URIRef, Any]:
-        """The smallest container and its memory, not each thread."""
+        """The smallest container near the device and its memory, not each thread."""
         return {
             ST.nearTo: self.places.parent(threads),
             ST.nearDomain: self.places.domains(threads),
@@ -107,7 +108,7 @@ class _Devices:
             self.triples.link(iri, {ST.onPciDevice: pci, **near})
 
     def _new_device(self, device: dict[str, Any]) -> URIRef | None:
-        """A device that only hwloc speaks of; GPUs follow from their PCI device."""
+        """Describe a device only hwloc knows; GPUs follow from their PCI device."""
         kinds = set(device["kinds"])
         if "gpu" in kinds:
             return None
@@ -187,7 +188,7 @@ class _Devices:
         )
 
     def _known_gpus(self) -> Components:
-        """By PCI device: GPUs that other sources described, by address."""
+        """GPUs that other sources described, by PCI device."""
         gpus = {s for s, p, o in self.triples if p == RDF.type and o == ST.Gpu}
         return {
             self._pci_iri(str(address).removeprefix("pci@")): gpu
@@ -203,7 +204,7 @@ class _Devices:
 
 
 def _is_gpu(entry: dict[str, Any]) -> bool:
-    """Its class or maker says so, or the system has a GPU there that computes."""
+    """Whether its class or vendor, or an OS device, shows a compute GPU."""
     kinds = [set(device["kinds"]) for device in entry["os_devices"]]
     code = entry.get("class_id")
     return bool(code and computes(int(code, 16), entry.get("vendor_id"))) or any(
@@ -212,18 +213,18 @@ def _is_gpu(entry: dict[str, Any]) -> bool:
 
 
 def _gpu_memory(info: dict[str, str]) -> int | None:
-    """The first of what several libraries say of the same memory."""
+    """Return the first size: several libraries report the same memory."""
     sizes = (_bytes(info, *names) for names in _GPU_MEMORY)
     return next(filter(None, sizes), None)
 
 
 def _label(entry: dict[str, Any]) -> str:
-    """``USB controller 0000:00:1a.0``: many devices of a machine are alike."""
+    """``USB controller 0000:00:1a.0``: a machine has many devices of a kind."""
     name = entry.get("model") or entry.get("class_name")
     return f"{name} {entry['busid']}" if name else str(entry["busid"])
 
 
 def _bytes(info: dict[str, str], *names: str) -> int | None:
-    """hwloc's sizes, all in KiB; those of several parts are added."""
+    """Add up hwloc's sizes, all in KiB, of several parts."""
     sizes = [_KIBIBYTES.fullmatch(info.get(name, "")) for name in names]
     return sum(int(match[1]) * 1024 for match in sizes if match) or None

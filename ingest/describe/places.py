@@ -1,4 +1,4 @@
-"""Where things of a machine are: the containers that hold their threads."""
+"""Locate parts of a machine by the containers that hold their threads."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,7 +14,7 @@ CONTAINERS = (("sockets", "socket"), ("dies", "die"), ("cores", "core"))
 
 
 class Places:
-    """The host, its sockets, dies and cores, and all threads, as hwloc's facts tell."""
+    """The host, its sockets, dies, cores and threads, from hwloc's facts."""
 
     def __init__(self, iris: Iris, host: str, topology: dict[str, Any]) -> None:
         self.iris, self.host, self.topology = iris, host, topology
@@ -24,9 +24,9 @@ class Places:
             self._levels.append([self._held(name, e) for e in topology[kind]])
 
     def parent(self, threads: Collection[int], depth: int | None = None) -> URIRef:
-        """The smallest container of some threads, the host where there are none.
+        """The smallest container of some threads; the host if there are none.
 
-        Looked for among the ``depth`` largest kinds: 1 is the host alone.
+        The search is limited to the ``depth`` largest kinds: 1 is the host alone.
         """
         wanted = frozenset(threads)
         for level in reversed(self._levels[:depth]):
@@ -36,18 +36,18 @@ class Places:
         return self.iris.host(self.host)
 
     def container(self, name: str, entry: dict[str, Any]) -> URIRef:
-        """A socket, die or core."""
+        """The IRI of a socket, die or core."""
         return self.component(name, ids.container(name, entry["threads"]))
 
     def component(self, kind: str, id_: str) -> URIRef:
-        """Anything of this host."""
+        """The IRI of any component of this host."""
         return self.iris.component(self.host, kind, id_)
 
     def domains(self, threads: Collection[int]) -> list[URIRef]:
         """The NUMA domains nearest to some threads: the smallest that hold them all.
 
-        Where none does, as on a socket that is divided, those that they hold; none
-        where that is all there are.
+        If no domain holds them all, as on a divided socket, the domains within them;
+        none if these are all domains of the host.
         """
         wanted = frozenset(threads)
         if not wanted:

@@ -1,4 +1,4 @@
-"""Plans of a host, and the telemetry that they sample; the monitor plan first."""
+"""Describe a host's plans and the series that they sample, first the monitor plan."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from ontology.terms import ST
 
 MONITOR = "monitor"
 MONITOR_PERIOD = 1.0
-# PCP's agent of PMU events names its counters so.
+# PCP's agent of PMU events names its counters with this prefix.
 COUNTER_PREFIX = "perfevent.hwcounters."
 
 
@@ -32,7 +32,7 @@ def describe_plan(
     monitored: Iterable[str],
     components: Mapping[str, URIRef],
 ) -> None:
-    """One plan node for each monitored metric that the host exposes."""
+    """Describe one plan node for each monitored metric that the host exposes."""
     domains = {
         metric["name"]: metric["indom"] for metric in (pcp or {}).get("metrics", [])
     }
@@ -66,10 +66,11 @@ def describe_sampling(
     instances: Mapping[Any, URIRef],
     event: CountedEvent | None = None,
 ) -> URIRef:
-    """One metric of a plan at a period (seconds), and its series; the plan's node.
+    """Describe one metric of a plan at a period (seconds), and its series.
 
-    `instances` are the components of those that the graph knows; the one of a metric
-    without instances is None. Series of a PMU `event` are hardware telemetry.
+    `instances` maps the instances that the graph knows to components; None is the
+    instance of a metric without instances. Series of a PMU `event` are hardware
+    telemetry. Returns the plan node.
     """
     plan = triples.node(
         iris.component(host, "plan", f"{plan_name}.{name}"),
@@ -102,7 +103,7 @@ def describe_sampling(
 
 
 def _instances(pcp: dict[str, Any], domain: str | None) -> list[str | None]:
-    """Instance names of a domain; of one resolved at each fetch, none."""
+    """Instance names of a domain; none if it is resolved at each fetch."""
     if domain is None:
         return [None]
     entry = pcp["indoms"].get(domain) or {"instances": []}

@@ -1,4 +1,4 @@
-"""Performance monitoring units: shared models with events, and a host's own."""
+"""Describe PMUs (performance monitoring units): shared models, and a host's own."""
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -17,7 +17,7 @@ from ontology.terms import ST
 
 Pmu = dict[str, Any]
 
-# What libpfm4 calls the kernel's own events, which it finds on every machine.
+# libpfm4's name for the kernel's own events, which it finds on every machine.
 _KERNEL = "perf"
 
 
@@ -28,10 +28,10 @@ def describe_pmus(
     facts: dict[str, Any],
     known: Collection[str] = (),
 ) -> dict[URIRef, Triples]:
-    """Describe a host's PMUs in `twin`; the answer holds a graph for each model.
+    """Describe a host's PMUs in `twin`; return a graph for each model.
 
-    A machine of which libpfm4 says nothing gets the PMUs of its processor's model.
-    Models in `known` have their events in the store already and are described without.
+    If libpfm4 reported nothing for the machine, use the PMUs of its processor models.
+    The store already has the events of models in `known`; these are left out.
     """
     graphs = {}
     for pmu in _pmus(facts):
@@ -55,7 +55,7 @@ def describe_pmus(
 
 
 def describe_model(iris: Iris, pmu: Pmu) -> Triples:
-    """A PMU model with its events and with those that roles name."""
+    """Describe a PMU model and its events."""
     triples, name = Triples(), pmu["name"]
     modifiers = pmu.get("modifiers") or {}
     triples.node(
@@ -79,7 +79,7 @@ def describe_model(iris: Iris, pmu: Pmu) -> Triples:
 
 
 def describe_role_events(triples: Triples, iris: Iris) -> None:
-    """Describe the events that roles name, each with its PMU model's name."""
+    """Describe the events that roles use, each with its PMU model's name."""
     for pmu, events in _role_events().items():
         triples.node(iris.pmu(pmu), ST.PmuModel, {ST.pmuName: pmu})
         for name, encoding in events:
@@ -94,7 +94,7 @@ def describe_role_events(triples: Triples, iris: Iris) -> None:
 
 
 def _role_events() -> dict[str, list[tuple[str, list[str]]]]:
-    """Names and encodings; an event is there without one where libpfm4 is not."""
+    """Names and encodings; without libpfm4 an event may have no encoding."""
     names = role_events()
     try:
         read = read_events(names)
@@ -115,9 +115,10 @@ def _known_encoding(pmu: str, event: str) -> list[str]:
 
 
 def _pmus(facts: dict[str, Any]) -> Iterator[Pmu]:
-    """What libpfm4 found; else what the processors' models have, as it knows them.
+    """Yield libpfm4's PMUs; else those of the processor models, as known here.
 
-    The kernel's own stands with them, also with none, where its sources are known.
+    The kernel's own PMU is then added if the event sources are known, even without any
+    other.
     """
     if found := (facts.get("pfm") or {}).get("pmus"):
         yield from found
@@ -129,7 +130,7 @@ def _pmus(facts: dict[str, Any]) -> Iterator[Pmu]:
 
 @lru_cache(maxsize=512)
 def _known_model(name: str) -> Pmu:
-    """A model as this machine's libpfm4 has it, without the events of uncore boxes."""
+    """A model from this machine's libpfm4, without the events of uncore boxes."""
     try:
         models = {model["name"]: model for model in _models()}
         if name not in models:
@@ -148,7 +149,7 @@ def _models() -> list[Pmu]:
 
 
 def _once(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those whose names stand twice once: libpfm4 encodes the first of a name."""
+    """Drop repeated names: libpfm4 encodes the first entry of a name."""
     return list({entry["name"]: entry for entry in reversed(entries)}.values())[::-1]
 
 

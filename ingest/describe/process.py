@@ -1,4 +1,4 @@
-"""A process → the graph that answers for it, made anew each time."""
+"""Describe a process as a graph, built for each request."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,12 +12,12 @@ from ontology.terms import ST
 
 
 def process_iri(iris: Iris, host: str, identity: Identity) -> URIRef:
-    """``process/{pid}.{start}.{boot}``: a number alone may mean another one later."""
+    """``process/{pid}.{start}.{boot}``, since another process may reuse the pid."""
     return iris.component(host, "process", str(identity))
 
 
 def describe_process(iris: Iris, host: str, process: Process) -> Triples:
-    """Who it is, whose, where it may run, where its threads ran and its memory lies."""
+    """Describe identity, owner, affinity, and where threads ran and memory lies."""
     triples = Triples()
     iri = process_iri(iris, host, process.identity)
     triples.node(
@@ -57,7 +57,7 @@ def describe_telemetry(
     metrics: Iterable[tuple[str, URIRef]],
     instance: str,
 ) -> Triples:
-    """Its series: those of each metric that PCP has of processes, by name and IRI."""
+    """Describe its series: one for each of PCP's process metrics (name and IRI)."""
     triples = Triples()
     for name, metric in metrics:
         triples.node(
@@ -74,7 +74,7 @@ def describe_telemetry(
 
 
 def time_literal(time: datetime) -> Literal:
-    """A time of UTC, to the millisecond, as the graph holds it."""
+    """A UTC time to the millisecond, as the graph holds it."""
     text = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Literal(text, datatype=XSD.dateTime, normalize=False)
 

@@ -1,4 +1,4 @@
-"""Roles and their formulas as a graph."""
+"""Describe roles and their formulas as a graph."""
 
 from rdflib import RDFS, XSD, Literal, URIRef
 
@@ -11,7 +11,7 @@ from ontology.terms import QUDT, ST, UNIT
 
 
 def describe_roles(iris: Iris) -> Triples:
-    """Every role, every model's formula for it or reason, and the events they name."""
+    """Describe every role, each model's formula or reason, and their events."""
     triples = Triples()
     for role in roles().values():
         triples.node(
@@ -60,7 +60,7 @@ def _term(
         iris.role_term(formula.role, formula.model, number),
         ST.RoleTerm,
         {
-            # Without an exponent, which xsd:decimal does not have.
+            # Fixed-point notation: xsd:decimal has no exponent.
             ST.weight: Literal(f"{term.weight:f}", datatype=XSD.decimal),
             ST.countsEvent: iris.pmu_event(term.pmu or formula.model, term.event),
         },

@@ -1,4 +1,4 @@
-"""How a host is set up: CPUs by state, TLBs, cgroups, huge pages, swap, agents."""
+"""Describe a host's setup: CPU states, TLBs, cgroups, huge pages, swap, agents."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _LETTERS = {4096: "4K", 2 << 20: "2M", 4 << 20: "4M", 1 << 30: "1G"}
 
 
 def describe_setup(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
-    """Describe what the kernel, the processor and PCP were told."""
+    """Describe the settings of the kernel, the processor and PCP."""
     _host(triples, iris.host(host), facts)
     _threads(triples, iris, host, facts)
     _tlbs(triples, iris, host, facts)
@@ -46,7 +46,7 @@ def _host(triples: Triples, node: URIRef, facts: Facts) -> None:
 
 
 def _perf(perf: Facts) -> dict[URIRef, Any]:
-    """What the kernel counts by names of its own; a device without any stands alone."""
+    """The kernel's named events; a device without any is listed as ``device::``."""
     return {
         ST.kernelEvent: [
             f"{device}::{event}"
@@ -59,12 +59,12 @@ def _perf(perf: Facts) -> dict[URIRef, Any]:
 
 
 def _threads(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
-    """Which threads are online; those that hwloc does not show are described here."""
+    """Describe which threads are online, and the threads that hwloc does not show."""
     lists = (facts.get("cpu_state") or {}).get("lists") or {}
     threads = (facts.get("hwloc") or {}).get("threads") or []
     shown = {thread["os_index"] for thread in threads}
     online, offline = set(lists.get("online") or []), set(lists.get("offline") or [])
-    # One that went offline between two sources was online for hwloc.
+    # A thread that went offline between two sources was online for hwloc.
     offline -= {thread["os_index"] for thread in threads if thread["allowed"]}
     offline &= shown | set(lists.get("present") or [])
     for index in sorted(offline - shown):
@@ -88,7 +88,7 @@ def _threads(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
 
 
 def _tlbs(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
-    """One node for each TLB that every core of a socket has, not one for each core."""
+    """Describe one node per TLB kind and socket, not one per core."""
     known = facts.get("tlbs") or {}
     sockets = (facts.get("hwloc") or {}).get("sockets") or []
     parts = {
@@ -152,7 +152,7 @@ def _memory(
     for pool in memory.get("huge_pages") or []:
         _pool(triples, iris, host, pool, None)
     for domain in memory.get("numa") or []:
-        # With one domain its pools are those of the host.
+        # With one domain, its pools are those of the host.
         several = len(memory["numa"]) > 1 and domain["os_index"] in known
         for pool in domain.get("huge_pages") or [] if several else []:
             if pool["count"]:
@@ -192,7 +192,7 @@ def _pool(
 
 
 def _agents(triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
-    """PCP's agents; a metric is an agent's by st:pmdaName, in the shared catalogue."""
+    """Describe PCP's agents; st:pmdaName links the shared metrics to them."""
     for number, name in ((facts.get("pcp") or {}).get("pmdas") or {}).items():
         triples.node(
             iris.component(host, "pmda", name),

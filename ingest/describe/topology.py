@@ -1,4 +1,4 @@
-"""Sockets, dies, cores and their kinds, threads, caches and Groups."""
+"""Describe sockets, dies, cores and their kinds, threads, caches and Groups."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _CACHE_TYPES = {
     "instruction": ST.InstructionCache,
     "unified": ST.UnifiedCache,
 }
-# /proc/cpuinfo's and hwloc's names of the same numbers on Arm.
+# Arm's names in hwloc for the numbers that /proc/cpuinfo has.
 _ARM = {
     "CPUVendor": "CPUImplementer",
     "CPUFamilyNumber": "CPUArchitecture",
@@ -31,7 +31,7 @@ _ARM = {
 def describe_topology(
     triples: Triples, iris: Iris, host: str, facts: dict[str, Any]
 ) -> Components:
-    """Describe the hwloc topology; the answer maps PCP's instance names to components.
+    """Describe the hwloc topology; return components by PCP instance name.
 
     `cpu3` is a thread and `node1` a NUMA domain in every instance domain of PCP.
     """
@@ -42,7 +42,7 @@ def describe_topology(
 
 
 class _Topology:
-    """One walk through a topology, from the largest container to the threads."""
+    """One pass over a topology, from the largest container to the threads."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class _Topology:
         return self._instance_names()
 
     def _containers(self, kind: str, name: str, depth: int) -> None:
-        """All objects of one kind; what holds them is of a larger one."""
+        """Describe all objects of one kind; each is part of one of a larger kind."""
         for entry in self.topology[kind]:
             threads = entry["threads"]
             if threads:
@@ -103,7 +103,7 @@ class _Topology:
             )
 
     def _clocks(self) -> None:
-        """Clocks of a core are those of its lowest thread that states any."""
+        """A core has the clocks of its lowest thread that has any."""
         clocks = self.facts.get("clocks") or _kinds_clocks(self.topology)
         for entry in self.topology["cores"]:
             stated = (clocks.get(str(thread)) for thread in entry["threads"])
@@ -165,7 +165,7 @@ class _Topology:
         )
 
     def _kinds(self) -> list[Held]:
-        """The kinds of a hybrid machine; where all cores are alike there are none."""
+        """The kinds of cores of a hybrid machine; empty if all cores are alike."""
         kinds = self.topology.get("kinds") or []
         return [
             (frozenset(kind["threads"]), self._kind(number, kind))
@@ -225,13 +225,13 @@ class _Topology:
 
 
 def _named_as_on_x86(info: dict[str, str]) -> dict[str, str]:
-    """hwloc's facts of a processor; Arm's numbers have names of their own there."""
+    """hwloc's facts of a processor, with Arm's names mapped to those of x86."""
     named = {ours: info[arms] for ours, arms in _ARM.items() if arms in info}
     return {**named, **info}
 
 
 def _kinds_clocks(topology: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What hwloc says of clocks, where nothing else does."""
+    """hwloc's clocks, used if no other source gives any."""
     return {
         str(thread): {"base": kind.get("base"), "max": kind.get("max")}
         for kind in topology.get("kinds") or []

@@ -1,1 +1,1 @@
-"""What a host was like before, and what changed."""
+"""Earlier states of a host, and the changes between them."""

@@ -1,8 +1,7 @@
-"""What changed between two states of a host, from the deltas that lie between them.
+"""The changes between two states of a host, computed from the deltas between them.
 
-Pure: rows in, changes out, so that the command line and the API ask in their own way.
-Only what differs between the two ends counts: a link that went down and up again in
-between did not change.
+Pure: rows in, changes out, so the command line and the API can each run the query. Only
+net differences count: a link that went down and up again did not change.
 """
 
 from collections import defaultdict
@@ -19,7 +18,7 @@ from ontology.terms import PREFIXES, PROV, ST
 from queries.natural_order import natural
 
 APPEARED, VANISHED, CHANGED = "appeared", "vanished", "changed"
-# What follows from the rest, and would say the same change twice.
+# These follow from the other properties and would repeat the same change.
 _SILENT = (RDF.type, RDFS.label)
 
 Facts = dict[str, list[str]]
@@ -28,10 +27,10 @@ _Fact = tuple[str, str, Any]
 
 @dataclass(frozen=True)
 class Change:
-    """One row: a component that came or went, or a property of one that stayed.
+    """One row: a component that appeared or vanished, or a changed property of another.
 
-    `facts` are those of a component that came or went; `state` is the last state of
-    those compared that had a hand in it.
+    `facts` are those of a component that appeared or vanished. `state` is the last
+    state that touched the changed triples.
     """
 
     what: str
@@ -49,7 +48,7 @@ class Change:
 
 @dataclass
 class _Net:
-    """The triples of two ends that differ, and the last state that touched each."""
+    """The triples that differ between two states, and the last state to touch each."""
 
     removed: set[_Fact] = field(default_factory=set)
     added: set[_Fact] = field(default_factory=set)
@@ -58,7 +57,7 @@ class _Net:
     def apply(
         self, number: int, removed: Iterable[_Fact], added: Iterable[_Fact]
     ) -> None:
-        """Follow one state: what leaves had come before, or was there at the start."""
+        """Apply one state: a removed triple was added before, or present at first."""
         for fact in removed:
             self._move(fact, self.added, self.removed, number)
         for fact in added:
@@ -75,7 +74,7 @@ class _Net:
 
 
 def deltas_query(iris: Iris, host: str, first: int, last: int) -> str:
-    """The SELECT of what the states after `first` up to `last` removed and added."""
+    """The SELECT of the triples removed and added after `first`, up to `last`."""
     return f"""PREFIX st: <{ST}>
     SELECT ?number ?way ?s ?p ?o {{
       GRAPH <{iris.history_graph(host)}> {{
@@ -91,7 +90,7 @@ def deltas_query(iris: Iris, host: str, first: int, last: int) -> str:
 def changes(
     rows: Rows, iris: Iris, host: str, states: Mapping[int, State]
 ) -> list[Change]:
-    """The rows of `deltas_query` as changes, by component and property."""
+    """Turn the rows of `deltas_query` into changes, by component and property."""
     net = _net(rows)
     node = str(iris.host(host))
     by_component: dict[str, dict[str, tuple[list[Any], list[Any]]]] = defaultdict(
@@ -126,7 +125,7 @@ def _of_component(
     node: str,
     states: Mapping[int, State],
 ) -> Iterable[Change]:
-    """One row for a component that came or went, else one for each property."""
+    """Yield one row for a component that appeared or vanished, or one per property."""
     old, new = properties.get(str(RDF.type), ([], []))
     if bool(old) != bool(new):
         what, side = (VANISHED, 0) if old else (APPEARED, 1)

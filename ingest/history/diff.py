@@ -1,4 +1,4 @@
-"""What differs between two states of a twin, without what changes all the time."""
+"""The difference between two states of a twin, without volatile facts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from rdflib import Graph, Literal, URIRef
 from ingest.triples import Triple, Triples
 from ontology.terms import PROV, ST
 
-# What is no part of a machine's state: who looked, and what PCP offered at that moment.
+# Not part of a machine's state: the probe, and what PCP offered at that moment.
 VOLATILE_KINDS = ("probe", "source", "instance")
 VOLATILE_PROPERTIES = {
     PROV.wasGeneratedBy,
@@ -23,7 +23,7 @@ VOLATILE_PROPERTIES = {
 
 @dataclass(frozen=True)
 class Delta:
-    """The triples that left and those that came."""
+    """The removed and added triples."""
 
     removed: frozenset[Triple]
     added: frozenset[Triple]
@@ -33,11 +33,11 @@ class Delta:
 
 
 def difference(old: bytes, new: Iterable[Triple], node: URIRef) -> Delta:
-    """From a state as N-Triples to a new one; `node` is the host.
+    """The difference between a state as N-Triples and a new one; `node` is the host.
 
-    Lines are compared as texts first: of 40,000 triples a handful differ, and only
-    these are parsed. A store may write the same number in another way, so those that
-    are left are compared by value.
+    Lines are compared as text first: of 40,000 triples only a few differ, and only
+    these are parsed. A store may write the same number differently, so the remaining
+    triples are compared by value.
     """
     before = {line for line in old.decode().split("\n") if line}
     after = {line for line in Triples(new).ntriples().split("\n") if line}
@@ -50,7 +50,7 @@ def difference(old: bytes, new: Iterable[Triple], node: URIRef) -> Delta:
 
 
 def is_volatile(triple: Triple, node: URIRef) -> bool:
-    """Whether a triple says nothing of the state that the machine is in."""
+    """Whether a triple is not part of the machine's state."""
     subject, predicate, _ = triple
     kind = subject.removeprefix(f"{node}/").partition("/")[0]
     return predicate in VOLATILE_PROPERTIES or kind in VOLATILE_KINDS

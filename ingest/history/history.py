@@ -1,10 +1,11 @@
-"""The past of a host: every state that its twin was in, and which probe saw it.
+"""The history of a host: every state of its twin, and the probes that saw it.
 
-A state is kept as what it removed from the one before and what it added, in two small
-named graphs of the dataset `history`: a full copy each time would grow with the number
-of probes times the size of the machine. The newest state is the twin itself, so every
-older one follows by undoing. All is written before the twin is replaced; what a crash
-in between leaves is found by the digests, and dropped by the next probe.
+A state is stored as the triples that it removed and added compared with the state
+before, in two small named graphs of the dataset `history`. A full copy for each probe
+would need space proportional to probes times machine size. The newest state is the twin
+itself, so older ones follow by undoing. The history is written before the twin is
+replaced. If a crash happens in between, the next probe recognises the leftover state by
+its digest and drops it.
 """
 
 from dataclasses import dataclass
@@ -29,10 +30,10 @@ _OPENING = Delta(frozenset(), frozenset())
 
 @dataclass(frozen=True)
 class _Chain:
-    """The newest state of a host, and the newest with one digest; 0 where none is.
+    """The newest state of a host, and the newest with one digest; 0 for none.
 
-    `whole` is the number of a state of which all triples are kept, as its twin was
-    removed; `since` is when the newest state was first seen.
+    `whole` is the number of a state with all of its triples kept, since its twin was
+    removed. `since` is the time when the newest state was first seen.
     """
 
     last: int
@@ -50,17 +51,17 @@ def archive(
     old_digest: str | None,
     old: bytes | None = None,
 ) -> None:
-    """Record what a probe saw, before the twin that stands is replaced by it.
+    """Record a probe in the history before its description replaces the stored twin.
 
-    `old_digest` is that of the twin that stands, None without one; `old` are its
-    triples where the caller has read them. May be called again
-    after a crash: the answer of the store is the same then.
+    `old_digest` is the digest of the stored twin, None without one; `old` are its
+    triples if the caller has read them. It is safe to call this again after a crash:
+    the result is the same.
     """
     host = description.host
     chain = _chain(history, iris, host, old_digest or "", description.digest)
     seen = seen_in(description)
     if old_digest and not chain.known:
-        # Its history was lost, or is older than this way of keeping it.
+        # Its history was lost, or is older than this storage format.
         chain = _open(twin, history, iris, host, old_digest, chain)
     base = chain.known or chain.whole
     if old_digest == description.digest or (not base and chain.new == chain.last > 0):
@@ -78,9 +79,9 @@ def archive(
 
 
 def keep_whole(twin: Endpoint, history: Endpoint, iris: Iris, host: str) -> None:
-    """Keep all of a twin that is about to be removed, so that its past can be told.
+    """Keep all triples of a twin that is about to be removed, for later comparisons.
 
-    Nothing is kept of a host without a recorded state.
+    Does nothing for a host without a recorded state.
     """
     chain = _chain(history, iris, host, "", "")
     if not chain.last:
@@ -97,7 +98,7 @@ def keep_whole(twin: Endpoint, history: Endpoint, iris: Iris, host: str) -> None
 
 
 def forget(history: Endpoint, iris: Iris, host: str) -> None:
-    """Drop everything that the dataset of the past holds of a host."""
+    """Drop everything that the history holds of a host."""
     graph = iris.history_graph(host)
     older = f"{iris.twin_graph(host)}/"
     found = history.select(
@@ -117,7 +118,7 @@ def _chain(history: Endpoint, iris: Iris, host: str, old: str, new: str) -> _Cha
         "new": f"?state st:digest {Literal(new).n3()} .",
         "whole": "?state st:wholeGraph ?graph .",
     }
-    # one question each: a MAX over rows of which some lack its variable is an error
+    # one subquery each: MAX fails on rows where its variable is unbound
     parts = "".join(
         f"{{ SELECT (MAX(?n) AS ?{name}) {{ GRAPH <{graph}> "
         f"{{ {pattern} ?state st:stateNumber ?n }} }} }}\n"
@@ -130,7 +131,8 @@ def _chain(history: Endpoint, iris: Iris, host: str, old: str, new: str) -> _Cha
             ?newest st:stateNumber ?last ; prov:generatedAtTime ?since }} }} }}"""
     ).rows[0]
     last, known, newest, whole = (int(str(cell or 0)) for cell in row[:-1])
-    # A crash leaves one state too many; more of them are a twin put back from a copy.
+    # A crash leaves one state too many; more mean that the twin was restored from a
+    # copy.
     known = known if known >= last - 1 else 0
     return _Chain(last, known, newest, whole, str(row[-1] or ""))
 
@@ -143,7 +145,7 @@ def _open(
     digest: str,
     chain: _Chain,
 ) -> _Chain:
-    """Write the twin that stands as a state that comes after none."""
+    """Record the stored twin as a state without a predecessor."""
     seen = seen_of(twin, iris, host)
     if seen is None:
         return chain

@@ -1,4 +1,4 @@
-"""A look at a host as the history keeps it: a PROV activity, and the tools it used."""
+"""A probe in the history: a PROV activity, and the tools that it used."""
 
 import hashlib
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Seen:
     tools: tuple[str, ...]
 
     def facts(self, state: URIRef) -> Triples:
-        """The probe as an activity that saw a state.
+        """Describe the probe as an activity that saw a state.
 
-        Most probes of a host use the same tools, so these are named once, as a set.
+        Most probes of a host use the same tools, so these are stored once, as a set.
         """
         facts = Triples()
         facts.node(
@@ -64,7 +64,7 @@ def seen_in(description: "Description") -> Seen:
 
 
 def seen_of(twin: Endpoint, iris: Iris, host: str) -> Seen | None:
-    """The probe that the twin of a host was last seen by; None where none says."""
+    """The newest probe of a host's twin; None if the twin names none."""
     node = iris.host(host)
     found = twin.construct(
         f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>

@@ -1,4 +1,4 @@
-"""The states that a host was in, and which of them a person means."""
+"""The recorded states of a host, and the selection of one by number, probe or time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from ontology.terms import PROV, ST
 
 @dataclass(frozen=True)
 class State:
-    """One state: first seen `at` by `probe`, last by another; `until` is '' for now.
+    """One state: first seen `at` by `probe`; `until` is '' if it is the current one.
 
-    `revises` tells whether it is known what it changed of the one before.
+    `revises` is false if the state before it is unknown.
     """
 
     number: int
@@ -27,7 +27,7 @@ class State:
 
     @property
     def moment(self) -> datetime:
-        """When it was first seen."""
+        """The time when it was first seen."""
         return moment(self.at)
 
 
@@ -66,9 +66,9 @@ def read_states(rows: Rows) -> list[State]:
 
 
 def find_state(states: Sequence[State], host: str, text: str) -> State:
-    """The state with a number, of a probe's stamp, or that stood at a time.
+    """Find a state by number, by a probe's stamp or by a time when it was current.
 
-    A date is its first moment, and times without a zone are UTC. Raises
+    A date means its first moment, and times without a zone are UTC. Raises
     NoSuchStateError.
     """
     for state in states:
@@ -90,10 +90,10 @@ def find_state(states: Sequence[State], host: str, text: str) -> State:
 def pair(
     states: Sequence[State], host: str, first: str = "", last: str = ""
 ) -> tuple[State, State]:
-    """The two states to compare, older first: those named, else the last two.
+    """Choose two states to compare, older first: those named, else the last two.
 
-    The first alone is compared with the newest, the last alone with the one before it.
-    Raises NoSuchStateError.
+    If only the first is named, compare it with the newest; if only the last, compare it
+    with its predecessor. Raises NoSuchStateError.
     """
     if not states:
         raise NoSuchStateError(f"nothing is recorded of {host}: probe it first")
@@ -114,6 +114,6 @@ def pair(
 
 
 def moment(text: str) -> datetime:
-    """A time; raises ValueError."""
+    """Parse a time; raises ValueError."""
     found = datetime.fromisoformat(text)
     return found if found.tzinfo else found.replace(tzinfo=UTC)

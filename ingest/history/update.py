@@ -1,4 +1,4 @@
-"""The updates of the dataset of the past, each one transaction."""
+"""The SPARQL updates of the history, each one transaction."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from ontology.terms import PROV, ST
 
 @dataclass(frozen=True)
 class Entry:
-    """A state to be written; `base` is the one before it, 0 for none.
+    """A state to be written; `base` is its predecessor, 0 for none.
 
-    States between its base and the `last` were never a twin; the newest of them was
+    States between its base and `last` were left by a crash; the newest of them was
     first seen at `since`.
     """
 
@@ -36,13 +36,13 @@ class Entry:
 
     @property
     def ended(self) -> Literal:
-        """When the state before ended: not before it began, though files may be old."""
+        """When the previous state ended; never before it began (files may be old)."""
         late = self.since and moment(self.since) > moment(str(self.seen.at))
         return Literal(self.since, datatype=XSD.dateTime) if late else self.seen.at
 
 
 def new_state(iris: Iris, entry: Entry, digest: str) -> str:
-    """The one update: what a crash left dropped, the state and its probe added."""
+    """The update that drops what a crash left and adds the state and its probe."""
     facts = _state(iris, entry, digest)
     graphs = {iris.history_graph(entry.host): facts}
     for name, triples in (
@@ -56,13 +56,13 @@ def new_state(iris: Iris, entry: Entry, digest: str) -> str:
 
 
 def first_state(iris: Iris, host: str, seen: Seen, digest: str) -> Triples:
-    """The graph of the past of a host that has none yet."""
+    """The history graph of a host that has none yet."""
     nothing = Delta(frozenset(), frozenset())
     return _state(iris, Entry(host, 1, 0, 0, nothing, seen, ""), digest)
 
 
 def _cleared(iris: Iris, entry: Entry) -> str:
-    """Drops states that never came to be; the one before is no longer the past."""
+    """Drop states that were never current, and the recorded end of the previous one."""
     dropped = _dropped(iris, entry.host, range(entry.number, entry.last + 1))
     return dropped + (_reopened(iris, entry.host, entry.before) if entry.before else "")
 
@@ -84,7 +84,7 @@ def _dropped(iris: Iris, host: str, numbers: Iterable[int]) -> str:
 
 
 def _reopened(iris: Iris, host: str, number: int) -> str:
-    """Takes back that a state has ended, and the copy that its removal kept."""
+    """Undo the end of a state, and drop the copy kept when its twin was removed."""
     graph = iris.history_graph(host)
     state = iris.component(host, "state", str(number))
     ends = (PROV.invalidatedAtTime, PROV.wasInvalidatedBy, ST.wholeGraph)
@@ -135,9 +135,10 @@ def _state(iris: Iris, entry: Entry, digest: str) -> Triples:
 def seen_again(
     iris: Iris, host: str, number: int, last: int, seen: Seen, digest: str
 ) -> str:
-    """A probe that found the state unchanged; those after it up to `last` never were.
+    """The update for a probe that found the state unchanged.
 
-    The digest is of instances and plans too, so one state may have several.
+    States after it, up to `last`, were left by a crash and are dropped. The digest also
+    covers instances and plans, so one state may have several digests.
     """
     state = iris.component(host, "state", str(number))
     facts = _host(iris, host)
@@ -154,6 +155,6 @@ def _host(iris: Iris, host: str) -> Triples:
 
 
 def insertion(iris: Iris, host: str, facts: Iterable[Triple]) -> str:
-    """Facts for the graph of a host's past."""
+    """The update that adds facts to a host's history graph."""
     graph = iris.history_graph(host)
     return f"INSERT DATA {{ GRAPH <{graph}> {{\n{Triples(facts).ntriples()}}} }}"

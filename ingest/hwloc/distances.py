@@ -1,4 +1,4 @@
-"""The matrix of NUMA latencies in hwloc's XML: version 1 and later ones differ."""
+"""The matrix of NUMA latencies in hwloc's XML; its format depends on the version."""
 
 import math
 from typing import Any
@@ -12,9 +12,9 @@ _MEANS_LATENCY = 4
 
 
 def find_distances(topology: Topology) -> list[dict[str, int]]:
-    """Every pair of NUMA domains, by os index, as the firmware's SLIT rates them.
+    """The distance of every pair of NUMA domains (OS index), from the firmware's SLIT.
 
-    Empty where the file holds no such matrix; raises TopologyError.
+    Empty if the file has no such matrix; raises TopologyError.
     """
     try:
         domains, values = _matrix(topology)
@@ -47,7 +47,7 @@ def _matrix(topology: Topology) -> tuple[list[int], list[int]]:
 
 
 def _words(element: Any, tag: str) -> list[str]:
-    # hwloc breaks long lists into several elements.
+    # hwloc splits long lists into several elements.
     return [n for part in element.findall(tag) for n in (part.text or "").split()]
 
 
@@ -56,7 +56,7 @@ def _numbers(element: Any, tag: str) -> list[int]:
 
 
 def _among_memories(topology: Topology, element: Any) -> tuple[list[int], list[int]]:
-    """Of a matrix of several kinds of objects, written ``NUMANode:5 OSDev:9``."""
+    """Read the NUMA part of a mixed matrix, written ``NUMANode:5 OSDev:9``."""
     marked = {
         f"NUMANode:{domain.mark}": domain.os_index
         for domain in topology.all_things("NUMANode")
@@ -72,7 +72,7 @@ def _among_memories(topology: Topology, element: Any) -> tuple[list[int], list[i
 
 
 def _old_matrix(topology: Topology) -> tuple[list[int], list[int]]:
-    """hwloc 1: multiples of a base, domains in the order of the file, on the root."""
+    """hwloc 1: on the root, multiples of a base, domains in file order."""
     domains = [
         domain.os_index
         for domain in topology.all_things("NUMANode")

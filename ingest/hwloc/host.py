@@ -1,4 +1,4 @@
-"""What a file of hwloc says of the machine as a whole: its system and its board."""
+"""The machine as a whole in hwloc's XML: operating system and board."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ _BOARD = {
 
 
 def host_facts(topology: dict[str, Any]) -> dict[str, Any]:
-    """``os`` and ``board`` as other sources would give them, from parse_hwloc's facts.
+    """``os`` and ``board`` facts in the form of other sources, from hwloc's facts.
 
-    Only root sees serial numbers and the UUID, so most files hold neither.
+    Only root sees serial numbers and the UUID, so most files lack both.
     """
     info = topology.get("info") or {}
     board = {part: _texts(names, info) for part, names in _BOARD.items()}

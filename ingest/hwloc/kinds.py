@@ -7,16 +7,16 @@ from ingest.hwloc.xml import Topology, cpus, infos
 from ontology.numbers import read_whole
 
 _MEGA = 1_000_000
-# What Intel calls its two kinds, the slower one first.
+# Intel's names of its two kinds, the slower one first.
 _INTEL = ("IntelAtom", "IntelCore")
 
 
 def find_kinds(topology: Topology) -> list[dict[str, Any]]:
-    """Every kind with its CPUs; clocks in Hz.
+    """Find every kind with its CPUs; clocks in Hz.
 
-    ``rank`` counts from the slowest, and is None where nothing tells them apart: a
-    kind's efficiency is whatever hwloc took from the system (Linux' CPU capacity, or
-    an order of its own). Raises TopologyError.
+    ``rank`` counts from the slowest; it is None if no property distinguishes all kinds.
+    The efficiency of a kind is what hwloc took from the system: Linux' CPU capacity, or
+    hwloc's own ranking. Raises TopologyError.
     """
     kinds = [_kind(element) for element in topology.element.findall("cpukind")]
     found = [kind for kind in kinds if kind["threads"]]

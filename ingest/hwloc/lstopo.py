@@ -1,4 +1,4 @@
-"""lstopo's drawing of a topology, from XML that anybody may have written."""
+"""Draw a topology with lstopo, from untrusted XML."""
 
 import tempfile
 from dataclasses import dataclass
@@ -13,28 +13,29 @@ from ingest.sources.tool import run_tool
 
 _TIMEOUT = 20.0
 _INPUT = ("lstopo-no-graphics", "--if", "xml", "--disallowed")
-# Smaller than lstopo's own style, so that a large machine is drawn in one piece.
+# Smaller than lstopo's default, so that a large machine fits one drawing.
 _STYLE = ("--physical", "--gridsize", "4", "--linespacing", "2")
 _OPTIONS = ("--no-factorize", "--no-legend", "--no-index=L1d,L1i,L1,L2,L3,L4")
-# Sockets below each other or side by side: which is better depends on the machine.
+# Sockets stacked or side by side: which is better depends on the machine.
 _LAYOUTS = (("--of", "nativesvg"), ("--horiz=machine", "--of", "nativesvg"))
-# lstopo copies names into its SVG as they are, so none may hold markup.
+# lstopo copies names into its SVG unescaped, so they must not contain markup.
 _PLAIN = str.maketrans({"<": "[", ">": "]", "&": "+", '"': "_", "'": "_"})
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """lstopo's SVG in several layouts, and the XML as lstopo numbered it in there."""
+    """lstopo's SVG in several layouts, and the XML with lstopo's object numbers."""
 
     svgs: tuple[bytes, ...]
     xml: bytes
 
 
 def sketch(xml: bytes) -> Sketch:
-    """Draw a topology of hwloc 1, 2 or 3, bounded in time and size.
+    """Draw a topology of hwloc 1, 2 or 3, with limits on time and size.
 
-    Raises TopologyError, and SourceError when lstopo is missing, fails or hangs. What
-    cannot be described is not drawn: lstopo works on some of it until its time is over.
+    Raises TopologyError, and SourceError if lstopo is missing, fails or hangs. A
+    topology that cannot be described is not drawn: lstopo might work on it until it
+    times out.
     """
     parse_hwloc(xml)
     with tempfile.TemporaryDirectory(prefix="supertwin-") as folder:
@@ -52,7 +53,7 @@ def _run(argv: tuple[str, ...]) -> bytes:
     try:
         return run_tool(argv, "hwloc-nox", _TIMEOUT)
     except SourceRefusedError as error:
-        # Nobody can repeat the command: its file is gone.
+        # The user cannot repeat the command: its input file is gone.
         reason = str(error).partition(": run ")[0]
         raise SourceRefusedError(
             f"{reason}: export the topology again with `lstopo --of xml`, and ingest it"
@@ -60,15 +61,15 @@ def _run(argv: tuple[str, ...]) -> bytes:
 
 
 def plain(text: str) -> str:
-    """A text as it stands in the drawing: no markup, and only what hwloc writes."""
+    """Return a text as the drawing shows it: without markup, printable ASCII only."""
     translated = text.translate(_PLAIN)
     return "".join(c if c.isascii() and c.isprintable() else "?" for c in translated)
 
 
 def drawable(xml: bytes) -> bytes:
-    """The XML without markup in its texts, marked as a version that hwloc 2 reads.
+    """Remove markup from the XML's texts and set a version that hwloc 2 accepts.
 
-    hwloc 2 refuses what is marked 3.0, and reads it when the mark says 2.0.
+    hwloc 2 refuses version 3.0 but reads the same content marked as 2.0.
     """
     root = parse_xml(xml)
     for element in root.iter():

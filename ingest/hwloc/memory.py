@@ -1,4 +1,4 @@
-"""Memory in hwloc's XML: NUMA domains, what caches them, and how fast they are."""
+"""Memory in hwloc's XML: NUMA domains, memory-side caches and memory speeds."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ingest.gaps import report_gap
 from ingest.hwloc.xml import Thing, Topology, cpus, whole
 from ontology.numbers import read_whole
 
-# hwloc's own names: MiB/s and nanoseconds. It derives capacity and locality itself.
+# hwloc's attributes in MiB/s and ns. It derives capacity and locality itself.
 _MEASURES = (
     "Bandwidth",
     "ReadBandwidth",
@@ -19,10 +19,10 @@ _MEASURES = (
 
 
 def find_numa(topology: Topology) -> list[dict[str, Any]]:
-    """Every NUMA domain, those without CPUs included; sizes in bytes.
+    """Find every NUMA domain, also those without CPUs; sizes in bytes.
 
-    ``tier`` counts from the fastest memory; ``near`` are the CPUs beside memory that
-    is local to none. Raises TopologyError.
+    ``tier`` counts from the fastest memory. ``near`` are the closest CPUs of memory
+    that is not local to any. Raises TopologyError.
     """
     domains = topology.all_things("NUMANode")
     if not domains:
@@ -45,7 +45,7 @@ def find_numa(topology: Topology) -> list[dict[str, Any]]:
 
 
 def find_memory_caches(topology: Topology) -> list[dict[str, Any]]:
-    """Every cache in front of a memory, with the NUMA domains behind it."""
+    """Find every memory-side cache, with the NUMA domains behind it."""
     return [
         {
             "level": whole(cache, "depth") or 1,
@@ -61,7 +61,7 @@ def find_memory_caches(topology: Topology) -> list[dict[str, Any]]:
 
 
 def find_memory_speeds(topology: Topology) -> list[dict[str, Any]]:
-    """What was measured of NUMA domains: MiB/s, or ns, from some CPUs (if it matters).
+    """Find the measured speeds of NUMA domains: MiB/s or ns, from some CPUs if given.
 
     Raises TopologyError.
     """
@@ -81,7 +81,7 @@ def find_memory_speeds(topology: Topology) -> list[dict[str, Any]]:
 
 
 def _target(value: Any, marked: dict[str, Thing]) -> Thing | None:
-    """The NUMA domain that something was measured of."""
+    """The NUMA domain that a value was measured for."""
     mark = value.get("target_obj_gp_index", "")
     target = marked.get(mark)
     if target is None or target.kind != "NUMANode":

@@ -1,7 +1,7 @@
-"""PCI devices and what the operating system makes of them, from hwloc's XML.
+"""PCI devices and their OS devices, from hwloc's XML.
 
-Bridges, their order and the locality of devices are what hwloc found: a device has the
-CPUs of the smallest object that it hangs below.
+Bridges, their order and the locality of devices come from hwloc: a device has the CPUs
+of the smallest object above it.
 """
 
 import re
@@ -23,7 +23,7 @@ _TYPE = re.compile(
 )
 _BUSES = re.compile(r"[0-9a-f]{1,8}:\[[0-9a-f]{2}-[0-9a-f]{2}\]", re.I)
 _GIGA = 1_000_000_000
-# hwloc 3 counts in bits, since a device can be several things at once …
+# hwloc 3 uses a bit mask, since a device can have several kinds;
 _BITS = (
     "storage",
     "memory",
@@ -33,16 +33,16 @@ _BITS = (
     "openfabrics",
     "dma",
 )
-# … and hwloc 1 and 2 number the one thing that it is.
+# hwloc 1 and 2 number the only kind of a device.
 _NUMBERS = ("storage", "gpu", "network", "openfabrics", "dma", "coprocessor", "memory")
 _GPU_KINDS = {"CUDA", "LevelZero"}
 
 
 def find_pci(topology: Topology) -> list[dict[str, Any]]:
-    """Every PCI device and bridge; ``link_speed`` in byte/s, ids in hexadecimal.
+    """Find every PCI device and bridge; ``link_speed`` in byte/s, ids in hexadecimal.
 
-    ``parent`` is the bus id of the bridge above, ``threads`` the CPUs nearby. A bus id
-    that stands twice gets a number at its end.
+    ``parent`` is the bus id of the bridge above, ``threads`` are the nearest CPUs. A
+    repeated bus id gets a numeric suffix.
     """
     names = _bus_ids(topology)
     below = _os_devices_below(topology, names)
@@ -63,13 +63,13 @@ def find_pci(topology: Topology) -> list[dict[str, Any]]:
 
 
 def find_os_devices(topology: Topology) -> list[dict[str, Any]]:
-    """Every device of the operating system that hangs below no PCI device."""
+    """Find every OS device that is not below a PCI device."""
     below = _os_devices_below(topology, _bus_ids(topology))
     return below.get(None, [])
 
 
 def _bus_ids(topology: Topology) -> dict[int, str]:
-    """By place in the file: the bus id, made unique."""
+    """Map each PCI object's place in the file to its bus id, made unique."""
     seen: Counter[str] = Counter()
     found = {}
     for thing in topology.objects:
@@ -84,7 +84,7 @@ def _busid(thing: Thing) -> str | None:
     text = thing.attributes.get("pci_busid")
     match = _BUSID.fullmatch(text or "")
     if not match:
-        # A host bridge has no address, and is left out knowingly.
+        # A host bridge has no address and is left out on purpose.
         if text is not None or thing.kind == "PCIDev":
             report_gap(f"pci_busid of a {thing.kind}", text, "a PCI address")
         return None
@@ -141,7 +141,7 @@ def _parent(thing: Thing, topology: Topology, names: dict[int, str]) -> str | No
 def _os_devices_below(
     topology: Topology, names: dict[int, str]
 ) -> dict[int | None, list[dict[str, Any]]]:
-    """By the place of the PCI device, None for none: its devices, each name once."""
+    """Map each PCI device's place (None for none) to its OS devices, names unique."""
     found: dict[int | None, list[dict[str, Any]]] = {}
     seen = set()
     for thing in topology.all_things("OSDev"):
@@ -165,7 +165,7 @@ def _os_device(thing: Thing, name: str, topology: Topology) -> dict[str, Any]:
 
 
 def _kinds(thing: Thing, version: int) -> list[str]:
-    """Both ways of counting, as the words of hwloc 3."""
+    """The kinds of a device in either encoding, as the words of hwloc 3."""
     text = thing.attributes.get("osdev_type", "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
     if number is None:
@@ -188,7 +188,7 @@ def _old_kinds(thing: Thing, word: str) -> list[str]:
 
 
 def _memory_or_storage(thing: Thing) -> list[str]:
-    """hwloc 1 and 2 call memory that is a device a block device."""
+    """hwloc 1 and 2 call memory devices block devices."""
     if thing.subtype == "CXLMem":
         keeps = "CXLPMEMSize" in thing.info
     elif thing.attributes["name"].startswith("dax"):

@@ -1,6 +1,6 @@
-"""What a PCI device is for, by its class code.
+"""The purpose of a PCI device by its class code.
 
-The codes are those of PCI-SIG's "PCI Code and ID Assignment Specification".
+The codes are from PCI-SIG's "PCI Code and ID Assignment Specification".
 """
 
 _CLASSES = {
@@ -63,14 +63,14 @@ _NVIDIA = "10de"
 
 
 def class_name(code: int) -> str | None:
-    """In words what a class of 16 bits is for; None where the standard has no word."""
+    """Name a 16-bit class; None if the standard has no name for it."""
     return _CLASSES.get(code) or _BASES.get(code >> 8)
 
 
 def computes(code: int, vendor: str | None = None) -> bool:
-    """Whether it is a GPU or another accelerator, by its class and its maker's number.
+    """Whether the class code and vendor id mean a GPU or another accelerator.
 
-    A plain VGA controller is only a board's screen, unless NVIDIA makes it.
+    A plain VGA controller only drives the board's display, unless NVIDIA makes it.
     """
     base = code >> 8
     if code == _VGA:

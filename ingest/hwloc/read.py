@@ -14,23 +14,23 @@ from ingest.sources.machine import HERE, Machine
 
 __all__ = ["parse_hwloc", "read_file", "read_hwloc"]
 
-# Ten times what the largest known machines need.
+# Ten times the size of the largest known machines.
 MAX_DRAWN = 16 * 1024 * 1024
 _HOLD_THREADS = ("cores", "dies", "sockets", "groups", "caches", "numa")
 _CACHE_TYPES = {0: "unified", 1: "data", 2: "instruction"}
 
 
 def read_hwloc(machine: Machine = HERE) -> dict[str, Any]:
-    """The topology of a machine; raises SourceError."""
+    """Read the topology of a machine; raises SourceError."""
     return parse_hwloc(machine.tool("lstopo"))
 
 
 def parse_hwloc(xml: bytes) -> dict[str, Any]:
-    """The facts in one XML file of hwloc; sizes in bytes, CPUs as os indexes.
+    """Parse the facts in an hwloc XML file; sizes in bytes, CPUs as OS indexes.
 
-    Whatever holds no thread, offline ones included, is left out, except for NUMA
-    domains (memory without CPUs is real). ``xml`` is the file itself, to be drawn; None
-    where it is too large for that. Raises TopologyError.
+    Objects without threads (online or offline) are left out, except NUMA domains:
+    memory without CPUs is real. ``xml`` is the file itself, for drawing; None if it is
+    too large. Raises TopologyError.
     """
     topology = parse_topology(xml)
     threads = _threads(topology)
@@ -58,7 +58,7 @@ def parse_hwloc(xml: bytes) -> dict[str, Any]:
 
 
 def contradiction(facts: dict[str, Any]) -> str:
-    """What cannot be in the facts of one machine, if anything; else an empty text."""
+    """Describe a contradiction in the facts of one machine; empty if there is none."""
     threads = [thread["os_index"] for thread in facts["threads"]]
     domains = [domain["os_index"] for domain in facts["numa"]]
     known = set(threads)
@@ -113,7 +113,7 @@ def _threads(topology: Topology) -> list[dict[str, Any]]:
 
 
 def _elsewhere(units: list[Thing]) -> str:
-    """A PU that is another CPU than it says; hwloc itself would hang over some."""
+    """Find a PU with a CPU set other than itself; hwloc itself would hang on some."""
     for unit in units:
         index = _os_index(unit)
         if unit.threads not in ([], [index]) or index >= MAX_CPUS:
@@ -122,8 +122,8 @@ def _elsewhere(units: list[Thing]) -> str:
 
 
 def _outside(topology: Topology) -> str:
-    """An object that holds CPUs which what it stands in does not."""
-    # Each set once: a file may hold thousands of objects of thousands of CPUs.
+    """Find an object with CPUs that its parent does not have."""
+    # Build each set once: a file may hold thousands of objects with thousands of CPUs.
     held: dict[int, frozenset[int]] = {}
     for thing in topology.objects:
         if not thing.threads or thing.parent is None:
@@ -149,7 +149,7 @@ def _indexed(thing: Thing) -> dict[str, Any]:
 
 
 def _socket(thing: Thing, topology: Topology) -> dict[str, Any]:
-    # Some back ends describe the one CPU model of a machine on its root only.
+    # Some back ends give the CPU model only on the machine's root object.
     shared = {key: text for key, text in topology.info.items() if key[:3] == "CPU"}
     return {**_indexed(thing), "info": {**shared, **thing.info}}
 

@@ -1,4 +1,4 @@
-"""hwloc's XML of each host, kept as ``topology/{host}.xml`` so that it can be drawn."""
+"""hwloc's XML of each host, kept as ``topology/{host}.xml`` for drawing."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from ontology.iris import encode_id
 
 
 def topology_path(home: Path, host: str) -> Path:
-    """The file of one host in the folder of all state; raises IdError."""
+    """The file of one host in the state folder; raises IdError."""
     return home / "topology" / f"{encode_id(host)}.xml"
 
 
@@ -24,10 +24,10 @@ def keep_topology(home: Path, document: dict[str, Any]) -> str:
 
 
 def keep_xml(home: Path, host: str, xml: str | None) -> str:
-    """Keep the XML of a host; None, of a probe without it, ends the old file.
+    """Store the XML of a host; None, from a probe without it, deletes the old file.
 
-    A reader finds the old file or the new one. The answer is one line when it could
-    not be kept, which costs nothing but the drawing; else it is empty.
+    Readers find the old file or the new one. Returns one line if the file could not be
+    stored (only the drawing is then missing), else an empty text.
     """
     path = topology_path(home, host)
     try:

@@ -1,4 +1,4 @@
-"""hwloc's XML as a flat list of things with their CPUs, whatever its version."""
+"""hwloc's XML of any version as a flat list of objects with their CPUs."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from ingest.gaps import report_gap
 from ontology.numbers import read_hexadecimal, read_whole
 
 MAX_XML = 64 * 1024 * 1024
-# The largest Linux kernels hold 8192 CPUs; a wider set is a damaged or hostile file.
+# The largest Linux kernels support 8192 CPUs; a wider set is damaged or hostile.
 MAX_CPUS = 1 << 16
 
 _CURE = "export it again with `lstopo --of xml`"
@@ -25,7 +25,7 @@ _OLD_NAMES = {
     "Module": "Group",
 }
 _CACHE = re.compile(r"(L[1-5][id]?)?Cache")
-# hwloc writes an unknown number as -1, or as that looks in an unsigned integer.
+# hwloc writes an unknown number as -1, or as the unsigned integer of the same bits.
 _UNKNOWN = {2**32 - 1, 2**64 - 1}
 
 
@@ -33,9 +33,9 @@ _UNKNOWN = {2**32 - 1, 2**64 - 1}
 class Thing:
     """One object: its kind by hwloc 2's name, its level among Groups, its CPUs.
 
-    ``place`` is its own number in the order of the file, ``parent`` that of the object
-    that it stands in (None for the machine), ``mark`` what other parts of the file call
-    it by.
+    ``place`` is its number in file order, ``parent`` the place of the object that
+    contains it (None for the machine), ``mark`` the id by which other parts of the file
+    refer to it.
     """
 
     kind: str
@@ -68,17 +68,17 @@ class Topology:
 
     @property
     def info(self) -> dict[str, str]:
-        """What hwloc says of the machine as a whole, wherever in the file it does."""
+        """hwloc's facts of the machine as a whole, from wherever the file has them."""
         return {**infos(self.element), **self.root.info}
 
     def above(self, thing: Thing) -> Iterator[Thing]:
-        """What a thing stands in, the nearest first."""
+        """The objects that contain an object, the nearest first."""
         while thing.parent is not None:
             thing = self.objects[thing.parent]
             yield thing
 
     def near(self, thing: Thing) -> list[int]:
-        """The CPUs nearest to something that may hold none itself, such as a device."""
+        """The CPUs nearest to an object that may have none itself, such as a device."""
         things = (thing, *self.above(thing))
         return next((found.threads for found in things if found.threads), [])
 
@@ -92,7 +92,7 @@ class Topology:
 
 
 def parse_topology(xml: bytes) -> Topology:
-    """Read a file of hwloc; raises TopologyError."""
+    """Parse an hwloc file; raises TopologyError."""
     element = parse_xml(xml)
     version = element.get("version", "1.0")
     if element.tag != "topology" or version.partition(".")[0] not in ("1", "2", "3"):
@@ -115,7 +115,7 @@ def parse_topology(xml: bytes) -> Topology:
 
 
 def whole(thing: Thing, name: str) -> int | None:
-    """A number of bytes or the like; None where hwloc does not know it."""
+    """A number such as a size in bytes; None if hwloc does not know it."""
     return _number(thing.attributes, name) or None
 
 
@@ -141,7 +141,7 @@ def parse_xml(xml: bytes) -> Any:
 
 
 def infos(element: Any) -> dict[str, str]:
-    """The named texts of one element; of several of one name the last."""
+    """The named texts of one element; the last one of a repeated name."""
     return {
         info.get("name", ""): info.get("value", "") for info in element.findall("info")
     }
@@ -163,9 +163,9 @@ def _things(machine: Any) -> Iterator[Thing]:
 
 def _thing(element: Any, level: int, place: int, parent: int | None) -> Thing:
     known = infos(element)
-    # hwloc 1 had no subtypes, and told them as infos.
+    # hwloc 1 had no subtypes and wrote them as infos.
     subtype = element.get("subtype") or known.get("Type") or known.get("CoProcType")
-    # Only infos tell the dies of hwloc 1 from its other Groups.
+    # Only infos distinguish the dies of hwloc 1 from its other Groups.
     is_die = subtype == "Die" and element.get("type") == "Group"
     return Thing(
         kind="Die" if is_die else _kind(element.get("type", "")),
@@ -187,7 +187,7 @@ def _kind(name: str) -> str:
 
 def _allowed(machine: Any) -> frozenset[int]:
     present = frozenset(cpus(machine, "cpuset"))
-    # hwloc 1 says apart which CPUs are online.
+    # hwloc 1 writes the online CPUs separately.
     for name in ("allowed_cpuset", "online_cpuset"):
         if name in machine.attrib:
             present &= frozenset(cpus(machine, name))
@@ -195,7 +195,7 @@ def _allowed(machine: Any) -> frozenset[int]:
 
 
 def cpus(element: Any, *names: str) -> list[int]:
-    """The CPUs of the first attribute that is there; raises TopologyError."""
+    """The CPUs of the first attribute that exists; raises TopologyError."""
     for name in names:
         if name in element.attrib:
             return _parse_cpuset(element.attrib[name])
@@ -203,7 +203,7 @@ def cpus(element: Any, *names: str) -> list[int]:
 
 
 def _parse_cpuset(text: str) -> list[int]:
-    """hwloc's ``0x000000ff,,0x0``: words of 32 bits, highest first, zero if empty."""
+    """Parse hwloc's ``0x000000ff,,0x0``: 32-bit words, highest first, empty means 0."""
     words = text.split(",")
     if len(words) * 32 > MAX_CPUS or "..." in text or max(map(len, words)) > 10:
         raise TopologyError(

@@ -1,1 +1,1 @@
-"""Descriptions into the store: one by one, or many at once."""
+"""Write descriptions to the store: one by one, or many at once."""

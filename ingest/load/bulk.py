@@ -1,8 +1,8 @@
-"""Many machine files at once: described by several processes, written by one.
+"""Load many machine files: several processes describe them, one process writes.
 
-Only what no order can change is done ahead: a host of which nothing stands, that adds
-nothing to the catalogues and that is flawless. All else is published one by one at its
-turn, so that the outcome is that of the files in their order.
+Only work that does not depend on the order is done ahead: hosts that are new, add
+nothing to the catalogues and have no faults. All others are published one by one at
+their turn, so the outcome is that of loading the files in order.
 """
 
 import gc
@@ -27,12 +27,12 @@ from shapes.validate import is_flawless
 
 Tell = Callable[[str], None]
 Monitored = Callable[[dict[str, Any], Tell], list[str]]
-_AHEAD = 3  # files for each process: what is done ahead is held in memory
+_AHEAD = 3  # files per process: prepared files are held in memory
 
 
 @dataclass(frozen=True)
 class Job:
-    """What each process knows: which hosts are new, and how files are described."""
+    """The shared input of the processes: the new hosts, and how to describe files."""
 
     iris: Iris
     catalogues: Catalogues
@@ -40,7 +40,7 @@ class Job:
     monitored: Monitored
 
     def described(self, document: dict[str, Any], tell: Tell) -> Description:
-        """The description of a document, and what is to be said of it."""
+        """Describe a document and report doubts about it with `tell`."""
         for line in doubts(document):
             tell(line)
         return describe(
@@ -54,9 +54,9 @@ class Job:
 
 @dataclass
 class Ready:
-    """A file that was read: ``packed`` where it can be written without another look.
+    """A file that was read; ``packed`` is set if it can be written as it is.
 
-    ``error`` is why it was refused, ``told`` what is to be said of it.
+    ``error`` says why it was refused, ``told`` holds the lines to report.
     """
 
     file: MachineFile
@@ -68,9 +68,9 @@ class Ready:
 
 
 def prepared(job: Job, files: Sequence[MachineFile]) -> Generator[Ready, None, None]:
-    """Each file in order, read and described ahead by as many processes as CPUs."""
+    """Yield each file in order, read and described ahead by one process per CPU."""
     workers = len(os.sched_getaffinity(0))
-    # The catalogues are not sent but inherited.
+    # With fork, the catalogues are inherited instead of sent.
     context = get_context("fork")
     with ProcessPoolExecutor(workers, context, _begin, (job,)) as pool:
         ahead: deque[Future[Ready]] = deque()
@@ -89,7 +89,7 @@ _JOB: list[Job] = []
 
 
 def _begin(job: Job) -> None:
-    # What is described is dropped at once: looking for garbage takes a third as long.
+    # Descriptions are dropped at once; garbage collection would take a third longer.
     gc.freeze()
     gc.disable()
     _JOB[:] = [job]
@@ -99,7 +99,7 @@ def _prepare(file: MachineFile) -> Ready:
     ready = Ready(file)
     try:
         _describe(_JOB[0], ready)
-    except Exception as error:  # any file may come: its fault costs itself alone
+    except Exception as error:  # any file may come: a faulty one fails alone
         ready.error = error
     return ready
 
@@ -119,7 +119,7 @@ def _describe(job: Job, ready: Ready) -> None:
 
 
 def _adds_metrics(job: Job, document: dict[str, Any]) -> bool:
-    """Whether PCP has a name that the catalogue lacks: told before it is described."""
+    """Whether PCP has a metric that the catalogue lacks, known before describing."""
     metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
     return any(metric["name"] not in job.catalogues.metrics for metric in metrics)
 

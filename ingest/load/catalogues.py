@@ -1,6 +1,6 @@
-"""What the store's shared catalogues hold, read once for many hosts.
+"""The contents of the store's shared catalogues, read once for many hosts.
 
-Catalogues only grow, so a count of what they hold tells whether they did.
+Catalogues only grow, so comparing counts shows whether they did.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ _Counts = tuple[int, ...]
 class Catalogues:
     """The descriptor of each metric by PCP name, and the PMU models held in full.
 
-    `nodes` are all that stands in the metrics' graph, every PMU model, and the events
-    of those models that are not held in full.
+    `nodes` are all nodes in the metrics' graph, every PMU model, and the events of the
+    models that are not held in full.
     """
 
     metrics: dict[str, Descriptor]
@@ -38,7 +38,7 @@ class Catalogues:
     counts: _Counts
 
     def lacks(self, description: "Description", iris: Iris) -> dict[URIRef, Triples]:
-        """What a description adds, by graph: what another host said stays."""
+        """What a description adds, by graph; nodes from other hosts stay the same."""
         graphs = {iris.metrics_graph: description.metrics, **description.pmus}
         found = {
             graph: Triples(t for t in triples if t[0] not in self.nodes)
@@ -50,7 +50,7 @@ class Catalogues:
 def read_catalogues(
     twin: Endpoint, iris: Iris, before: Catalogues | None = None
 ) -> Catalogues:
-    """The catalogues as they are now; `before` itself where they have not grown."""
+    """Read the catalogues; return `before` itself if they have not grown."""
     counts = _counts(twin, iris)
     if before and counts == before.counts:
         return before
@@ -65,7 +65,7 @@ def elsewhere(description: "Description", twin: Endpoint, iris: Iris) -> Elsewhe
 
 
 def held_nodes(description: "Description") -> Held:
-    """What a description refers to and does not describe, by class."""
+    """The nodes that a description refers to but does not describe, by class."""
     return {ST.Metric: description.held} if description.held else {}
 
 

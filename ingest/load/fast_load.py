@@ -1,7 +1,7 @@
-"""Hosts that no dataset knows yet: written as N-Quads, many in one transaction.
+"""Write hosts that no dataset knows yet: as N-Quads, many in one transaction.
 
-Fuseki takes N-Quads four times as fast as the same triples in a SPARQL Update. They
-can only be added, so this is the way of hosts of which nothing stands.
+Fuseki loads N-Quads four times as fast as the same triples in a SPARQL Update. N-Quads
+can only be added, so this works only for new hosts.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Packed:
-    """All that is written of a host, by dataset, as N-Quads.
+    """All triples to write for a host, by dataset, as N-Quads.
 
     `size` is that of the twin, in triples.
     """
@@ -35,7 +35,7 @@ class Packed:
 
 
 def graphs_of(description: "Description", iris: Iris) -> dict[URIRef, Triples]:
-    """The host's own graphs as they are to stand."""
+    """The host's own graphs with their new contents."""
     host = description.host
     return {
         iris.twin_graph(host): Triples([*description.twin, *description.probe]),
@@ -46,7 +46,7 @@ def graphs_of(description: "Description", iris: Iris) -> dict[URIRef, Triples]:
 def pack(
     description: "Description", iris: Iris, catalogues: dict[URIRef, Triples]
 ) -> Packed:
-    """A description as it is sent, with what it adds to the catalogues."""
+    """Pack a description for sending, with its additions to the catalogues."""
     graphs = graphs_of(description, iris) | catalogues
     host = description.host
     past = first_state(iris, host, seen_in(description), description.digest)
@@ -61,7 +61,7 @@ def pack(
 def untouched(
     twin: Endpoint, history: Endpoint, iris: Iris, hosts: Collection[str]
 ) -> set[str]:
-    """Those hosts of which neither dataset holds anything."""
+    """The hosts about which neither dataset holds anything."""
     kinds = (iris.twin_graph, iris.plans_graph, iris.register_graph)
     graphs = {str(kind(host)): host for host in hosts for kind in kinds}
     past = {str(iris.history_graph(host)): host for host in hosts}
@@ -70,14 +70,14 @@ def untouched(
 
 
 def send(twin: Endpoint, history: Endpoint, packed: Iterable[Packed]) -> None:
-    """Write hosts that are untouched, each whole or not at all; the history first."""
+    """Write new hosts, each completely or not at all; the history first."""
     every = list(packed)
     history.add_quads(b"".join(one.history for one in every))
     twin.add_quads(b"".join(one.twin for one in every))
 
 
 def mingled(twin: Endpoint, iris: Iris, hosts: Iterable[str]) -> set[str]:
-    """Those hosts that somebody else wrote at the same moment: they have two probes."""
+    """The hosts that another process wrote at the same moment: they have two probes."""
     nodes = {str(iris.host(host)): host for host in hosts}
     values = " ".join(f"<{node}>" for node in nodes)
     rows = twin.select(

@@ -1,8 +1,8 @@
-"""A description → Fuseki: validated first, the old twin archived, one transaction.
+"""Publish a description to Fuseki: validate it, archive the old twin, write it.
 
 Readers see the old twin or the new one: catalogues, twin and plans of a host go in one
-request, which TDB2 runs as one transaction: N-Quads for a host that nobody knows yet, a
-SPARQL Update where something has to make room.
+request, which TDB2 runs as one transaction. A new host is sent as N-Quads, a
+replacement as a SPARQL Update.
 """
 
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """What publishing did: whether the twin changed, and what the shapes warn of.
+    """The result of publishing: whether the twin changed, and the shapes' warnings.
 
-    `triples` make it up, as far as they were new: none of a twin that is as it was.
+    `triples` is the number of triples written; 0 for an unchanged twin.
     """
 
     changed: bool
@@ -51,7 +51,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Store:
-    """The two datasets that a twin lives in."""
+    """The two datasets that hold a twin."""
 
     twin: Endpoint
     history: Endpoint
@@ -67,10 +67,10 @@ def publish(
 ) -> Published:
     """Validate a description and make it the twin of its host.
 
-    A `registration` is written with it, or not at all. `catalogues` are those that it
-    was described with; who loads many hosts reads them once. Raises NotConformingError
-    with the report, or OtherMachineError when another machine is known by that name and
-    `confirm` is not given; nothing is changed then.
+    A `registration` is written in the same transaction. `catalogues` are those used for
+    the description; a caller that loads many hosts reads them once. Raises
+    NotConformingError with the report, or OtherMachineError if the name belongs to
+    another machine and `confirm` is false; nothing changes then.
     """
     lines = checked(description, store.twin, iris)
     shared = catalogues or read_catalogues(store.twin, iris)
@@ -98,14 +98,14 @@ def publish(
 def _standing(
     description: "Description", twin: Endpoint, iris: Iris, known: Known
 ) -> Standing | None:
-    """What stands, where it is one twin: not what two wrote at the same moment."""
+    """Read the stored twin, unless two processes wrote it at the same moment."""
     if not known.whole or not known.digest:
         return None
     return read_standing(twin, iris, description.host, known.digest)
 
 
 def checked(description: "Description", twin: Endpoint, iris: Iris) -> list[str]:
-    """What the shapes warn of; raises NotConformingError."""
+    """Return the shapes' warnings; raises NotConformingError."""
     triples = chain.from_iterable(description.graphs)
     report = validate(triples, elsewhere(description, twin, iris))
     if not report.conforms:
@@ -122,7 +122,7 @@ def _known_elsewhere(description: "Description", twin: Endpoint) -> list[str]:
 def _added(
     description: "Description", store: Store, iris: Iris, adds: dict[URIRef, Triples]
 ) -> bool:
-    """Write a host that nobody knows yet; False where somebody does."""
+    """Write a new host; return False if it is not new."""
     hosts = {description.host}
     if not untouched(store.twin, store.history, iris, hosts):
         return False
@@ -131,7 +131,7 @@ def _added(
 
 
 def _plan_stands(description: "Description", iris: Iris, twin: Endpoint) -> bool:
-    """Whether the monitor plan is whole: others may have written to its graph."""
+    """Whether the monitor plan is complete: others may have written to its graph."""
     graph = iris.plans_graph(description.host)
     rows = twin.select(
         f"""PREFIX st: <{ST}>
@@ -144,7 +144,7 @@ def _plan_stands(description: "Description", iris: Iris, twin: Endpoint) -> bool
 
 
 def _same_seen_again(description: "Description", iris: Iris) -> str:
-    """The one update for a machine that did not change: who saw it last, and when."""
+    """The update for an unchanged machine: it replaces the newest probe."""
     graph, node = iris.twin_graph(description.host), description.node
     return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
     WITH <{graph}> DELETE {{

@@ -1,7 +1,7 @@
-"""What is known of a host besides its newest probe, in a graph that outlives probes.
+"""Facts about a host that outlive its probes, in a graph of their own.
 
-People give it an alias, an address and a partition; and a sign that a probe with root
-saw is remembered when the next one comes without.
+Users give it an alias, an address and a partition. A sign that only a probe with root
+rights could see is kept when a later probe cannot see it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Known:
-    """The signs and the digest of the twin that stands; none where there is none.
+    """The signs and the digest of the stored twin; empty without one.
 
-    It is not `whole` where two wrote it at the same moment, so that it has two digests.
+    `whole` is false if two processes wrote it at the same moment, so that it has two
+    digests.
     """
 
     signs: tuple[str, ...] = ()
@@ -36,14 +37,14 @@ class Known:
 
 @dataclass(frozen=True)
 class Registration:
-    """What people say of a host; what is empty leaves what stands."""
+    """What users say about a host; an empty field leaves the stored value."""
 
     alias: str = ""
     address: str = ""
     partition: str = ""
 
     def update(self, iris: Iris, host: str) -> str:
-        """One SPARQL Update: each fact given takes the place of the old one."""
+        """The SPARQL Update that replaces the stored value of each given fact."""
         given = {
             ST.alias: self.alias,
             ST.address: self.address,
@@ -57,7 +58,7 @@ class Registration:
 
 
 def read_known(twin: Endpoint, node: URIRef) -> Known:
-    """What stands of a host."""
+    """Read the stored signs and digest of a host."""
     rows = twin.select(
         f"""PREFIX st: <{ST}>
         SELECT ?sign ?digest WHERE {{
@@ -75,10 +76,10 @@ def signs_of(description: "Description") -> list[str]:
 
 
 def check_signs(description: "Description", known: Known) -> None:
-    """Raise OtherMachineError for another machine than the one that is known.
+    """Raise OtherMachineError if the description is of another machine than the twin.
 
-    One with a sign is not replaced by what has none: a file of its topology would take
-    all that else is known of it away.
+    A twin with a sign is not replaced by a description without one: a topology file
+    would otherwise remove everything else that is known of the machine.
     """
     seen = signs_of(description)
     if known.signs and not seen:
@@ -102,7 +103,7 @@ Signs = dict[str, list[str]]
 
 
 def read_signs(twin: Endpoint, shared: Iterable[str] = ()) -> Signs:
-    """The signs of every host, or of those that have one of some signs, by its name."""
+    """The signs of every host by name, or of hosts with one of the `shared` signs."""
     values = " ".join(Literal(sign).n3() for sign in shared)
     among = f"VALUES ?shared {{ {values} }} ?node st:sign ?shared ." if values else ""
     rows = twin.select(
@@ -117,9 +118,10 @@ def read_signs(twin: Endpoint, shared: Iterable[str] = ()) -> Signs:
 
 
 def same_elsewhere(host: str, seen: Sequence[str], known: Signs) -> list[str]:
-    """A warning for every other name that a machine of these signs is known by.
+    """Return a warning for every other name of a machine with these signs.
 
-    It is no refusal: a machine may be renamed, and a container sees its host's board.
+    It is not an error: a machine may be renamed, and a container sees the board of its
+    host.
     """
     return [
         warning
@@ -143,20 +145,20 @@ def _twice(host: str, other: str, known: Sequence[str], seen: Sequence[str]) -> 
 def remembered(
     iris: Iris, description: "Description", known: Known, confirm: bool
 ) -> str:
-    """One SPARQL Update: signs that this probe could not see; none once confirmed."""
+    """The SPARQL Update with signs that this probe could not see; none if confirmed."""
     signs = [] if confirm else unseen(known.signs, signs_of(description))
     return _replaced(iris, description.host, ST.sign, signs)
 
 
 def forgotten(iris: Iris, host: str) -> str:
-    """One SPARQL Update: the host is in the twin no more."""
+    """The SPARQL Update that removes a host from the twin."""
     kinds = (
         *(iris.twin_graph, iris.plans_graph, iris.register_graph),
         *(iris.cgroups_graph, iris.counters_graph),
     )
     graphs = [graph(host) for graph in kinds]
     drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
-    # Plans that were added have graphs of their own, below that of the host's plans.
+    # Added plans have their own graphs, below that of the host's plans.
     added = Literal(f"{iris.plans_graph(host)}/").n3()
     return f"""DELETE {{ GRAPH ?graph {{ ?s ?p ?o }} }} WHERE {{
       {{ SELECT DISTINCT ?graph {{

@@ -1,8 +1,8 @@
-"""A host that stands, made what a new probe says of it.
+"""Replace the stored twin of a host with a new description.
 
-Of 25,000 triples a handful differ. TDB2 copies each block of its six indexes that a
-write touches and gives no room back before it is compacted, so only the difference is
-written, on the condition that the twin is still the one that it was taken from.
+Of 25,000 triples only a few differ. TDB2 copies each block of its six indexes that a
+write touches and frees no space before a compaction. So only the difference is written,
+provided that the twin is still the one used to compute it.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _IS_MONITOR = f"""{{ ?s st:planName {Literal(MONITOR).n3()} }}
   UNION {{ ?s st:sampledBy/st:planName {Literal(MONITOR).n3()} }}"""
 _PREFIX = f"PREFIX st: <{PREFIXES['st']}>\n"
-# More than this part of a host is written faster as a whole.
+# If more than this part of a host differs, writing all of it is faster.
 _MOST = 0.5
 
 Lines = frozenset[str]
@@ -31,7 +31,7 @@ Lines = frozenset[str]
 
 @dataclass(frozen=True)
 class Standing:
-    """What stands of a host as N-Triples: its graph, and its monitor plan."""
+    """The stored graph and monitor plan of a host, as N-Triples."""
 
     digest: str
     twin: bytes
@@ -39,7 +39,7 @@ class Standing:
 
 
 def read_standing(twin: Endpoint, iris: Iris, host: str, digest: str) -> Standing:
-    """What the store holds of a host whose twin has that digest."""
+    """Read the stored triples of a host; its twin has that digest."""
     own, plans = iris.twin_graph(host), iris.plans_graph(host)
     every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{own}> {{ ?s ?p ?o }} }}"
     monitor = f"""{_PREFIX}CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{plans}> {{
@@ -59,8 +59,9 @@ def replace(
 ) -> None:
     """Make a description the twin of its host, in one transaction.
 
-    `adds` is what it adds to the catalogues, `said` an update that goes with it.
-    Without `standing`, or when another took its place meanwhile, all is written.
+    `adds` are its additions to the catalogues, `said` is an update to run with it.
+    Without `standing`, or if the stored twin has changed in the meantime, all is
+    written.
     """
     update = _difference(description, iris, standing) if standing else None
     if update:
@@ -74,7 +75,7 @@ def replace(
 def _difference(
     description: "Description", iris: Iris, standing: Standing
 ) -> str | None:
-    """The update that writes what differs; None where it is too much, or unsafe."""
+    """The update that writes only the difference; None if too large or unsafe."""
     host, removed, added, size = description.host, "", "", 0
     old = (standing.twin, standing.plans)
     for (graph, triples), before in zip(
@@ -103,9 +104,10 @@ def _block(graph: URIRef, lines: Lines) -> str:
 
 
 def _stands(description: "Description", twin: Endpoint, iris: Iris) -> bool:
-    """Whether the host is what this probe said, neither more nor less.
+    """Whether the stored host is exactly what this probe described.
 
-    It is not where another wrote it meanwhile, or what was read of it was cut short.
+    It is not if another process wrote it in the meantime, or if the reading of the old
+    twin was cut short.
     """
     own, plans = (len(set(part)) for part in graphs_of(description, iris).values())
     probe = next(o for _, p, o in description.probe if p == PROV.wasGeneratedBy)
@@ -125,7 +127,7 @@ def _stands(description: "Description", twin: Endpoint, iris: Iris) -> bool:
 
 
 def _whole(description: "Description", iris: Iris, adds: dict[URIRef, Triples]) -> str:
-    """The update that drops the host and its monitor plan, and writes both anew.
+    """The update that drops the host and its monitor plan and writes both again.
 
     Other plans of the host stay.
     """

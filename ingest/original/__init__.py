@@ -1,1 +1,1 @@
-"""The probe files of the original SuperTwin."""
+"""Probe files of the original SuperTwin."""

@@ -1,7 +1,7 @@
-"""The original SuperTwin's probe files (sparcityeu/Digital-SuperTwin) as our own.
+"""Read probe files of the original SuperTwin (sparcityeu/Digital-SuperTwin).
 
-Pure. Its events are libpfm4's, and its metrics are names: both stay in the document
-below ``original``, and our own catalogues describe what they name.
+Pure. The events in a file are libpfm4's and its metrics are only names. Both stay in
+the document below ``original``, since our own catalogues describe them.
 """
 
 import json
@@ -26,18 +26,18 @@ from ingest.original.values import (
 )
 
 _HERE = "the file"
-# What only the original's files have, all of them.
+# Keys that all of the original's files have, and no others.
 MARKS = ("affinity", "PMUs", "metrics_avail")
 _TYPES = {"core PMU": "core", "uncore PMU": "uncore", "OS generic PMU": "os"}
 
 
 def parse_original(content: bytes) -> dict[str, Any]:
-    """The facts in a file, by source as in a probe of ours, and ``hostname``.
+    """Parse the facts in a file, by source as in one of our probes.
 
-    Sources: os, board, cpu, hwloc, clocks, disks, nics, lshw, pfm, tlbs where there are
-    any, and original, which holds what no other source would: its events and metrics by
-    name, and, below ``disagreements``, what the file says twice in two ways. What
-    cannot be described is reported as a gap. Raises DocumentError.
+    Sources: os, board, cpu, hwloc, clocks, disks, nics, lshw, pfm, tlbs if there are
+    any, and original. The last holds what no other source has: events and metrics by
+    name and, below ``disagreements``, contradictions within the file. Values that
+    cannot be described are reported as gaps. Raises DocumentError.
     """
     file = _object(content)
     threads, found = topology(file), tlbs(member(file, _HERE, "cpu", "tlb"))
@@ -98,7 +98,7 @@ _BIOS = ("vendor", "version", "date")
 
 
 def _cpu(file: dict[str, Any], threads: dict[str, Any]) -> dict[str, Any]:
-    """All sockets are taken to be alike, as the original takes them."""
+    """Assume that all sockets are alike, as the original does."""
     model = {
         "name": text(file, _HERE, "cpu", "specs", "model"),
         "flags": (text(file, _HERE, "cpu", "specs", "flags") or "").split() or None,
@@ -116,7 +116,7 @@ def _clocks(file: dict[str, Any], threads: dict[str, Any]) -> dict[str, Any]:
 
 
 def _disks(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Those with a size: lshw gave some NVMe disks the name of a sensor, and none."""
+    """Yield disks with a size: lshw named some NVMe disks after a sensor."""
     for name, disk in entries(file, _HERE, "disk").items():
         if name == "no_disks":
             continue
@@ -130,7 +130,7 @@ def _disks(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _nics(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A virtual interface has the word everywhere in place of facts."""
+    """Read network interfaces; a virtual one has "virtual" in place of each fact."""
     for name, nic in entries(file, _HERE, "network").items():
         place = f"{_HERE}.network.{name[:40]}"
         facts = {key: text(nic, place, key) for key in _NIC}
@@ -170,7 +170,7 @@ def _is_up(word: str | None, place: str) -> bool | None:
 
 
 def _report_gpus(file: dict[str, Any]) -> None:
-    """likwid's lists of GPUs have no PCI address, which a GPU is known by here."""
+    """Report likwid's GPUs as gaps: they lack the PCI address that identifies a GPU."""
     for name in entries(file, _HERE, "gpus"):
         report_gap(f"{_HERE}.gpus", name, "a GPU with a PCI address")
 
@@ -227,7 +227,7 @@ def _pmu_type(word: str | None, place: str) -> str | None:
 
 
 def _events(pmu: Any) -> list[list[str]]:
-    """Name and description of each, the units masks after a colon."""
+    """Name and description of each event; unit masks follow a colon."""
     found = pmu.get("events") if isinstance(pmu, dict) else None
     return [
         [str(word) for word in event[:2]]
@@ -244,7 +244,7 @@ def _metrics(file: dict[str, Any]) -> list[str]:
 
 
 def disagreements(file: dict[str, Any], threads: dict[str, Any]) -> Iterator[str]:
-    """What the file counts and lists, where the list is not of that many."""
+    """Find counts in the file that differ from the number of listed items."""
     specs = entries(file, _HERE, "cpu", "specs")
     disks = entries(file, _HERE, "disk")
     sockets = [held for held in threads["sockets"] if held["threads"]]

@@ -1,4 +1,4 @@
-"""The TLBs in the original's probe files, as ``cpuid -1 -l 2`` printed them."""
+"""TLBs in the original's probe files, in the output format of ``cpuid -1 -l 2``."""
 
 import re
 from typing import Any
@@ -15,9 +15,9 @@ _PLACE = "the file.cpu.tlb"
 
 
 def tlbs(listed: Any) -> list[dict[str, Any]]:
-    """Facts as parse_tlbs gives them; what cannot be read is reported.
+    """Facts in the form of parse_tlbs; unreadable entries are reported.
 
-    Raises DocumentError for what is no list of objects.
+    Raises DocumentError if it is not a list of objects.
     """
     entries = [] if listed is None else listed
     is_list = isinstance(entries, list) and all(isinstance(e, dict) for e in entries)

@@ -1,6 +1,6 @@
-"""The threads, cores, caches and memories in the original's probe files.
+"""Threads, cores, caches and memories in the original's probe files.
 
-The facts are parse_hwloc's, as far as likwid told the original what they need.
+The facts have the form of parse_hwloc's, as far as likwid gave the data for them.
 """
 
 import re
@@ -25,7 +25,7 @@ _HERE = "the file"
 
 
 def topology(file: dict[str, Any]) -> dict[str, Any]:
-    """Facts as parse_hwloc gives them; raises DocumentError."""
+    """Facts in the form of parse_hwloc; raises DocumentError."""
     sockets = _sockets(file)
     threads = sorted({cpu for socket in sockets for cpu in socket["threads"]})
     if not threads:

@@ -1,7 +1,7 @@
-"""Texts of the original's probe files as numbers, and its parts as what they must be.
+"""Convert texts of the original's probe files to numbers, and check types.
 
-Its tools' outputs were kept as they were printed: ``32 kB``, ``257867 MB``,
-``1Gbit/s``, ``2300.0``; what a tool did not say is an empty text.
+The original stores the output of its tools as printed: ``32 kB``, ``257867 MB``,
+``1Gbit/s``, ``2300.0``. A missing value is an empty text.
 """
 
 import re
@@ -12,23 +12,23 @@ from ingest.gaps import report_gap
 from ingest.hwloc.xml import MAX_CPUS
 
 _QUANTITY = re.compile(r"([0-9]{1,12})(\.[0-9]{1,6})? ?([A-Za-z/]{1,8})")
-# likwid and numactl write kB and mean KiB.
+# likwid and numactl write kB but mean KiB.
 _BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _BITS = {"bit/s": 1, "Kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
-# How its tools wrote what they did not know.
+# How the original's tools wrote unknown values.
 _OPEN = (None, "", 0, "0", "no-link", "virtual")
 _CURE = "give a file of the original SuperTwin as its probing wrote it"
 
 
 def malformed(place: str, expected: str) -> DocumentError:
-    """What to raise for a part that is not as the original writes it."""
+    """The error for a part that differs from the original's format."""
     return DocumentError(f"{place} is not {expected}: {_CURE}")
 
 
 def member(holder: Any, place: str, *names: str) -> Any:
-    """What stands below some names; None where it or a part of the way is missing.
+    """The value at a path of names; None if it or an object on the path is missing.
 
-    Raises DocumentError where something on the way is no object.
+    Raises DocumentError if a value on the path is not an object.
     """
     for name in names:
         if not isinstance(holder, dict):
@@ -41,9 +41,9 @@ def member(holder: Any, place: str, *names: str) -> Any:
 
 
 def entries(holder: Any, place: str, *names: str) -> dict[str, Any]:
-    """An object below some names, empty where there is none; raises DocumentError."""
+    """An object at a path of names, empty if it is missing; raises DocumentError."""
     found = member(holder, place, *names)
-    # An empty list is what its tools write for nothing.
+    # The original's tools write an empty list for nothing.
     if found is None or found == []:
         return {}
     if not isinstance(found, dict):
@@ -62,7 +62,7 @@ def text(holder: Any, place: str, *names: str) -> str | None:
 
 
 def whole(value: Any) -> int | None:
-    """A number that may be written as a text; None for all that is none."""
+    """A whole number, also one written as text; None for anything else."""
     if isinstance(value, str) and re.fullmatch("[0-9]{1,18}", value):
         return int(value)
     good = isinstance(value, int) and not isinstance(value, bool)
@@ -70,17 +70,17 @@ def whole(value: Any) -> int | None:
 
 
 def count(value: Any, place: str) -> int | None:
-    """The same; a value that is neither a number nor left open is reported."""
+    """A whole number; a value that is neither a number nor empty is reported."""
     return _reported(whole(value), value, place, "a whole number")
 
 
 def bytes_in(value: Any) -> int | None:
-    """Bytes, from ``32 kB`` or a number; None for all that is no size."""
+    """Bytes, from ``32 kB`` or a number; None for anything else."""
     return _quantity(value, _BYTES)
 
 
 def size(value: Any, place: str) -> int | None:
-    """The same; a value that is neither a size nor left open is reported."""
+    """Bytes; a value that is neither a size nor empty is reported."""
     return _reported(bytes_in(value), value, place, "a size such as 32 kB")
 
 
@@ -90,7 +90,7 @@ def speed(value: Any, place: str) -> int | None:
 
 
 def hertz(value: Any, place: str) -> int | None:
-    """From a number of MHz; reported like a size."""
+    """Hertz, from a number of MHz; reported like a size."""
     good = isinstance(value, int | float) and not isinstance(value, bool)
     found = round(value * 1_000_000) if good and 0 < value < 1_000_000 else None
     return _reported(found, value, place, "a number of MHz")
@@ -103,7 +103,7 @@ def _reported(found: int | None, value: Any, place: str, expected: str) -> int |
 
 
 def cpus(value: Any, place: str) -> list[int]:
-    """Numbers of threads, in order, each once; raises DocumentError."""
+    """CPU numbers in order, without duplicates; raises DocumentError."""
     good = isinstance(value, list) and all(map(_is_cpu, value))
     if not good or len(set(value)) != len(value):
         raise malformed(place, "a list of different CPU numbers")
@@ -111,7 +111,7 @@ def cpus(value: Any, place: str) -> list[int]:
 
 
 def index(word: str, place: str) -> int:
-    """A number that is the name of something; raises DocumentError."""
+    """A number that is used as a name; raises DocumentError."""
     if not re.fullmatch("[0-9]{1,5}", word) or int(word) >= MAX_CPUS:
         raise malformed(f"{place}[{word[:40]!r}]", "named by a number")
     return int(word)

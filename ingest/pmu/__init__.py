@@ -1,1 +1,1 @@
-"""PMU models, their events and the roles made of them."""
+"""PMU models, their events and the roles built from them."""

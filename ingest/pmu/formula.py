@@ -1,8 +1,8 @@
-"""Formulas over PMU events: sums and differences, each event with a constant factor.
+"""Formulas over PMU events: sums and differences of events with constant factors.
 
 ``64 * skx_unc_imc[0-5]::UNC_M_CAS_COUNT:RD - 2 * INST_RETIRED:ANY_P``: an event is
-written as libpfm4 writes it, without its PMU where that is the core's own; ``[0-5]``
-stands for boxes of one kind, whose events are summed.
+written as in libpfm4, without its PMU if that is the core's own. ``[0-5]`` means boxes
+of one kind; their events are summed.
 """
 
 import re
@@ -21,7 +21,7 @@ _BOXES = re.compile(r"\[(\d+)-(\d+)\]")
 
 @dataclass(frozen=True)
 class Term:
-    """One event of a formula; `pmu` is None for that of the core itself."""
+    """One event of a formula; `pmu` is None for the core's own PMU."""
 
     weight: Decimal
     pmu: str | None
@@ -29,9 +29,9 @@ class Term:
 
 
 def parse_formula(text: str) -> list[Term]:
-    """The terms of a formula, in order; raises RoleError for what is none.
+    """Parse the terms of a formula, in order; raises RoleError if it is invalid.
 
-    An event may stand once only: one that stands twice is a slip.
+    Naming an event twice is treated as a mistake.
     """
     terms = [term for part in _terms(text) for term in part]
     events = [(term.pmu, term.event) for term in terms]
@@ -71,7 +71,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 
 
 def _boxes(name: str) -> Iterator[tuple[str | None, str]]:
-    """The PMU and the event that a name stands for; several where it has a range."""
+    """The PMU and event of a name; one pair per box if it has a range."""
     pmu, _, event = name.rpartition("::")
     if not (boxes := _BOXES.search(pmu)):
         yield pmu or None, event

@@ -1,6 +1,6 @@
-"""Which PMU models of libpfm4 a processor has, also one that is not here.
+"""The PMU models of libpfm4 that a processor has, also for a remote processor.
 
-`pmu_models.yaml` is the table; libpfm4 itself only tells of the machine it runs on.
+The table is `pmu_models.yaml`, since libpfm4 itself only knows the machine it runs on.
 """
 
 import re
@@ -19,9 +19,9 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 
 @dataclass(frozen=True)
 class Processor:
-    """What tells one model of processor from another; `stepping` may be unknown.
+    """The data that identify a processor model; `stepping` may be unknown.
 
-    Of ARM, `family` is the implementer and `model` its part number.
+    On Arm, `family` is the implementer and `model` the part number.
     """
 
     vendor: str
@@ -31,9 +31,9 @@ class Processor:
 
 
 def pmus_of(processor: Processor) -> list[str]:
-    """The PMUs that a processor has, its core's first; none where it is not known.
+    """The PMUs of a processor, its core's first; none if the processor is unknown.
 
-    Boxes of the uncore stand with all that its model may have.
+    Includes all uncore boxes that its model may have.
     """
     table = _table().get(_VENDORS.get(processor.vendor, ""), [])
     for row in table:
@@ -54,7 +54,7 @@ def all_pmus() -> set[str]:
 
 
 def processors(facts: dict[str, Any]) -> list[Processor]:
-    """The processors of a probe's facts, without repetition, in their order."""
+    """The distinct processors in a probe's facts, in order."""
     described = [
         *(_of_hwloc(s.get("info") or {}) for s in _sockets(facts)),
         *(
@@ -63,13 +63,13 @@ def processors(facts: dict[str, Any]) -> list[Processor]:
         ),
     ]
     found = [processor for processor in described if processor]
-    # The kernel knows the stepping, hwloc's older files do not.
+    # The kernel knows the stepping; older hwloc files do not.
     whole = [p for p in found if p.stepping is not None] or found
     return list(dict.fromkeys(whole))
 
 
 def expanded(name: str) -> Iterator[str]:
-    """``imc[0-2]`` is ``imc0``, ``imc1`` and ``imc2``."""
+    """Expand ``imc[0-2]`` to ``imc0``, ``imc1`` and ``imc2``."""
     found = re.search(r"\[(\d+)-(\d+)\]$", name)
     if not found:
         yield name
@@ -92,7 +92,7 @@ def _of_hwloc(info: dict[str, str]) -> Processor | None:
 
 
 def _of_cpu(cpu: dict[str, Any]) -> Processor | None:
-    # Of Arm, whose family is the version of its instructions.
+    # Arm: the family is the version of the instruction set, so it is not used.
     if str(cpu.get("vendor")).startswith("0x"):
         part = _numbers(cpu["vendor"], cpu.get("model"))
         return Processor("ARM", *part) if part else None
@@ -110,7 +110,7 @@ def _processor(
 
 
 def _numbers(*texts: str | None) -> list[int] | None:
-    """Numbers as hwloc and the kernel write them; None where one is missing."""
+    """Parse numbers as hwloc and the kernel write them; None if one is missing."""
     try:
         return [int(text or "", 0) for text in texts]
     except ValueError:

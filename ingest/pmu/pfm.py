@@ -1,4 +1,4 @@
-"""PMUs and all their events, from libpfm4: this machine's, or any model it knows."""
+"""PMUs and their events from libpfm4: those of this machine or of any known model."""
 
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
@@ -22,13 +22,12 @@ _TYPES = {1: "core", 2: "uncore", 3: "os"}
 
 
 def read_pfm(library: str = LIBRARY) -> dict[str, Any]:
-    """Every PMU present here with its events and their unit masks.
+    """Read every PMU of this machine with its events and their unit masks.
 
-    The events of uncore boxes are left out, apart from their number: a processor has
-    fifty boxes of thousands of events, and `read_models` has them when they are asked
-    for. Codes are in hexadecimal: `code` is what the library's table holds,
-    `encoding` what its registers are set to. Raises SourceMissingError and
-    SourceRefusedError.
+    The events of uncore boxes are only counted: a processor may have fifty boxes with
+    thousands of events, and `read_models` returns them on request. Codes are
+    hexadecimal: `code` is the value in the library's table, `encoding` the register
+    values. Raises SourceMissingError and SourceRefusedError.
     """
     with opened(library) as pfm:
         present = [info for info in pfm.pmus() if info.is_present]
@@ -36,7 +35,7 @@ def read_pfm(library: str = LIBRARY) -> dict[str, Any]:
 
 
 def list_models(library: str = LIBRARY) -> list[dict[str, Any]]:
-    """Every PMU model of the library without its events; `events` is their number."""
+    """List every PMU model of the library; `events` is the number of its events."""
     with opened(library) as pfm:
         return [
             {**_model(info), "events": info.nevents, "present": bool(info.is_present)}
@@ -45,7 +44,7 @@ def list_models(library: str = LIBRARY) -> list[dict[str, Any]]:
 
 
 def read_models(names: Collection[str], library: str = LIBRARY) -> list[dict[str, Any]]:
-    """The PMU models of those names with all their events, present here or not.
+    """Read the named PMU models with all their events, present on this machine or not.
 
     Raises PmuError for a name that the library does not know.
     """
@@ -60,7 +59,7 @@ def read_models(names: Collection[str], library: str = LIBRARY) -> list[dict[str
 def read_events(
     names: dict[str, list[str]], library: str = LIBRARY
 ) -> dict[str, list[dict[str, Any]]]:
-    """Some events of some PMUs, as ``EVENT:UMASK``; unknown ones are left out.
+    """Read some events of some PMUs, as ``EVENT:UMASK``; unknown ones are left out.
 
     Several unit masks of one event may be joined, as in ``EVENT:A:B``.
     """
@@ -103,12 +102,12 @@ def _model(info: PmuInfo) -> dict[str, Any]:
 def _events(
     pfm: Pfm, pmu: PmuInfo, modifiers: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The events; what modifies them is much the same for all, and is added up."""
+    """Yield the events; add their modifiers, mostly shared, to `modifiers`."""
     model = _text(pmu.name)
     for index, event in pfm.events(pmu):
         attributes = list(pfm.attributes(index, event))
         name = _text(event.name)
-        # Of the other attributes, some are modifiers: "count user mode only".
+        # Some of the other attributes are modifiers: "count user mode only".
         own = [a for a in attributes if a.type in MODIFIERS]
         modifiers |= {_text(a.name): _text(a.desc) for a in own}
         yield {
@@ -143,9 +142,9 @@ def _named(info: EventInfo | AttributeInfo) -> dict[str, Any]:
 
 
 def _flags(bits: int, default: int = 0) -> list[str]:
-    """The bits that events and unit masks have in common, in words.
+    """The flags that events and unit masks have in common, as words.
 
-    What hardware can sample is left out: libpfm4 says it of counters without sampling.
+    Hardware sampling is left out: libpfm4 also claims it for counters without sampling.
     """
     said = ["default"] * default + ["precise"] * (bits & 1)
     return said + [word for word in (_SPECULATION[bits >> 1 & 3],) if word]

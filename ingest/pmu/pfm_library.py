@@ -1,7 +1,7 @@
-"""libpfm4 through ctypes: its structures, opened and closed in one place.
+"""libpfm4 through ctypes: its structures and calls.
 
-The library keeps its state in globals and reads its environment when it initialises:
-one reader at a time has it.
+The library keeps its state in globals and reads its environment when it initialises, so
+only one reader at a time may use it.
 """
 
 import ctypes
@@ -18,10 +18,10 @@ from ingest.errors import SourceMissingError, SourceRefusedError
 LIBRARY = "libpfm.so.4"
 SUCCESS = 0
 UMASK, MODIFIERS = 1, (2, 3)
-# User and kernel mode, the levels that a counter is read for by default.
+# User and kernel mode, the privilege levels counted by default.
 _LEVELS = 0x1 | 0x8
 _INVALID = -2
-# Only the library knows how many PMU models it has; more are not expected for long.
+# Only the library knows its number of PMU models; this upper limit is far above it.
 _MOST_PMUS = 4096
 _INACTIVE = b"LIBPFM_ENCODE_INACTIVE"
 _LOCK = Lock()
@@ -84,7 +84,7 @@ class AttributeInfo(ctypes.Structure):
 
 @contextmanager
 def opened(library: str = LIBRARY, inactive: bool = False) -> Iterator["Pfm"]:
-    """libpfm4 for one reader; with `inactive` it encodes for PMUs that are not here.
+    """Open libpfm4 for one reader; with `inactive` it also encodes for absent PMUs.
 
     Raises SourceMissingError and SourceRefusedError.
     """
@@ -95,17 +95,17 @@ def opened(library: str = LIBRARY, inactive: bool = False) -> Iterator["Pfm"]:
 
 
 def load_private_copy(library: str = LIBRARY) -> None:
-    """Load the copy that encodes for PMUs that are not here, if there is a library.
+    """Load the copy that encodes for absent PMUs, if the library exists.
 
-    Call it before other threads start: one that reads the environment while that is
-    changed may crash the process.
+    Call it before other threads start: a thread that reads the environment while it
+    changes may crash the process.
     """
     with suppress(SourceMissingError, SourceRefusedError), _LOCK:
         _private_copy(library)
 
 
 class Pfm:
-    """The calls of an opened library that a catalogue is made of."""
+    """The calls of an opened library that the catalogue needs."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._pfm = library
@@ -113,7 +113,7 @@ class Pfm:
         self._free.argtypes = (ctypes.c_void_p,)
 
     def pmus(self) -> Iterator[PmuInfo]:
-        """Every PMU model of the library, whether it is here or not."""
+        """Yield every PMU model of the library, present on this machine or not."""
         for number in range(_MOST_PMUS):
             info = PmuInfo(size=sizeof(PmuInfo))
             status = self._pfm.pfm_get_pmu_info(number, byref(info))
@@ -123,7 +123,7 @@ class Pfm:
                 yield info
 
     def events(self, pmu: PmuInfo) -> Iterator[tuple[int, EventInfo]]:
-        """The events of a model, each with its index."""
+        """Yield the events of a model, each with its index."""
         index = pmu.first_event
         while index >= 0:
             event = EventInfo(size=sizeof(EventInfo))
@@ -132,7 +132,7 @@ class Pfm:
             index = self._pfm.pfm_get_event_next(index)
 
     def attributes(self, index: int, event: EventInfo) -> Iterator[AttributeInfo]:
-        """Unit masks and modifiers of an event."""
+        """Yield the unit masks and modifiers of an event."""
         for number in range(event.nattrs):
             attribute = AttributeInfo(size=sizeof(AttributeInfo))
             status = self._pfm.pfm_get_event_attr_info(
@@ -142,9 +142,9 @@ class Pfm:
                 yield attribute
 
     def encoding(self, event: str) -> list[int]:
-        """The register values of ``PMU::EVENT:UMASK``; none where it cannot be encoded.
+        """The register values of ``PMU::EVENT:UMASK``; empty if it cannot be encoded.
 
-        An event that needs a unit mask of which none is the default has none alone.
+        An event that needs a unit mask but has no default one cannot be encoded alone.
         """
         codes, count = POINTER(c_uint64)(), c_int()
         status = self._pfm.pfm_get_event_encoding(
@@ -181,10 +181,10 @@ def _load(library: str) -> ctypes.CDLL:
 
 @cache
 def _private_copy(library: str) -> ctypes.CDLL:
-    """The library once more, with globals of its own.
+    """Load the library a second time, with its own globals.
 
-    It never forgets that it may encode for PMUs that are not here, so the one that
-    the rest of the process shares is never told.
+    Once the library may encode for absent PMUs, this cannot be undone, so the copy
+    shared by the rest of the process never gets the setting.
     """
     _load(library)
     path = _path(library)
@@ -200,7 +200,7 @@ def _private_copy(library: str) -> ctypes.CDLL:
 
 
 def _path(library: str) -> Path:
-    """The file that a loaded library came from."""
+    """The file of a loaded library."""
     stem = library.partition(".so")[0]
     for line in Path("/proc/self/maps").read_text().splitlines():
         path = Path(line.rpartition(" ")[2])
@@ -220,10 +220,10 @@ def _initialise(pfm: ctypes.CDLL, library: str) -> None:
 
 @contextmanager
 def _encodes_inactive() -> Iterator[None]:
-    """The library's setting, in the C environment while it is read and no longer.
+    """Set the library's variable in the C environment while the block runs.
 
-    It is not put into os.environ, so a program started meanwhile with a copy of that
-    does not inherit it.
+    It is not set in os.environ, so a program started at that time with a copy of
+    os.environ does not inherit it.
     """
     libc = ctypes.CDLL(None)
     libc.getenv.restype = c_char_p

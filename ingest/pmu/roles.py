@@ -1,9 +1,9 @@
-"""Generic roles: what can be asked of any processor, and each model's formula for it.
+"""Generic roles: quantities for any processor, and each model's formula for them.
 
-The files of ``roles/`` hold them: `roles.yaml` says what a role is, `known.yaml` which
-events libpfm4 encodes on their own processors only, and every other file holds the
-formulas of some models, or the reason why those have none. Each model answers to each
-role, in one way or the other.
+The definitions are in ``roles/``: `roles.yaml` defines the roles, `known.yaml` holds
+the codes of events that libpfm4 encodes only on their own processors, and every other
+file holds the formulas of some models or the reason why they have none. Each model has
+one of the two for each role.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _KEYS = {"models", "source", "scope", "roles", "absent"}
 
 @dataclass(frozen=True)
 class Role:
-    """Something to measure; `thesis` is its row of table 2.2, `unit` QUDT's."""
+    """A quantity to measure; `thesis` is its row of table 2.2, `unit` QUDT's."""
 
     name: str
     definition: str
@@ -36,7 +36,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Formula:
-    """How a model measures a role; without `terms` it cannot, and `reason` says why."""
+    """How a model measures a role; without `terms`, `reason` says why it cannot."""
 
     role: str
     model: str
@@ -49,7 +49,7 @@ class Formula:
 
 @cache
 def roles(folder: Path = FOLDER) -> dict[str, Role]:
-    """The roles by name, in the order of their file."""
+    """Return the roles by name, in the order of their file."""
     return {
         name: Role(name, entry["definition"], entry.get("thesis"), _unit(entry))
         for name, entry in _read(folder / _DEFINITIONS).items()
@@ -58,10 +58,10 @@ def roles(folder: Path = FOLDER) -> dict[str, Role]:
 
 @cache
 def formulas(folder: Path = FOLDER) -> dict[tuple[str, str], Formula]:
-    """Every formula by role and model; raises RoleError where a file is wrong.
+    """Return every formula by role and model; raises RoleError if a file is wrong.
 
-    A role of a model that stands twice, or nowhere, is wrong, and so is an unknown
-    key, role or scope: nothing of these files is passed over.
+    A role of a model must occur exactly once. Unknown keys, roles or scopes are errors:
+    nothing in these files is ignored.
     """
     found: dict[tuple[str, str], Formula] = {}
     for path in _formula_files(folder):
@@ -83,7 +83,7 @@ def formulas(folder: Path = FOLDER) -> dict[tuple[str, str], Formula]:
 
 @cache
 def known_codes(folder: Path = FOLDER) -> dict[tuple[str, str], str]:
-    """Codes of events by PMU and event, for what libpfm4 encodes elsewhere only."""
+    """Codes by PMU and event, for events that libpfm4 does not encode everywhere."""
     return {
         (pmu, event): code
         for pmu, entry in _read(folder / _KNOWN).items()
@@ -93,7 +93,7 @@ def known_codes(folder: Path = FOLDER) -> dict[tuple[str, str], str]:
 
 @cache
 def role_events(folder: Path = FOLDER) -> dict[str, list[str]]:
-    """The events that roles name, by PMU, sorted."""
+    """The events used by roles, by PMU, sorted."""
     found: dict[str, set[str]] = {}
     for formula in formulas(folder).values():
         for term in formula.terms:
@@ -102,7 +102,7 @@ def role_events(folder: Path = FOLDER) -> dict[str, list[str]]:
 
 
 def roles_digest(folder: Path = FOLDER) -> str:
-    """SHA-256 (hex) of the files, which tells whether a store holds these roles."""
+    """SHA-256 (hex) of the files, to check whether a store holds these roles."""
     texts = [path.read_bytes() for path in sorted(folder.glob("*.yaml"))]
     return sha256(b"\0".join([Path(__file__).read_bytes(), *texts])).hexdigest()
 

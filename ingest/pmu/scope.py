@@ -1,4 +1,4 @@
-"""What a PMU counts for, and what the kernel calls it."""
+"""The scope that a PMU counts for, and its name in the kernel."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from rdflib import URIRef
 from ingest.describe import component_ids as ids
 from ontology.iris import Iris
 
-# Boxes of the uncore by the word in their name; all others count for a socket.
+# Uncore boxes by the word in their name; all others count for a socket.
 _BOXES = {
     "cbo": "slice",
     "cha": "slice",
@@ -26,7 +26,7 @@ _BOXES = {
 _BY_TYPE = {"core": "thread", "uncore": "socket", "os": "host"}
 _BOX = re.compile(r"_unc_([a-z0-9]*?[a-z])(?:_([a-z]+))?(\d*)$")
 
-# libpfm4 says cbo0 where the kernel says cbox_0.
+# libpfm4's cbo0 is the kernel's cbox_0.
 _KERNEL = {"cbo": "cbox", "sbo": "sbox", "ubo": "ubox", "imc_uclk": "mc_uclk"}
 _NAMED = {
     "rapl": "power",
@@ -42,7 +42,7 @@ _CORE = ("cpu", "armv")
 
 
 def scope_of(pmu: str, type_: str) -> str | None:
-    """What a counter of a PMU counts for: ``thread``, ``cache``, ``memory`` …
+    """The scope of a PMU's counters: ``thread``, ``cache``, ``memory`` …
 
     A box counts for its part of a socket: a channel, a slice of the L3 cache, a link.
     """
@@ -56,10 +56,10 @@ def scope_of(pmu: str, type_: str) -> str | None:
 def counted(
     iris: Iris, host: str, scope: str | None, topology: dict[str, Any] | None
 ) -> list[URIRef]:
-    """The components of a host that a PMU counts for; the host where none is known.
+    """The components of a host that a PMU counts for; the host if none is known.
 
-    A box of a socket is no component, so what counts for one counts for its socket,
-    and a sum over the boxes of one kind is the socket's.
+    A box is not a component, so its counts belong to the socket. The sum over the boxes
+    of one kind is the socket's value.
     """
     found: list[URIRef] = []
     if topology and scope == "thread":
@@ -83,10 +83,10 @@ def counted(
 
 
 def is_usable(pmu: str, type_: str, event_sources: list[str] | None) -> bool | None:
-    """Whether the kernel counts for a PMU; None where it cannot be told.
+    """Whether the kernel can count with a PMU; None if unknown.
 
-    libpfm4 goes by the processor's model, which in a virtual machine says nothing
-    about counters.
+    libpfm4 only looks at the processor's model, which says nothing about counters in a
+    virtual machine.
     """
     if event_sources is None or type_ not in _BY_TYPE:
         return None
@@ -96,7 +96,7 @@ def is_usable(pmu: str, type_: str, event_sources: list[str] | None) -> bool | N
 
 
 def kernel_name(pmu: str) -> str:
-    """The event source that the kernel has for a PMU: ``uncore_imc_0``."""
+    """The kernel's event source for a PMU: ``uncore_imc_0``."""
     if pmu.endswith("_l3"):
         return "amd_l3"
     if pmu in _NAMED:

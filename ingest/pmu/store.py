@@ -1,4 +1,4 @@
-"""PMU models and roles in the store: what it holds, and how more gets there."""
+"""Read and publish PMU models and roles in the store."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,7 +17,7 @@ from shapes.validate import validate
 
 
 def stored_models(twin: Endpoint) -> set[str]:
-    """The PMU models whose events the store holds, all of them."""
+    """The PMU models for which the store holds all events."""
     rows = twin.select(
         f"""PREFIX st: <{ST}>
         SELECT ?name (COUNT(?event) AS ?events) (SAMPLE(?all) AS ?count) WHERE {{
@@ -31,10 +31,10 @@ def stored_models(twin: Endpoint) -> set[str]:
 
 
 def publish_models(twin: Endpoint, iris: Iris, models: Iterable[dict[str, Any]]) -> int:
-    """Add PMU models with all their events; the answer is the number of triples.
+    """Add PMU models with all their events; return the number of triples.
 
-    An event that the store knows already is written anew, one that this libpfm4 does
-    not have stays. Raises NotConformingError; a model before the faulty one is kept.
+    An existing event is replaced; one that this libpfm4 lacks stays. Raises
+    NotConformingError; models before the faulty one are kept.
     """
     written = 0
     for model in models:
@@ -47,9 +47,9 @@ def publish_models(twin: Endpoint, iris: Iris, models: Iterable[dict[str, Any]])
 
 
 def publish_roles(twin: Endpoint, iris: Iris) -> bool:
-    """Put the roles into the store, unless it holds these very ones.
+    """Publish the roles unless the store already holds these; return whether it wrote.
 
-    The answer is whether anything was written. Raises NotConformingError.
+    Raises NotConformingError.
     """
     digest, graph = Literal(roles_digest()), iris.roles_graph
     held = twin.select(
@@ -66,9 +66,9 @@ def publish_roles(twin: Endpoint, iris: Iris) -> bool:
 
 
 def _merged(graph: str, described: Triples) -> str:
-    """One update: what is said anew of a subject takes the place of the old.
+    """The update that replaces all triples of the described subjects.
 
-    Not by SPARQL's ADD: Fuseki 5.6 loses triples when it adds to a graph that is there.
+    It avoids SPARQL's ADD: Fuseki 5.6 loses triples when it adds to an existing graph.
     """
     subjects = " ".join(dict.fromkeys(f"<{subject}>" for subject, _, _ in described))
     return f"""DELETE {{ GRAPH <{graph}> {{ ?s ?p ?o }} }} WHERE {{

@@ -1,1 +1,1 @@
-"""Machines over ssh, and copies of machines."""
+"""Probe machines over ssh, or from copies of their files."""

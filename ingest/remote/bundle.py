@@ -1,8 +1,8 @@
-"""Unpacking the copy of a machine that ``ingest.remote.collect`` made.
+"""Unpack the copy of a machine that ``ingest.remote.collect`` made.
 
-It comes from a machine that may be anyone's, so nothing in it is trusted: only files,
-folders and links are taken, each once, none outside the folder that it is unpacked to
-and none through a link; links are made last, and each has to stay inside.
+The copy comes from an untrusted machine. Only files, folders and links are accepted,
+each once, none outside the target folder and none through a link. Links are created
+last, and each must stay inside.
 """
 
 import errno
@@ -33,9 +33,9 @@ _MEMORY = "/dev/shm"  # noqa: S108
 _PREFIX = "supertwin-copy-"
 _NEW_SECONDS = 60.0
 _FOLDERS = {"root", "tools"}
-# What only the disk or the system here can be blamed for.
+# Errors caused only by the local disk or system.
 _OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EMFILE}
-# What hwloc asks the system itself for and not its files.
+# What hwloc asks the running system instead of its files.
 _SYSTEM = {
     "OSRelease": "proc/sys/kernel/osrelease",
     "HostName": "proc/sys/kernel/hostname",
@@ -46,7 +46,7 @@ Read = Callable[[int], bytes]
 
 @dataclass(frozen=True)
 class Copied:
-    """A machine's copy: whether root made it, what it could not read, what it lacks."""
+    """A machine's copy: made by root or not, unreadable files, and what cut it off."""
 
     machine: Machine
     as_root: bool = False
@@ -56,10 +56,10 @@ class Copied:
 
 @contextmanager
 def unpacked(read: Read) -> Iterator[Copied]:
-    """The copy in a stream, unpacked until the block ends; raises BundleError.
+    """Unpack the copy in a stream until the block ends; raises BundleError.
 
-    ``read`` gives at most so many bytes, none at the end. What stands before the copy,
-    such as what a login prints, is skipped.
+    ``read`` returns at most the given number of bytes, and none at the end. Data before
+    the copy, such as the output of a login shell, is skipped.
     """
     place = _place_for()
     _sweep(Path(place))
@@ -71,7 +71,7 @@ def unpacked(read: Read) -> Iterator[Copied]:
 
 
 def host_in(path: Path) -> str:
-    """The name that the machine in a file has for itself; empty where it has none.
+    """The host name of the machine in a file; empty if it has none.
 
     Raises BundleError.
     """
@@ -86,7 +86,7 @@ def host_in(path: Path) -> str:
 
 
 def _place_for() -> str:
-    """Memory where there is enough: a copy is tens of thousands of small files."""
+    """A folder in memory if there is room: a copy has many thousands of small files."""
     usual = tempfile.gettempdir()
     try:
         disk = os.statvfs(_MEMORY)
@@ -99,7 +99,7 @@ def _place_for() -> str:
 
 @contextmanager
 def _held(folder: str | Path) -> Iterator[bool]:
-    """Lock a folder until the block or this process ends; False where another does."""
+    """Lock a folder until the block or this process ends; False if it is locked."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield _locked(descriptor)
@@ -116,11 +116,11 @@ def _locked(descriptor: int) -> bool:
 
 
 def _sweep(place: Path) -> None:
-    """Remove copies of ours whose process was killed."""
+    """Remove the copies of killed processes."""
     for folder in place.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             about = folder.lstat()
-            # A new one is locked a moment after it is made.
+            # A new folder is locked only a moment after its creation.
             old = time.time() - about.st_mtime > _NEW_SECONDS
             if about.st_uid == os.geteuid() and old:
                 with _held(folder) as abandoned:
@@ -128,7 +128,7 @@ def _sweep(place: Path) -> None:
 
 
 def unpack(read: Read, folder: Path) -> Copied:
-    """Unpack the copy in a stream to an empty folder; raises BundleError."""
+    """Unpack the copy in a stream into an empty folder; raises BundleError."""
     source = _Source(read)
     links: list[tuple[Path, str]] = []
     texts: dict[str, dict[str, Any]] = {}
@@ -157,7 +157,7 @@ def unpack(read: Read, folder: Path) -> Copied:
 
 
 class _Source:
-    """A stream from where the copy begins; bounded."""
+    """A stream, starting at the copy, with a size limit."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -165,7 +165,7 @@ class _Source:
         self._held = self._begin()
 
     def exactly(self, size: int) -> bytes:
-        """So many bytes; raises BundleError where the stream is too short or long."""
+        """Read exactly this many bytes; raises BundleError if that is impossible."""
         self._left -= size
         if self._left < 0:
             raise BundleError(f"the copy is larger than {_MOST >> 20} MiB")
@@ -179,7 +179,7 @@ class _Source:
         return taken
 
     def _begin(self) -> bytearray:
-        """Skip what comes before the copy: banners, what a shell's profile prints."""
+        """Skip data before the copy: banners, and output of a shell's profile."""
         mark = FIRST.encode() + b"\0"
         held = bytearray()
         while (start := held.find(mark)) < 0:
@@ -214,7 +214,7 @@ def _place(entry: Entry, folder: Path, links: list[tuple[Path, str]]) -> None:
 
 
 def _link(links: list[tuple[Path, str]], root: Path) -> None:
-    """Make the links, and see that none leads out or nowhere for ever."""
+    """Create the links, and check that none leads outside or loops."""
     for path, target in links:
         path.symlink_to(target)
     real = os.path.realpath(root)
@@ -258,7 +258,7 @@ def _copied(folder: Path, texts: dict[str, dict[str, Any]]) -> Copied:
 
 
 def _outcomes(tools: Any) -> dict[str, dict[str, Any]]:
-    """How each tool fared; what is no outcome is as if it had not been asked."""
+    """The outcome of each tool; a malformed one counts as a tool that was not run."""
     found = tools.items() if isinstance(tools, dict) else ()
     return {
         name: {
@@ -271,10 +271,10 @@ def _outcomes(tools: Any) -> dict[str, dict[str, Any]]:
 
 
 def _tell_hwloc(machine: Machine) -> None:
-    """The file in which hwloc looks for what it would ask a live system.
+    """Write the file in which hwloc looks for what it would ask a live system.
 
-    Its form is that of hwloc's HWLOC_DUMP_NOFILE_INFO; without an architecture, hwloc
-    does not know how to read the copied /proc/cpuinfo.
+    Its format is that of hwloc's HWLOC_DUMP_NOFILE_INFO. Without the architecture,
+    hwloc cannot interpret the copied /proc/cpuinfo.
     """
     path = machine.root / "proc/hwloc-nofile-info"
     try:

@@ -1,9 +1,9 @@
-"""Copies what a machine tells of itself: files of /sys, /proc, /etc, and tools' output.
+"""Copy a machine's own data: files of /sys, /proc and /etc, and the output of tools.
 
-It stands alone (Python 3.8 or newer and nothing else), writes a tar to its standard
-output and nothing anywhere else; by hand: ``python3 collect.py > machine.tar``. It
-copies and reads nothing into it. A link is copied as a link and a file under its real
-path, so that the copy can be read as the machine itself.
+The script needs only Python 3.8 or newer. It writes a tar to its standard output and
+nothing anywhere else; by hand: ``python3 collect.py > machine.tar``. It copies files
+without interpreting them. A link is copied as a link and a file under its real path, so
+the copy can be read like the machine itself.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ SECONDS = 150
 MAX_FILE = 16 << 20
 MAX_OUTPUT = 64 << 20
 MAX_TOTAL = 512 << 20
-# Where administrators' tools are, for users who have no such PATH.
+# Folders of administrators' tools, for users without them in PATH.
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 _PATH = f"{os.environ.get('PATH', os.defpath)}:{_SBIN}"
 _SIOCGIFADDR = 0x8915
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GDRVINFO = 3
-# Leaves of CPUID, and how many subleaves each has that are asked.
+# Leaves of CPUID, and the number of subleaves to query.
 _TLB_LEAVES = [(0, 1), (2, 1), (7, 1), (0x18, 16), (0x1A, 1)]
 _TLB_LEAVES += [(0x80000005, 1), (0x80000006, 1), (0x80000019, 1)]
 
 
 class Tool(NamedTuple):
-    """A program: its Debian package, the seconds that it may take, what it needs.
+    """A program: its Debian package, time limit in seconds, and needs.
 
-    With ``each``, a glob, it is run for every match, whose name replaces ``{}``.
-    ``any_status``: what it prints counts, however it exits.
+    With ``each``, a glob, it is run for every match; the name replaces ``{}``. With
+    ``any_status`` its output counts whatever its exit status.
     """
 
     argv: tuple[str, ...]
@@ -89,7 +89,7 @@ def _below(folder: str, names: str) -> list[str]:
     return [f"{folder}/{name}" for name in names.split()]
 
 
-# A folder with all that is below it ends in /**.
+# A trailing /** means a folder with everything below it.
 FILES = [
     *_below("/etc", "machine-id os-release"),
     "/usr/lib/os-release",
@@ -125,7 +125,7 @@ FILES = [
     *_below("/sys/fs/cgroup", "cgroup.* cpuset.* */cgroup.*"),
     *_below("/sys/fs/cgroup/cpuset", "*cpus* *mems*"),
 ]
-# Counters, readings of the moment, and what takes long to read.
+# Counters, momentary readings, and files that are slow to read.
 LEFT_OUT = (
     "*/power/*",
     "*/cpuidle/*",
@@ -142,7 +142,7 @@ LEFT_OUT = (
 
 
 def architecture() -> bytes:
-    """What the kernel calls the processor's architecture: ``x86_64``."""
+    """The kernel's name of the processor's architecture: ``x86_64``."""
     return os.uname().machine.encode()
 
 
@@ -164,14 +164,14 @@ def _ipv4(name: str) -> str | None:
 
 
 def firmware() -> bytes:
-    """JSON: the firmware's version of each network interface that tells one."""
+    """JSON: the firmware version of each network interface that reports one."""
     return json.dumps(
         {name: found for _, name in socket.if_nameindex() if (found := _firmware(name))}
     ).encode()
 
 
 def _firmware(name: str) -> str | None:
-    """``struct ethtool_drvinfo`` of the kernel's uapi/linux/ethtool.h."""
+    """Read ``struct ethtool_drvinfo`` of the kernel's uapi/linux/ethtool.h."""
     answer = ctypes.create_string_buffer(struct.pack("=I", _ETHTOOL_GDRVINFO), 196)
     request = struct.pack("16sP", name.encode()[:15], ctypes.addressof(answer))
     try:
@@ -185,7 +185,7 @@ def _firmware(name: str) -> str | None:
 
 
 def registers() -> bytes:
-    """What CPUID says of TLBs, as ``cpuid -r -1`` prints it; else nothing."""
+    """CPUID's data on TLBs in the format of ``cpuid -r -1``; empty if unavailable."""
     asked = [(leaf, sub) for leaf, count in _TLB_LEAVES for sub in range(count)]
     line = "   0x%08x 0x%02x: eax=0x%08x ebx=0x%08x ecx=0x%08x edx=0x%08x\n"
     try:
@@ -195,7 +195,7 @@ def registers() -> bytes:
 
 
 def _cpuid(leaf: int, subleaf: int) -> tuple[int, ...]:
-    """Runs the instruction; OSError where memory may not be made executable."""
+    """Run the instruction; raises OSError if memory must not be executable."""
     if os.uname().machine != "x86_64":
         raise OSError(errno.ENOSYS, "only x86-64 has CPUID")
     # push rbx; mov eax,edi; mov ecx,esi; mov r8,rdx; cpuid; mov [r8],eax;
@@ -212,18 +212,18 @@ def _cpuid(leaf: int, subleaf: int) -> tuple[int, ...]:
             ctypes.addressof(start)
         )
         run(leaf, subleaf, ctypes.addressof(answer))
-        # A page that something points to cannot be closed.
+        # A page with pointers to it cannot be closed.
         del run, start
     return tuple(answer)
 
 
 def pmcd_sockets() -> bytes:
-    """JSON: the sockets on which a PMCD may answer."""
+    """JSON: the existing sockets on which a PMCD may answer."""
     names = ("/run/pcp/pmcd.socket", "/var/run/pcp/pmcd.socket")
     return json.dumps([name for name in names if os.path.exists(name)]).encode()
 
 
-# What Python itself can ask; read like a tool's output.
+# Data that Python itself can read; handled like a tool's output.
 CALLS: dict[str, Callable[[], bytes]] = {
     "architecture": architecture,
     "addresses": addresses,
@@ -234,7 +234,7 @@ CALLS: dict[str, Callable[[], bytes]] = {
 
 
 def targets(tool: Tool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The devices that a tool is run for, each with its command."""
+    """Yield each device that a tool is run for, with its command."""
     for path in sorted(glob.glob(tool.each)):
         name = os.path.basename(path)
         # The kernel writes the "/" of names such as cciss/c0d0 as "!".
@@ -256,7 +256,7 @@ class Copy:
         self._left_out = re.compile("|".join(map(fnmatch.translate, LEFT_OUT)))
 
     def take(self, pattern: str) -> None:
-        """Copy what a pattern of FILES matches."""
+        """Copy everything that a pattern of FILES matches."""
         found = _walk(pattern[:-3]) if pattern.endswith("/**") else glob.iglob(pattern)
         for path in found:
             if self.cut:
@@ -273,16 +273,16 @@ class Copy:
             mode = os.stat(real).st_mode
             if stat.S_ISDIR(mode):
                 self._add(real, tarfile.DIRTYPE)
-            # Some are made to be written only.
+            # Some files are write-only.
             elif stat.S_ISREG(mode) and mode & 0o444:
                 self._add(real, tarfile.REGTYPE, _content(real))
         except OSError as error:
-            # Other errors are the kernel's way to say that there is no value.
+            # With other errors the kernel says that there is no value.
             if error.errno in (errno.EACCES, errno.EPERM):
                 self.unread.append(real)
 
     def _resolved(self, path: str, depth: int = 0) -> str:
-        """The path without links; those on the way are copied."""
+        """The path with links resolved; links on the path are copied."""
         if path not in self._real:
             folder = self._resolved(os.path.dirname(path), depth)
             here = os.path.normpath(os.path.join(folder, os.path.basename(path)))
@@ -291,7 +291,7 @@ class Copy:
         return self._real[path]
 
     def _target(self, folder: str, here: str) -> str | None:
-        """What a link below /sys or /etc points to; others are read through."""
+        """The target of a link below /sys or /etc; None: read through the link."""
         try:
             link = os.readlink(here)
         except OSError:
@@ -340,7 +340,7 @@ def _content(path: str) -> bytes:
     content = bytearray()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
-        # /proc/sys refuses to be read in one large piece.
+        # /proc/sys rejects reads in one large piece.
         while len(content) < MAX_FILE:
             piece = os.read(descriptor, 1 << 16)
             if not piece:
@@ -352,7 +352,7 @@ def _content(path: str) -> bytes:
 
 
 class Run(threading.Thread):
-    """A tool at work: what it printed, and how it fared."""
+    """One run of a tool: its output and its outcome."""
 
     def __init__(self, key: str, tool: Tool, argv: tuple[str, ...]) -> None:
         super().__init__(daemon=True)
@@ -363,13 +363,13 @@ class Run(threading.Thread):
         self._over = False
 
     def run(self) -> None:
-        """Run the tool within its time."""
+        """Run the tool within its time limit."""
         begun = time.monotonic()
         self.outcome["reason"] = self._refusal() or self._ask()
         self.outcome["seconds"] = round(time.monotonic() - begun, 3)
 
     def kill(self) -> None:
-        """End the tool and all that it started, or keep it from being started."""
+        """Kill the tool and its children, or keep it from starting."""
         self._over = True
         if self._process and self._process.poll() is None:
             with suppress(ProcessLookupError):
@@ -438,7 +438,7 @@ def _start(argv: tuple[str, ...]) -> subprocess.Popen[bytes]:
 
 
 def _drain(pipe: Any, limit: int) -> bytes:
-    """All that comes out of a pipe is read, the first ``limit`` bytes are kept."""
+    """Read a pipe to its end and keep the first ``limit`` bytes."""
     kept = bytearray()
     with pipe:
         while True:
@@ -465,7 +465,7 @@ def _call(name: str) -> tuple[dict[str, Any], bytes]:
 
 
 def _watch(out: int, runs: list[Run], until: float) -> None:
-    """End everything when nobody listens any more, or time is over."""
+    """Kill everything when the reader has gone or the time is over."""
     poll = select.poll()
     poll.register(out, 0)
     while not poll.poll(500) and time.monotonic() < until:
@@ -478,13 +478,13 @@ def _end(runs: list[Run]) -> None:
     for run in runs:
         run.kill()
     for run in runs:
-        # One may just be starting its tool.
+        # A run may just be starting its tool.
         if run.is_alive():
             run.join(2.0)
 
 
 def collect(tar: tarfile.TarFile, runs: list[Run], until: float) -> None:
-    """Write the whole copy; its last entry says how each tool fared."""
+    """Write the whole copy; its last entry holds each tool's outcome."""
     about = {"python": sys.version.split()[0], "root": os.geteuid() == 0}
     add(tar, FIRST, json.dumps(about).encode())
     for run in runs:
@@ -514,7 +514,7 @@ def main() -> int:
     if sys.stdout.isatty():
         print("collect: give standard output a file: collect.py > machine.tar")
         return 2
-    # Nothing but the copy may come out there.
+    # Only the copy may go to standard output.
     out = os.dup(1)
     os.dup2(2, 1)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):

@@ -1,7 +1,7 @@
-"""Probing a machine that is not here: over ssh, or from a copy that it made of itself.
+"""Probe a remote machine: over ssh, or from a copy that it made of itself.
 
-The collector is sent over the connection and copies; all reading is done here, by the
-sources that read this machine.
+The collector is sent over the connection and only copies. All parsing happens here,
+with the same sources as for this machine.
 """
 
 import json
@@ -30,13 +30,13 @@ Progress = Callable[[str], None]
 
 _SECONDS = collect.SECONDS + 45.0
 NO_PYTHON = 97
-# What ssh exits with when it is cut off.
+# The exit status of ssh when the connection breaks.
 _BROKEN = 255
 _SHOWN = 8
 _SOCKET = re.compile(r"/[A-Za-z0-9_./-]{1,90}")
-# Plain sh in single quotes, which every login shell passes on as it is. The isolated
-# mode keeps the user's modules and settings of Python out, -B writes no bytecode. Some
-# installations of Python are not whole.
+# Plain sh in single quotes, which every login shell passes on unchanged. Isolated mode
+# ignores the user's Python modules and settings, -B writes no bytecode. Some
+# installations of Python are incomplete.
 _WHOLE = "import ctypes, mmap, sys, tarfile; sys.exit(sys.version_info < (3, 8))"
 _QUIETLY = "</dev/null >/dev/null 2>&1"
 FIND_PYTHON = (
@@ -61,12 +61,12 @@ def probe_remote(
     config: Path | None = None,
     sudo: bool = True,
 ) -> dict[str, Any]:
-    """Ask every source about the machine at an address such as ``ssh://me@n1``.
+    """Query every source about the machine at an address such as ``ssh://me@n1``.
 
-    The result is the document of a local probe; ``host`` is the machine's name, its
-    own host name where None. ``config`` stands for ~/.ssh/config; with ``sudo``, root
-    is used over there where sudo asks no password. Raises AddressError, HostNameError,
-    RemoteError.
+    The result is a document like that of a local probe. ``host`` is the machine's name;
+    if None, its own host name. ``config`` replaces ~/.ssh/config. With ``sudo``, the
+    collector runs as root if the remote sudo asks no password. Raises AddressError,
+    HostNameError, RemoteError.
     """
     where = parse_address(address)
     tell = progress or (lambda line: None)
@@ -84,7 +84,7 @@ def probe_remote(
 def probe_copy(
     path: Path, host: str | None = None, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Ask every source about the machine in a file that ``collect.py`` wrote.
+    """Query every source about the machine in a file that ``collect.py`` wrote.
 
     Raises BundleError, HostNameError.
     """
@@ -101,7 +101,7 @@ def probe_copy(
 
 @contextmanager
 def _copied(connection: Connection, sudo: bool) -> Iterator[Copied]:
-    """The copy that the remote machine makes of itself; raises RemoteError."""
+    """Unpack the copy that the remote machine makes of itself; raises RemoteError."""
     program = Path(collect.__file__).read_bytes()
     script = FIND_PYTHON + (_AS_ROOT if sudo else "") + _AS_USER
     with ExitStack() as stack:
@@ -116,7 +116,7 @@ def _copied(connection: Connection, sudo: bool) -> Iterator[Copied]:
 def _refused(
     connection: Connection, command: Command, error: BundleError
 ) -> RemoteError:
-    """Why there is no copy: no Python, a broken connection, or something else."""
+    """Explain why there is no copy: no Python, a broken connection or other causes."""
     where = connection.address
     status = command.status() if command.output.ended else 0
     if status == NO_PYTHON:
@@ -147,7 +147,7 @@ def _probe(
 
 def _gaps(copied: Copied) -> Iterator[str]:
     if copied.unread and not copied.as_root:
-        # One of each kind: many are there for every CPU.
+        # One of each kind: many exist for every CPU.
         kinds = list(dict.fromkeys(re.sub("[0-9]+", "*", f) for f in copied.unread))
         more = len(kinds) - _SHOWN
         files = ", ".join(kinds[:_SHOWN]) + (f" and {more} more" * (more > 0))
@@ -160,7 +160,7 @@ def _gaps(copied: Copied) -> Iterator[str]:
 
 
 def _name_pmcd(document: dict[str, Any], socket: str | None, name: str) -> None:
-    """Call the PMCD by its host: the socket here is gone."""
+    """Name the PMCD by its host: the local socket no longer exists."""
     if pcp := document["facts"].get("pcp"):
         pcp["address"] = name
     outcome = document["sources"]["pcp"]
@@ -169,7 +169,7 @@ def _name_pmcd(document: dict[str, Any], socket: str | None, name: str) -> None:
 
 
 def _pmcd(connection: Connection, copied: Copied) -> str | None:
-    """The address of a socket that leads to the PMCD over there."""
+    """The address of a local socket forwarded to the remote PMCD; None without one."""
     try:
         sockets = json.loads(copied.machine.tool("pmcd"))
     except (SourceError, ValueError, RecursionError):

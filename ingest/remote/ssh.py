@@ -1,8 +1,7 @@
-"""One connection of ssh, and commands and forwarded sockets over it.
+"""One ssh connection, with commands and forwarded sockets over it.
 
-A master process holds the connection (ControlMaster), so that a host is asked for
-access once, and that what fails before the command runs is told apart from what the
-command does.
+A master process holds the connection (ControlMaster), so there is only one login per
+host, and a failed login can be distinguished from a failed command.
 """
 
 import os
@@ -27,18 +26,18 @@ from core.linux.ssh.reasons import explain, printable
 from core.linux.ssh.sockets import plain_socket
 from ingest.errors import BrokenOffError, RemoteError
 
-# Connecting, greeting, exchange of keys, login: each may take a while.
+# Connecting, greeting, key exchange and login: each may take a while.
 _LOGIN_SECONDS = 30.0
 _PIECE = 1 << 16
 _LONGEST_FOLDER = LONGEST_SOCKET - 30
-# Without its master, ssh would connect anew.
+# Without its master, ssh would open a new connection.
 _ALONE = {"ControlMaster": "no", "ProxyCommand": "false"}
-# Whose own forwards ssh would open beside ours.
+# With the user's configuration, ssh would also open its forwards.
 _NO_CONFIG = Path("none")
 
 
 class Output:
-    """What a remote command prints, read with a time limit."""
+    """The output of a remote command, read with a time limit."""
 
     def __init__(self, pipe: IO[bytes], seconds: float, name: str) -> None:
         self.size = 0
@@ -48,7 +47,7 @@ class Output:
         self._name = name
 
     def read(self, most: int = _PIECE) -> bytes:
-        """Some bytes, at most so many; none at the end. Raises BrokenOffError."""
+        """Read up to ``most`` bytes; none at the end. Raises BrokenOffError."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipe, selectors.EVENT_READ)
             if not selector.select(max(0.0, self._until - time.monotonic())):
@@ -62,7 +61,7 @@ class Output:
 
 
 class Connection:
-    """A login on a remote host, shared by all that is asked of it."""
+    """A login on a remote host, shared by all commands."""
 
     def __init__(self, address: Address, config: Path | None, folder: Path) -> None:
         self.address = address
@@ -73,7 +72,7 @@ class Connection:
 
     @contextmanager
     def master(self) -> Iterator[None]:
-        """Log in, and stay until the end; raises RemoteError."""
+        """Log in, and stay logged in while the block runs; raises RemoteError."""
         stay = ("-M", "-N", "-o", "ControlMaster=yes", "-o", "ControlPersist=no")
         with _started(self._argv(*stay), self.address) as ssh:
             self._wait_for_login(ssh)
@@ -85,7 +84,7 @@ class Connection:
         """Whether the login still holds."""
         if self._master is None:
             return False
-        # What ends a command may be the end of the login, a moment later.
+        # The end of a command may come just before the end of the login.
         with suppress(subprocess.TimeoutExpired):
             self._master.process.wait(0.5)
         return self._master.process.poll() is None
@@ -104,17 +103,17 @@ class Connection:
 
     @contextmanager
     def run(self, command: str, program: bytes, seconds: float) -> Iterator["Command"]:
-        """Run a command over there with a program as its standard input."""
+        """Run a remote command with a program as its standard input."""
         alone = [word for pair in _ALONE.items() for word in ("-o", "=".join(pair))]
         argv = (*self._argv(*alone), command)
         with _started(argv, self.address, program) as ssh:
             yield Command(ssh, seconds, str(self.address))
 
     def forward(self, remote: str) -> Path:
-        """A socket here that leads to one over there, whether or not it is there.
+        """Forward a new local socket to a remote one, which need not exist.
 
-        Raises RemoteError where ssh makes none, and SocketNameError for a name that it
-        would not take as it stands.
+        Raises RemoteError if ssh creates no socket, and SocketNameError for a name that
+        ssh would not take literally.
         """
         local = self._folder / "forwarded"
         options = {**_ALONE, "ControlPath": str(self._socket)}
@@ -135,7 +134,7 @@ class Connection:
 
 
 class Command:
-    """A command at work on a remote host."""
+    """A running command on a remote host."""
 
     def __init__(self, ssh: Ssh, seconds: float, name: str) -> None:
         assert ssh.process.stdout  # noqa: S101
@@ -143,26 +142,26 @@ class Command:
         self.output = Output(ssh.process.stdout, seconds, name)
 
     def status(self) -> int:
-        """How it ended; 255 where the connection broke, or it does not end."""
+        """Its exit status; 255 if the connection broke or the command does not end."""
         with suppress(subprocess.TimeoutExpired):
             return self._ssh.process.wait(CONNECT_SECONDS)
         return 255
 
     def last_lines(self) -> list[str]:
-        """What it complained, the last lines of it."""
+        """The last lines of its error output."""
         return self._ssh.last_lines()
 
 
 @contextmanager
 def connected(address: Address, config: Path | None = None) -> Iterator[Connection]:
-    """A connection that ends with the block; ``config`` stands for ~/.ssh/config.
+    """Open a connection that ends with the block; ``config`` replaces ~/.ssh/config.
 
     Raises RemoteError, SshMissingError, SshNotStartedError.
     """
     short = len(tempfile.gettempdir()) <= _LONGEST_FOLDER
     with ExitStack() as stack:
         folder = stack.enter_context(
-            # Where the usual folder has a name too long for a socket.
+            # /tmp if the name of the usual folder is too long for a socket.
             tempfile.TemporaryDirectory(prefix="st-", dir=None if short else "/tmp")  # noqa: S108
         )
         connection = Connection(address, config, Path(folder))

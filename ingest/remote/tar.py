@@ -1,7 +1,8 @@
-"""Entries of a tar stream, for files that anybody may have written.
+"""Read entries of a tar stream from an untrusted source.
 
-Only what ``ingest.remote.collect`` writes is read (POSIX headers, GNU's long names and
-links); anything else is an error. Python's own reader trusts sizes in extended headers.
+Only the format of ``ingest.remote.collect`` is accepted (POSIX headers, GNU's long
+names and links); anything else is an error. Python's own reader trusts sizes in
+extended headers.
 """
 
 import tarfile
@@ -24,7 +25,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A file, a folder or a link; ``kind`` is one of tarfile's."""
+    """A file, a folder or a link; ``kind`` is one of tarfile's types."""
 
     name: str
     kind: bytes
@@ -33,7 +34,7 @@ class Entry:
 
 
 def read_entries(exactly: Callable[[int], bytes]) -> Iterator[Entry]:
-    """The entries in a stream of which ``exactly`` gives so many bytes.
+    """Yield the entries of a stream; ``exactly`` reads a number of bytes from it.
 
     Raises BundleError for anything but files, folders and links.
     """

@@ -1,1 +1,1 @@
-"""The form that a probe's document has."""
+"""The schema of a probe document."""

@@ -1,4 +1,4 @@
-"""Whether a document has the form of a probe, said in one line."""
+"""Check a document against the probe schema, with a one-line error."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ _EXPECTED = {
 
 
 def check_document(document: Any) -> None:
-    """Raise DocumentError for the first thing that no probe writes: where, and what."""
+    """Raise DocumentError with place and reason for the first invalid value."""
     try:
         Document.model_validate(document)
     except ValidationError as error:
@@ -48,7 +48,7 @@ def _first(error: ValidationError) -> str:
 
 
 def _path(steps: tuple[int | str, ...]) -> str:
-    """As jq writes it: ``facts.hwloc.caches[0].size``."""
+    """A path as jq writes it: ``facts.hwloc.caches[0].size``."""
     path = "".join(
         f"[{json.dumps(step)[:60]}]"
         if isinstance(step, int) or not step.isidentifier()

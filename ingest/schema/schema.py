@@ -1,7 +1,7 @@
-"""The form of the document that ``supertwin probe`` writes, as far as it is read.
+"""The schema of the document that ``supertwin probe`` writes, as far as it is read.
 
-Keys that are not named here are let through. What the shapes judge (a size of -1) is
-left to them; what could not be described at all is refused here.
+Unknown keys are ignored. Values that the shapes check (a size of -1) are left to them;
+values that cannot be described at all are refused here.
 """
 
 from pydantic import BaseModel, Field
@@ -12,7 +12,7 @@ from ingest.schema.types import Name, Number, Text, Time, Truth, Whole
 
 
 class Source(BaseModel):
-    """How one source fared."""
+    """The outcome of one source."""
 
     ok: Truth
     seconds: Number
@@ -129,7 +129,7 @@ class Device(BaseModel):
 
 
 class NamedDevice(Device):
-    """One that the kernel lists, and that gets an IRI."""
+    """A device that the kernel lists and that gets an IRI."""
 
     name: Name
 
@@ -174,7 +174,7 @@ class Event(Mask):
 
 
 class Pmu(BaseModel):
-    """A PMU and its events; of a machine that is not here, often its name alone."""
+    """A PMU and its events; for a remote machine often only its name."""
 
     name: Name
     description: Text | None = None
@@ -202,7 +202,7 @@ class Perf(BaseModel):
 
 
 class Facts(BaseModel):
-    """What each source gave; one that failed is absent."""
+    """The facts of each source; a failed one is absent."""
 
     os: System | None = None
     board: Board | None = None

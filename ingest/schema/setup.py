@@ -1,4 +1,4 @@
-"""The form of what a probe says of modules, disks and set-up; see document_form."""
+"""The schema of modules, disks and set-up in a probe; see ``schema``."""
 
 from pydantic import BaseModel
 
@@ -89,7 +89,7 @@ class Smart(BaseModel):
 
 
 class Queue(BaseModel):
-    """How requests to a disk are queued."""
+    """Request queue settings of a disk."""
 
     scheduler: Text | None = None
     depth: Whole | None = None
@@ -127,7 +127,7 @@ class Smt(BaseModel):
 
 
 class Scaling(BaseModel):
-    """How clocks are set."""
+    """Frequency scaling settings."""
 
     driver: Text | None = None
     status: Text | None = None
@@ -151,7 +151,7 @@ class Pool(BaseModel):
 
 
 class NumaMemory(BaseModel):
-    """The memory of one NUMA domain, as the kernel has it."""
+    """The memory of one NUMA domain, according to the kernel."""
 
     os_index: Index
     memory: Whole | None = None

@@ -1,4 +1,4 @@
-"""The form of the part of a probe document that hwloc gives, as far as it is read."""
+"""The schema of hwloc's part of a probe document, as far as it is read."""
 
 from typing import Annotated
 
@@ -56,7 +56,7 @@ class Numa(BaseModel):
 
 
 class Distance(BaseModel):
-    """From one NUMA domain to another."""
+    """The distance from one NUMA domain to another."""
 
     start: Index = Field(alias="from")
     to: Index
@@ -64,7 +64,7 @@ class Distance(BaseModel):
 
 
 class MemoryCache(BaseModel):
-    """A cache in front of a memory."""
+    """A memory-side cache."""
 
     level: Whole
     size: Whole | None
@@ -75,7 +75,7 @@ class MemoryCache(BaseModel):
 
 
 class MemorySpeed(BaseModel):
-    """One measure of a memory, as hwloc names it."""
+    """One measured value of a memory, with hwloc's name for it."""
 
     numa: Index
     measure: Text
@@ -95,7 +95,7 @@ class Kind(BaseModel):
 
 
 class OsDevice(BaseModel):
-    """A device as the operating system calls it."""
+    """A device under its operating system's name."""
 
     name: Name
     kinds: list[Text]

@@ -1,4 +1,4 @@
-"""What a value in a probe's document can be; each says what it expected."""
+"""The types of values in a probe document; each error names the expected type."""
 
 import math
 import re

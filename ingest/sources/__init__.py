@@ -1,1 +1,1 @@
-"""What this machine, or a copy of it, says: one file per source."""
+"""Read the facts of this machine or of a copy of another: one file per source."""

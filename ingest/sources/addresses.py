@@ -1,4 +1,4 @@
-"""Addresses of network interfaces that find a machine, or tell it from another."""
+"""Addresses of network interfaces, used to reach or identify a machine."""
 
 from collections import defaultdict
 from ipaddress import IPv6Address
@@ -11,15 +11,15 @@ from ingest.sources.files import read_number, read_text, read_value
 from ingest.sources.machine import Machine
 
 _TABLE = "proc/self/net/if_inet6"
-_EVERYWHERE = "00"  # the scope; others are of one link or of the machine itself
+_EVERYWHERE = "00"  # the global scope; others are limited to a link or to the machine
 _PERMANENT = 0  # NET_ADDR_PERM of the kernel's netdevice.h
 
 
 def read_addresses(machine: Machine, folder: Path) -> dict[str, Any]:
-    """``permanent_mac`` and ``ipv6`` of an interface's folder, as far as is known.
+    """``permanent_mac`` and ``ipv6`` of an interface's folder, as far as known.
 
-    A ``permanent_mac`` of None says that the address was set, made up or taken from
-    another card, so that it tells no machine.
+    A ``permanent_mac`` of None means that the address was set, generated or taken from
+    another card, so it does not identify a machine.
     """
     found: dict[str, Any] = {}
     assigned = read_number(folder / "addr_assign_type")
@@ -42,7 +42,7 @@ def _ipv6(machine: Machine) -> dict[str, list[str]]:
 def parse_ipv6(text: str) -> dict[str, list[str]]:
     """The kernel's table of IPv6 addresses by interface, in their shortest form.
 
-    Lines that are none are left out, and so are addresses of one link.
+    Malformed lines and link-local addresses are left out.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for line in text.splitlines():

@@ -1,8 +1,8 @@
-"""The layout of control groups: which hierarchies are mounted where.
+"""The layout of control groups: the mounted hierarchies and their mount points.
 
-Of the groups themselves only the delegated ones are named; all others come and go and
-are looked up when they are asked for. See the kernel's
-Documentation/admin-guide/cgroup-v2.rst, "Delegation", and systemd.resource-control(5).
+Only delegated groups are listed. All others come and go and are looked up on demand.
+See the kernel's Documentation/admin-guide/cgroup-v2.rst, "Delegation", and
+systemd.resource-control(5).
 """
 
 import os
@@ -21,7 +21,7 @@ _MOST_FOLDERS = 2000
 
 
 def read_cgroups(machine: Machine = HERE) -> dict[str, Any]:
-    """The mounted hierarchies, and which version they make; raises SourceError."""
+    """Read the mounted hierarchies and their layout; raises SourceError."""
     found = parse_mounts(read_text(machine.root / _MOUNTS))
     if not found:
         raise SourceMissingError(
@@ -37,7 +37,7 @@ def read_cgroups(machine: Machine = HERE) -> dict[str, Any]:
 
 
 def layout(hierarchies: list[Hierarchy]) -> str:
-    """``v1``, ``v2``, or ``hybrid`` where controllers are on v1 and v2 is there too."""
+    """``v1``, ``v2``, or ``hybrid`` if controllers are on v1 and v2 is also mounted."""
     versions = {hierarchy["version"] for hierarchy in hierarchies}
     return "hybrid" if len(versions) > 1 else f"v{versions.pop()}"
 
@@ -47,10 +47,10 @@ def _words(path: Path) -> list[str]:
 
 
 def _delegated(root: Path) -> list[str]:
-    """Groups that are handed to others than root, as paths below the hierarchy.
+    """Groups delegated to users other than root, as paths below the hierarchy.
 
-    systemd marks them; else one tells them by their owner. What is below a delegated
-    group is its owner's affair. At most 2,000 folders are looked at, 5 deep.
+    systemd marks them; without a mark, the owner decides. Groups below a delegated one
+    are not searched. At most 2,000 folders are visited, 5 levels deep.
     """
     found: list[str] = []
     looked = 0

@@ -1,4 +1,4 @@
-"""Which CPUs are online, and how threads and clocks are set, from /sys.
+"""Which CPUs are online, and SMT and frequency settings, from /sys.
 
 See the kernel's Documentation/ABI/testing/sysfs-devices-system-cpu.
 """
@@ -16,7 +16,7 @@ _CONTROLS = {"on", "off", "forceoff", "notsupported", "notimplemented"}
 
 
 def read_cpu_state(machine: Machine = HERE) -> dict[str, Any]:
-    """Lists of CPUs by their state, SMT and frequency scaling; raises SourceError."""
+    """Read CPU lists by state, SMT and frequency scaling; raises SourceError."""
     folder = machine.root / _CPUS
     if not folder.is_dir():
         raise SourceMissingError(f"{folder} does not exist: mount sysfs at /sys")
@@ -28,7 +28,7 @@ def read_cpu_state(machine: Machine = HERE) -> dict[str, Any]:
 
 
 def _cpus(text: str | None) -> list[int]:
-    # Where no CPU is, the file is empty; nohz_full says "(null)" then.
+    # An empty list is an empty file; in nohz_full it is "(null)".
     return [] if text in (None, "(null)") else parse_cpulist(str(text))
 
 
@@ -45,7 +45,7 @@ def _smt(folder: Path) -> dict[str, Any] | None:
 
 
 def _scaling(cpus: Path) -> dict[str, Any] | None:
-    """The driver that sets clocks, and whether they may rise above the base clock."""
+    """The frequency driver, its settings, and whether boost is enabled."""
     policies = sorted(cpus.glob("cpu[0-9]*/cpufreq"))
     policies += sorted((cpus / "cpufreq").glob("policy[0-9]*"))
     facts = {
@@ -62,7 +62,7 @@ def _scaling(cpus: Path) -> dict[str, Any] | None:
 
 
 def _boost(cpus: Path) -> bool | None:
-    """acpi-cpufreq and amd-pstate say boost, intel_pstate says no_turbo."""
+    """acpi-cpufreq and amd-pstate have boost, intel_pstate has no_turbo."""
     boost = read_number(cpus / "cpufreq/boost")
     no_turbo = read_number(cpus / "intel_pstate/no_turbo")
     if boost is None and no_turbo is not None:

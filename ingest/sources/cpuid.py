@@ -1,7 +1,7 @@
-"""The registers that the CPUID instruction answers, as ``cpuid -r -1`` prints them.
+"""CPUID registers in the output format of ``cpuid -r -1``.
 
-The same text comes from the collector, which asks the instruction itself where the
-tool is not installed.
+The collector writes the same format; it runs the instruction itself if the tool is not
+installed.
 """
 
 import re
@@ -17,7 +17,7 @@ _CPU = re.compile(r"^CPU( [0-9]+)?:")
 
 
 class Registers(NamedTuple):
-    """What one leaf answers."""
+    """The register values of one leaf."""
 
     eax: int
     ebx: int
@@ -30,7 +30,7 @@ NOTHING = Registers(0, 0, 0, 0)
 
 
 def parse_cpuid(output: bytes) -> Leaves:
-    """The leaves of the first CPU by leaf and subleaf; raises MalformedSourceError."""
+    """Parse the first CPU by leaf and subleaf; raises MalformedSourceError."""
     leaves: Leaves = {}
     for line in output.decode(errors="replace").splitlines():
         if _CPU.match(line) and leaves:
@@ -54,10 +54,10 @@ def vendor(leaves: Leaves) -> str:
 
 
 def core_type(leaves: Leaves) -> str | None:
-    """Which kind of core of a hybrid processor answered; None where all are alike.
+    """The kind of core that answered on a hybrid processor; None if all are alike.
 
-    Leaf 7 says that a processor is hybrid (EDX bit 15), leaf 1AH which kind of core
-    this is (Intel SDM, volume 2A, CPUID).
+    Leaf 7 says whether a processor is hybrid (EDX bit 15), leaf 1AH the kind of this
+    core (Intel SDM, volume 2A, CPUID).
     """
     if not leaves.get((7, 0), NOTHING).edx >> 15 & 1:
         return None

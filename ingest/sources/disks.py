@@ -10,17 +10,17 @@ from ingest.sources.machine import HERE, Machine
 
 _BLOCK = Path("sys/block")
 _NOT_DISKS = re.compile(r"(loop|ram|zram)[0-9]+")
-# The kernel counts in these, whatever the disk's own sectors.
+# The kernel counts in 512-byte sectors, whatever the disk's own sector size.
 _SECTOR = 512
 _KIB = 1024
 _PCI_ID = re.compile(r"0x[0-9a-f]+")
 
 
 def read_disks(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """Every disk that holds something, by name; ``size`` in bytes.
+    """Read every disk with a medium, by name; ``size`` in bytes.
 
-    Loop devices, disks in memory, drives without a medium and the hidden paths of a
-    multipath disk are none. Raises SourceMissingError.
+    Loop devices, RAM disks, drives without a medium and the hidden paths of a multipath
+    disk are left out. Raises SourceMissingError.
     """
     folder = machine.root / _BLOCK
     if not folder.is_dir():
@@ -48,7 +48,7 @@ def _disk(path: Path) -> dict[str, Any] | None:
 
 
 def _queue(folder: Path) -> dict[str, Any]:
-    """How requests are queued (the kernel's Documentation/block/queue-sysfs.rst)."""
+    """Queue settings (the kernel's Documentation/block/queue-sysfs.rst)."""
     read_ahead = read_number(folder / "read_ahead_kb")
     discard = read_number(folder / "discard_granularity")
     return {
@@ -68,7 +68,7 @@ def _write_cache(text: str | None) -> bool | None:
 
 
 def parse_unit_serial(page: bytes) -> str | None:
-    """The serial number in SCSI's page 80: a header of 4 bytes, its length, text."""
+    """The serial number in SCSI's page 80: a 4-byte header with its length, text."""
     text = page[4 : 4 + int.from_bytes(page[2:4], "big")].decode(errors="replace")
     return text.strip("\0 ") or None
 
@@ -85,6 +85,6 @@ def _serial(path: Path) -> str | None:
 
 def _vendor(device: Path) -> str | None:
     vendor = read_value(device / "vendor")
-    # What libata writes for every SATA disk.
+    # libata writes ATA for every SATA disk.
     no_vendor = vendor == "ATA" or _PCI_ID.fullmatch(vendor or "")
     return None if no_vendor else vendor

@@ -1,4 +1,4 @@
-"""Board, system and firmware, from what the kernel shows of the DMI tables."""
+"""Board, system and firmware, from the kernel's view of the DMI tables."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _FIELDS = {
     },
     "bios": {"vendor": "bios_vendor", "version": "bios_version", "date": "bios_date"},
 }
-# What makers leave in fields that they did not fill in.
+# Values that vendors leave in unfilled fields.
 _PLACEHOLDERS = {
     "asset-1234567890",
     "base board",
@@ -63,9 +63,9 @@ _PLACEHOLDERS = {
 
 
 def read_board(machine: Machine = HERE) -> dict[str, dict[str, str]]:
-    """Board, system and BIOS as far as they are known; raises SourceMissingError.
+    """Read board, system and BIOS as far as known; raises SourceMissingError.
 
-    Serial numbers and the UUID are for root's eyes only and else left out.
+    Only root can read serial numbers and the UUID; otherwise they are left out.
     """
     folder = machine.root / _FOLDER
     if not folder.is_dir():
@@ -77,7 +77,7 @@ def read_board(machine: Machine = HERE) -> dict[str, dict[str, str]]:
 
 
 def parse_board(value: Callable[[str], str | None]) -> dict[str, dict[str, str]]:
-    """Board, system and BIOS, given the text of each of the kernel's DMI files."""
+    """Board, system and BIOS; ``value`` returns the text of a kernel DMI file."""
     return {
         part: {
             fact: text for fact, name in fields.items() if (text := real(value(name)))
@@ -87,9 +87,9 @@ def parse_board(value: Callable[[str], str | None]) -> dict[str, dict[str, str]]
 
 
 def real(text: str | None) -> str | None:
-    """A text that firmware gives, or None where it is a placeholder.
+    """Return a firmware text, or None if it is a placeholder.
 
-    So is one character over and over, such as the UUID of all zeros.
+    A text of one repeated character, such as the UUID of all zeros, is a placeholder.
     """
     text = " ".join((text or "").split())
     plain = text.lower().strip(" .")

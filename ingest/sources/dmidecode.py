@@ -1,7 +1,7 @@
-"""Memory slots, as dmidecode prints the firmware's tables (SMBIOS type 17).
+"""Memory slots, from dmidecode's output of the firmware tables (SMBIOS type 17).
 
-Its words are English whatever the locale; what they mean stands in the SMBIOS
-specification (DMTF DSP0134), section 7.18.
+Its output is English in every locale. The SMBIOS specification (DMTF DSP0134), section
+7.18, defines the fields.
 """
 
 import re
@@ -18,11 +18,11 @@ _HANDLE = re.compile(
 )
 _MEMORY_DEVICE = "17"
 _QUANTITY = re.compile(r"([0-9]{1,12}) ?([A-Za-z/]{1,5})")
-# Versions before 3.x call KiB kB and so on; all of them count in 1,024.
+# Versions before 3.x write kB for KiB and so on; all count in multiples of 1,024.
 _BYTES = {"bytes": 1, "kB": 1 << 10, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _BYTES |= {"TB": 1 << 40, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _BYTES |= {"TiB": 1 << 40}
-# Versions before 3.1 say MHz and mean transfers.
+# Versions before 3.1 write MHz but mean transfers.
 _TRANSFERS = {"MT/s": 10**6, "MHz": 10**6}
 _NO_TABLES = (
     "dmidecode finds no SMBIOS tables, as in most virtual machines; nothing to "
@@ -33,22 +33,22 @@ _MARKS = re.compile(r"^(no ?dimm|not ?installed|no ?module.*|unknown|[-_. ]*)$",
 
 
 def read_memory_banks(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """Every memory slot of the board; raises SourceError."""
+    """Read every memory slot of the board; raises SourceError."""
     try:
         return parse_memory_banks(machine.tool("dmidecode"))
     except SourceRefusedError as error:
-        # What it looks through where the kernel shows it no tables.
+        # dmidecode searches /dev/mem if the kernel shows it no tables.
         if "/dev/mem: No such file" in str(error):
             raise SourceMissingError(_NO_TABLES) from None
         raise
 
 
 def parse_memory_banks(output: bytes) -> list[dict[str, Any]]:
-    """Every memory slot, from ``dmidecode -t 17``, in the order of the tables.
+    """Parse every memory slot from ``dmidecode -t 17``, in the order of the tables.
 
     ``size`` in bytes, None in an ``empty`` slot; ``speed`` and ``configured_speed`` in
     transfers per second; widths in bits. Raises MalformedSourceError, and
-    SourceMissingError where there are no tables.
+    SourceMissingError without tables.
     """
     text = output.decode(errors="replace")
     slots = [_slot(body) for kind, body in _structures(text) if kind == _MEMORY_DEVICE]
@@ -66,8 +66,8 @@ def parse_memory_banks(output: bytes) -> list[dict[str, Any]]:
 
 
 def _structures(text: str) -> list[tuple[str, str]]:
-    """Type and body of each structure; a handle begins the next one."""
-    # Splitting by what stands in groups keeps the groups: handle, type, body, …
+    """Type and body of each structure; each begins with a handle."""
+    # re.split keeps the groups: handle, type, body, …
     _, *parts = _HANDLE.split(text)
     return list(zip(parts[1::3], parts[2::3], strict=True))
 
@@ -84,12 +84,12 @@ def _slot(body: str) -> dict[str, Any]:
         "form_factor": _known(fields.get("Form Factor")),
         "type": _known(fields.get("Type")),
     }
-    # Nothing of an empty slot is true.
+    # The other fields of an empty slot are meaningless.
     return facts | _module({} if empty else fields)
 
 
 def _module(fields: dict[str, str]) -> dict[str, Any]:
-    """What is said of a module."""
+    """The fields of a memory module."""
     configured = fields.get("Configured Memory Speed") or fields.get(
         "Configured Clock Speed"
     )
@@ -119,7 +119,7 @@ def _known(text: str | None) -> str | None:
 
 
 def _amount(text: str | None, units: dict[str, int]) -> int | None:
-    """``16 GB`` in its base unit; None for what has another unit, or no number."""
+    """``16 GB`` in its base unit; None without a number or with another unit."""
     found = _QUANTITY.fullmatch((text or "").strip())
     if found is None or found[2] not in units:
         if _known(text) and str(text).lower() not in _EMPTY:

@@ -1,4 +1,4 @@
-"""Reading files of the system, bounded, with one line for each way that fails."""
+"""Read system files with a size limit and one-line errors."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
     """
     try:
         with open(_regular(path), "rb") as file:
-            # A size that the file states is not read to be refused; /proc states none.
+            # A stated size over the limit is refused unread; /proc states no sizes.
             stated = os.fstat(file.fileno()).st_size
             content = b"" if stated > limit else file.read(limit + 1)
     except (FileNotFoundError, NotADirectoryError):
@@ -41,7 +41,7 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
 
 
 def _regular(path: Path) -> int:
-    """A descriptor of a regular file; others, which may never end, are OSErrors."""
+    """Open a regular file; raises OSError for others, which may never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
@@ -50,15 +50,15 @@ def _regular(path: Path) -> int:
 
 
 def read_text(path: Path) -> str:
-    """A text file; what is not UTF-8 is replaced. Raises as read_file does."""
+    """Read a text file, replacing invalid UTF-8. Raises the errors of read_file."""
     return read_file(path).decode(errors="replace")
 
 
 def read_value(path: Path) -> str | None:
-    """One attribute below /sys or /proc, stripped; None where there is none to read.
+    """Read one attribute below /sys or /proc, stripped; None if it cannot be read.
 
-    The kernel refuses many attributes with an error of its own choice (the speed of a
-    link that is down: EINVAL), which all mean that there is no value.
+    The kernel refuses many attributes with various errors (EINVAL for the speed of a
+    link that is down). All mean that there is no value.
     """
     try:
         with path.open("rb") as file:
@@ -69,7 +69,7 @@ def read_value(path: Path) -> str | None:
 
 
 def read_number(path: Path) -> int | None:
-    """One whole number below /sys or /proc; None where there is none to read."""
+    """Read one whole number below /sys or /proc; None if it cannot be read."""
     value = read_value(path)
     try:
         return None if value is None else read_whole(value)
@@ -79,16 +79,16 @@ def read_number(path: Path) -> int | None:
 
 
 def parse_choice(text: str | None) -> str | None:
-    """The kernel's way of writing a choice: ``always [madvise] never`` is madvise.
+    """The selected word of ``always [madvise] never``: madvise.
 
-    A single word is chosen without brackets.
+    A single word needs no brackets.
     """
     chosen = _CHOSEN.search(text or "")
     return chosen[1] if chosen else (text or None)
 
 
 def parse_cpulist(text: str) -> list[int]:
-    """The kernel's way of writing CPU sets: ``0-3,8`` is [0, 1, 2, 3, 8].
+    """Parse the kernel's CPU lists: ``0-3,8`` is [0, 1, 2, 3, 8].
 
     Raises MalformedSourceError.
     """

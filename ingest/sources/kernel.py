@@ -1,4 +1,4 @@
-"""The kernel's command line, without what should stay secret."""
+"""The kernel's command line without secrets."""
 
 import re
 import shlex
@@ -8,27 +8,27 @@ from ingest.sources.files import read_text
 from ingest.sources.machine import HERE, Machine
 
 _CMDLINE = Path("proc/cmdline")
-# Options whose values let others in: iSCSI and NFS passwords, tokens of installers,
-# credentials handed to systemd.
+# Options with secret values: iSCSI and NFS passwords, tokens of installers, credentials
+# passed to systemd.
 _SECRET = re.compile(
     r"pass(w|phrase|[._-]|$)|pwd|secret|token|credential|(^|[._-])(key|keys|auth|psk|pin)([._-]|$)",
     re.IGNORECASE,
 )
 _USER_IN_URL = re.compile(r"(?<=//)[^/@\s]+@")
-# dracut's netroot=iscsi:USER:PASSWORD@…, rd.iscsi…: whatever stands before an @.
+# dracut's netroot=iscsi:USER:PASSWORD@…, rd.iscsi…: everything before an @.
 _USER_IN_ROOT = re.compile(r"^((?:net)?root=[a-z]+:)[^@]+@")
 _HIDDEN = "***"
 
 
 def read_kernel_options(machine: Machine = HERE) -> list[str]:
-    """The options of the kernel's command line, in order; raises SourceError."""
+    """Read the options of the kernel's command line, in order; raises SourceError."""
     return parse_kernel_options(read_text(machine.root / _CMDLINE))
 
 
 def parse_kernel_options(text: str) -> list[str]:
-    """Each option once; the values of passwords, keys and tokens become ``***``.
+    """Return each option once; passwords, keys and tokens become ``***``.
 
-    What follows ``--`` goes to init, not to the kernel, and is left out.
+    Arguments after ``--`` go to init, not to the kernel, and are left out.
     """
     options = _split(text)
     if "--" in options:
@@ -37,7 +37,7 @@ def parse_kernel_options(text: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Only double quotes hold words together on this command line."""
+    """Split at white space; on this command line only double quotes group words."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     lexer.quotes, lexer.escape = '"', ""

@@ -1,4 +1,4 @@
-"""Memory banks, network cards and disks as lshw describes them."""
+"""Memory banks, network cards and disks from lshw."""
 
 import json
 import re
@@ -20,17 +20,17 @@ Node = dict[str, Any]
 
 
 def read_lshw(machine: Machine = HERE) -> dict[str, Any]:
-    """What lshw finds; raises SourceError."""
+    """Run lshw and parse its output; raises SourceError."""
     return parse_lshw(machine.tool("lshw"))
 
 
 def parse_lshw(output: bytes) -> dict[str, Any]:
-    """The facts in lshw's JSON: one tree, or a list of trees, as its version has it.
+    """Parse lshw's JSON: one tree, or a list of trees, depending on its version.
 
     Sizes in bytes, clocks in Hz. Raises MalformedSourceError.
     """
     try:
-        # lshw passes on what firmware holds: bytes of any kind, control characters.
+        # lshw copies firmware texts with arbitrary bytes and control characters.
         document = json.loads(output.decode(errors="replace"), strict=False)
     except (ValueError, RecursionError) as error:
         raise MalformedSourceError(
@@ -48,7 +48,7 @@ def parse_lshw(output: bytes) -> dict[str, Any]:
 
 
 def _walk(roots: list[Any]) -> Iterator[tuple[Node, Node]]:
-    """Every node with its parent, in the order of the file."""
+    """Yield every node with its parent, in file order."""
     stack: list[tuple[Any, Node]] = [(root, {}) for root in reversed(roots)]
     while stack:
         node, parent = stack.pop()
@@ -63,7 +63,7 @@ def _walk(roots: list[Any]) -> Iterator[tuple[Node, Node]]:
 
 
 def _identity(nodes: list[Node]) -> dict[str, Any]:
-    """Board, system and BIOS under the names that `ingest.sources.dmi` gives them."""
+    """Board, system and BIOS with the keys of `ingest.sources.dmi`."""
     system = next((n for n in nodes if n.get("class") == "system"), {})
     board = next((n for n in nodes if n.get("id") == "core"), {})
     bios = next((n for n in nodes if n.get("id") == "firmware"), {})
@@ -79,7 +79,7 @@ def _identity(nodes: list[Node]) -> dict[str, Any]:
 
 
 def _part(node: Node) -> dict[str, Any]:
-    # Some versions put the stock-keeping unit behind the name.
+    # Some versions append the stock-keeping unit to the name.
     model = re.sub(r" \([^()]*\)$", "", _text(node, "product", ""))
     return {
         "vendor": real(_text(node, "vendor")),
@@ -89,7 +89,7 @@ def _part(node: Node) -> dict[str, Any]:
 
 
 def _is_cpu(node: Node) -> bool:
-    # An empty socket is a processor without a bus address.
+    # lshw lists an empty socket as a processor without a bus address.
     return node.get("class") == "processor" and bool(_text(node, "businfo"))
 
 
@@ -108,7 +108,7 @@ def _is_bank(node: Node) -> bool:
 def _bank(node: Node) -> dict[str, Any]:
     slot, size = _text(node, "slot") or _text(node, "id"), _whole(node, "size")
     if not size:
-        # Of an empty slot lshw makes up the rest: "[empty]", "NO DIMM".
+        # lshw invents the other fields of an empty slot: "[empty]", "NO DIMM".
         return dict.fromkeys(_BANK) | {"slot": slot}
     return {
         "slot": slot,
@@ -129,7 +129,7 @@ def _nics(node: Node) -> Iterator[dict[str, Any]]:
                 "model": real(_text(node, "product")),
                 "vendor": real(_text(node, "vendor")),
                 "serial": _text(node, "serial"),
-                # What lshw calls the serial number of a card is its address.
+                # lshw puts a card's address in its serial number.
                 "mac": _mac(_text(node, "serial")),
                 "speed": _whole(node, "size"),
                 "driver": _setting(node, "driver"),
@@ -142,7 +142,7 @@ def _nics(node: Node) -> Iterator[dict[str, Any]]:
 def _disks(node: Node, parent: Node) -> Iterator[dict[str, Any]]:
     if node.get("class") != "disk":
         return
-    # An NVMe namespace is described by its controller.
+    # The controller holds the description of an NVMe namespace.
     above = parent if parent.get("class") == "storage" else {}
     if not _text(above, "logicalname", "").startswith("/dev/nvme"):
         above = {}
@@ -160,7 +160,7 @@ def _disks(node: Node, parent: Node) -> Iterator[dict[str, Any]]:
 
 
 def _memory(nodes: list[Node]) -> int | None:
-    """The size of the whole memory; None where lshw names none."""
+    """The size of the whole memory; None if lshw does not report it."""
     for node in nodes:
         whole = node.get("class") == "memory" and node.get("id") == "memory"
         if whole and (size := _whole(node, "size")):

@@ -1,8 +1,7 @@
-"""What a source reads: the system that runs here, or a copy of another's.
+"""The machine that a source reads: the running system, or a copy of another.
 
-One way for both: files stand below ``root``, and a tool is asked for by the name that
-it has in ``ingest.remote.collect.TOOLS``. A copy holds what the tools printed over
-there.
+Both are read the same way: files are below ``root``, and a tool is run by its name in
+``ingest.remote.collect.TOOLS``. A copy holds the tools' output from the remote machine.
 """
 
 from collections.abc import Mapping
@@ -16,16 +15,16 @@ from ingest.remote.collect import CALLS, TOOLS, targets
 from ingest.sources.files import read_file
 from ingest.sources.tool import run_tool
 
-# hwloc reads a copy of /sys and /proc as well as it reads its own.
+# hwloc can read a copy of /sys and /proc.
 _READS_COPIES = {"lstopo"}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """This system, or a copy of another's files and tool outputs.
+    """The running system, or a copy of another's files and tool outputs.
 
-    ``tools`` is the folder of what the tools printed over there, None where there is
-    no such folder; ``outcomes`` says of each tool how it fared.
+    ``tools`` is the folder with the outputs of the tools, None without one;
+    ``outcomes`` holds each tool's outcome.
     """
 
     root: Path = Path("/")
@@ -34,11 +33,11 @@ class Machine:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is the system that runs here, which can be asked for more."""
+        """Whether it is the running system, which can run tools."""
         return self.tools is None and self.root == Path("/")
 
     def tool(self, name: str) -> bytes:
-        """What the tool of that name prints; raises SourceError."""
+        """The output of a tool; raises SourceError."""
         if self.is_here:
             return CALLS[name]() if name in CALLS else _run(name, TOOLS[name].argv)
         try:
@@ -49,14 +48,14 @@ class Machine:
         return _run(name, (*TOOLS[name].argv, "--input", str(self.root)))
 
     def architecture(self) -> str | None:
-        """What the kernel calls the processor's architecture; None where not known."""
+        """The kernel's name of the processor's architecture; None if unknown."""
         try:
             return self.tool("architecture").decode(errors="replace") or None
         except SourceError:
             return None
 
     def tool_each(self, name: str) -> dict[str, bytes | SourceError]:
-        """What a tool that is run for each device prints, or why not, by device."""
+        """The output, or the error, of a per-device tool by device."""
         if self.is_here:
             asked = {d: partial(_run, name, argv) for d, argv in targets(TOOLS[name])}
         else:

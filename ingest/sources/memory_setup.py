@@ -1,4 +1,4 @@
-"""How memory is set up: NUMA domains, huge pages and swap, from /sys and /proc."""
+"""Memory settings: NUMA domains, huge pages and swap, from /sys and /proc."""
 
 import re
 from pathlib import Path
@@ -21,13 +21,13 @@ _POOL = re.compile(r"hugepages-([0-9]{1,12})kB")
 _NODE = re.compile(r"node([0-9]{1,9})")
 _TOTAL = re.compile(r"^(?:Node [0-9]+ )?MemTotal:\s+([0-9]{1,18}) kB$", re.MULTILINE)
 _DEFAULT = re.compile(r"^Hugepagesize:\s+([0-9]{1,18}) kB$", re.MULTILINE)
-# A blank in a name is written \040.
+# A space in a name is written \040.
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _KIB = 1024
 
 
 def read_memory_setup(machine: Machine = HERE) -> dict[str, Any]:
-    """NUMA domains, huge pages and swap; sizes in bytes. Raises SourceError."""
+    """Read NUMA domains, huge pages and swap; sizes in bytes. Raises SourceError."""
     root = machine.root
     meminfo = read_text(root / "proc/meminfo")
     default = _DEFAULT.search(meminfo)
@@ -86,7 +86,7 @@ def _domain(index: int, path: Path) -> dict[str, Any]:
 
 
 def _pools(folder: Path) -> list[dict[str, int]]:
-    """The sizes of huge pages, and how many of each are set aside."""
+    """The sizes of huge pages, and the number reserved of each."""
     found = [
         (int(match[1]) * _KIB, read_number(path / "nr_hugepages"))
         for path in folder.glob("hugepages-*")

@@ -1,8 +1,8 @@
-"""Memory slots, as dmidecode and lshw name them, brought together.
+"""Merge the memory slots of dmidecode and lshw.
 
-Both read the same tables in the same order, so the slots of one name belong together
-one by one. Boards are known that name all their slots alike: such a slot is named by
-its bank as well, else by its number.
+Both read the same tables in the same order, so slots of the same name are matched in
+order. Some boards give all slots the same name: such a slot is named with its bank, or
+else by its number.
 """
 
 from collections import Counter
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 Entry = dict[str, Any]
-# What lshw calls model is the part number, and its clock the speed that is set.
+# lshw's model is the part number, and its clock the configured speed.
 _DMIDECODE = {"model": "part", "clock": "configured_speed"}
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One slot: what each source says of it."""
+    """One slot with the data of each source."""
 
     name: str
     label: str
@@ -25,11 +25,11 @@ class Slot:
 
     @property
     def empty(self) -> bool:
-        """No module in it, as far as is known."""
+        """Whether the slot has no module, as far as known."""
         return bool(self.table.get("empty", not self.lshw.get("size")))
 
     def says(self, source: str, fact: str) -> Any:
-        """What lshw, or dmidecode (`memory_banks`), says of one of lshw's facts."""
+        """A fact by lshw's key, from lshw or from dmidecode (`memory_banks`)."""
         if source == "lshw":
             return self.lshw.get(fact)
         value = self.table.get(_DMIDECODE.get(fact, fact))
@@ -37,7 +37,7 @@ class Slot:
 
 
 def memory_slots(facts: dict[str, Any]) -> list[Slot]:
-    """Every slot of the board, those of lshw where dmidecode says nothing."""
+    """Every slot of the board, from lshw if dmidecode has none."""
     tables = facts.get("memory_banks") or []
     banks = (facts.get("lshw") or {}).get("memory_banks") or []
     left = list(banks)
@@ -56,7 +56,7 @@ def memory_slots(facts: dict[str, Any]) -> list[Slot]:
 
 
 def _names(entries: list[Entry]) -> list[str]:
-    """A name for each slot that no other has, and that stays when modules go."""
+    """A unique name for each slot that is stable when modules are removed."""
     plain = [entry.get("slot") or f"bank-{n}" for n, entry in enumerate(entries)]
     longer = [
         f"{entry['bank']} {name}" if entry.get("bank") else name

@@ -14,7 +14,7 @@ _MEGABIT = 1_000_000
 
 
 def read_nics(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """Every interface by name, virtual ones included; ``speed`` in bit/s.
+    """Read every interface by name, also virtual ones; ``speed`` in bit/s.
 
     Raises SourceMissingError.
     """
@@ -41,7 +41,7 @@ def _nic(path: Path, address: str | None) -> dict[str, Any]:
     return {
         "name": path.name,
         "mac": _mac(path),
-        # -1 where a driver does not know.
+        # -1 if a driver does not know it.
         "speed": speed * _MEGABIT if speed > 0 else None,
         "duplex": _duplex(path),
         "mtu": read_number(path / "mtu") or None,
@@ -54,7 +54,7 @@ def _nic(path: Path, address: str | None) -> dict[str, Any]:
 
 
 def _told(machine: Machine, what: str) -> dict[str, str]:
-    """The IPv4 address, or the firmware's version, of each interface that has one."""
+    """The IPv4 address, or firmware version, of each interface that has one."""
     try:
         found = json.loads(machine.tool(what))
     except (SourceError, ValueError):
@@ -64,7 +64,7 @@ def _told(machine: Machine, what: str) -> dict[str, str]:
 
 def _mac(path: Path) -> str | None:
     mac = read_value(path / "address")
-    # The loopback's is all zeros.
+    # The loopback interface has all zeros.
     return mac if mac and mac.strip("0:") else None
 
 
@@ -75,12 +75,12 @@ def _duplex(path: Path) -> str | None:
 
 def _is_up(path: Path) -> bool:
     state = read_value(path / "operstate")
-    # The loopback and some drivers know no operational state, but have a carrier.
+    # The loopback and some drivers have no operational state, but a carrier.
     return state == "up" or (state == "unknown" and read_number(path / "carrier") == 1)
 
 
 def _businfo(device: Path) -> str | None:
-    """lshw's way of writing it: ``pci@0000:00:03.0``, ``virtio@2``."""
+    """lshw's notation: ``pci@0000:00:03.0``, ``virtio@2``."""
     bus = device / "subsystem"
     if not bus.exists():
         return None

@@ -1,7 +1,7 @@
 """NVIDIA's GPUs, from the XML of ``nvidia-smi -q -x``.
 
-Elements come and go with the driver's version, so each is looked for where any version
-had it, and is unknown where it is missing or says ``N/A``.
+The elements depend on the driver's version. Each value is searched wherever some
+version has it, and is unknown if it is missing or ``N/A``.
 """
 
 import re
@@ -28,16 +28,16 @@ _ABSENT |= {"not supported", "[not supported]", "insufficient permissions"}
 _BUS_ID = re.compile(r"([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7])")
 _QUANTITY = re.compile(r"([0-9.]{1,20}) ?([A-Za-z]{1,4})")
 _BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-# Drivers before 304 wrote MB and meant MiB.
+# Drivers before 304 write MB but mean MiB.
 _BYTES |= {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _HERTZ = {"kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _WATTS = {"mW": 0.001, "W": 1.0}
 
 
 def read_gpus(machine: Machine = HERE) -> dict[str, Any]:
-    """NVIDIA's driver and GPUs; raises SourceError.
+    """Read NVIDIA's driver and GPUs; raises SourceError.
 
-    Without the tool there are none, unless a PCI device is theirs.
+    If the tool is missing, there are no GPUs, unless a PCI device is NVIDIA's.
     """
     try:
         return parse_gpus(machine.tool("nvidia-smi"))
@@ -49,10 +49,10 @@ def read_gpus(machine: Machine = HERE) -> dict[str, Any]:
 
 
 def parse_gpus(output: bytes) -> dict[str, Any]:
-    """The driver's version and each GPU, from ``nvidia-smi -q -x``.
+    """Parse the driver's version and each GPU, from ``nvidia-smi -q -x``.
 
     Memory in bytes, clocks in Hz, power in W. Raises MalformedSourceError, and
-    SourceMissingError where the driver sees no GPU.
+    SourceMissingError if the driver sees no GPU.
     """
     root = _root(output)
     gpus = [_gpu(place, node) for place, node in enumerate(root.iter("gpu"))]
@@ -68,7 +68,7 @@ def parse_gpus(output: bytes) -> dict[str, Any]:
 
 
 def bus_id(text: str) -> str | None:
-    """A PCI address as the kernel writes it, ``0000:3b:00.0``; None for other texts.
+    """A PCI address in the kernel's form, ``0000:3b:00.0``; None for other texts.
 
     NVIDIA writes the domain with eight digits.
     """
@@ -80,7 +80,7 @@ def bus_id(text: str) -> str | None:
 
 
 def _root(output: bytes) -> Element:
-    # Some drivers warn about a broken InfoROM before the document.
+    # Some drivers print a warning about a broken InfoROM before the document.
     start = output.find(b"<?xml")
     try:
         # Its DOCTYPE names a DTD that is not read; entities are refused.
@@ -136,7 +136,7 @@ def _link(path: str) -> tuple[str, ...]:
 
 
 def _partitions(node: Element) -> Iterator[dict[str, Any]]:
-    """The MIG devices; where there are none, the element holds the word None."""
+    """Yield the MIG devices; without any, the element holds the word None."""
     for place, device in enumerate(node.findall("mig_devices/mig_device")):
         index = _whole(device, "index")
         yield {
@@ -179,7 +179,7 @@ def _width(node: Element, *paths: str) -> int | None:
 
 
 def _quantity(node: Element, units: dict[str, Any], *paths: str) -> float | None:
-    """A number in one of the units; None for what has another unit, or none."""
+    """A number in one of the units; None with another unit or without one."""
     for path in paths:
         text = _text(node, path)
         found = _QUANTITY.fullmatch(text or "")

@@ -21,7 +21,7 @@ from ingest.sources.machine import HERE, Machine
 
 LOCAL = "local:"
 MOST_INSTANCES = 4096
-# A PMCD may be far away, and a question is a round trip.
+# A PMCD may be remote, and each request is a round trip.
 _CONNECTIONS = 16
 Found = TypeVar("Found")
 
@@ -39,15 +39,15 @@ _TYPES = {
     10: "highres_event",
 }
 _SEMANTICS = {1: "counter", 3: "instant", 4: "discrete"}
-# Instances come and go with processes, cgroups and PMCD's own connections: they are
+# Instances of processes, cgroups and PMCD's own connections come and go: they are
 # resolved at each fetch.
 _FLEETING_PMDA = "proc"
 _FLEETING_ROOTS = ("proc.", "hotproc.", "cgroup.", "acct.", "pmcd.client.")
-# A line of /proc/interrupts times a CPU, such as "NMI::cpu3".
+# A line of /proc/interrupts combined with a CPU, such as "NMI::cpu3".
 _LINE_AND_CPU = re.compile(r".+::cpu[0-9]+")
 _AGENTS = "pmcd.agent.status"
-# perfevent numbers a domain by the place of its event in a configuration; with another
-# one the event would be in another domain, and so another metric.
+# perfevent numbers a domain by the position of its event in a configuration. Another
+# configuration would put the event in another domain, making it another metric.
 _PMU_EVENTS = "perfevent.hwcounters."
 
 
@@ -66,7 +66,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Answers:
-    """All that was asked of a PMCD; a domain that refused is absent."""
+    """All answers of a PMCD; a domain that failed is absent."""
 
     address: str
     version: str | None
@@ -80,9 +80,9 @@ def read_pcp(
     address: str | None = None,
     names: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """The metrics of a machine's PMCD; of the one that runs here without an address.
+    """Read the metrics of a machine's PMCD; without an address, of the local one.
 
-    All of them, or those of some ``names``. Raises SourceError.
+    Reads all metrics, or only those in ``names``. Raises SourceError.
     """
     if address is None and not machine.is_here:
         raise SourceMissingError(
@@ -93,7 +93,7 @@ def read_pcp(
     try:
         with ExitStack() as stack:
             contexts = [stack.enter_context(_connect(address))]
-            # A PMCD may allow few connections.
+            # A PMCD may allow only a few connections.
             most = _CONNECTIONS if names is None else 1
             with suppress(PmError):
                 while len(contexts) < most:
@@ -118,7 +118,7 @@ def _connect(address: str) -> Context:
 
 
 def parse_pcp(answers: Answers) -> dict[str, Any]:
-    """The facts in what a PMCD answered."""
+    """Convert a PMCD's answers to facts."""
     pmdas = {
         str(number): name
         for metric in answers.metrics
@@ -142,23 +142,23 @@ def parse_pcp(answers: Answers) -> dict[str, Any]:
 
 
 def pmid_id(pmid: int) -> str:
-    """PCP's way of writing a metric's number: ``60.0.20``."""
+    """PCP's notation of a metric's number: ``60.0.20``."""
     return f"{pmid >> 22 & 0x1FF}.{pmid >> 10 & 0xFFF}.{pmid & 0x3FF}"
 
 
 def indom_id(indom: int) -> str:
-    """PCP's way of writing an instance domain's number: ``60.0``."""
+    """PCP's notation of an instance domain's number: ``60.0``."""
     return f"{indom >> 22 & 0x1FF}.{indom & 0x3FFFFF}"
 
 
 def _is_there(metric: Metric, answers: Answers) -> bool:
-    """Whether a metric counts: perfevent also names what it was not asked to count."""
+    """Whether a metric counts: perfevent also names events that it does not count."""
     counts = answers.instances.get(metric.indom) != []
     return counts or not metric.name.startswith(_PMU_EVENTS)
 
 
 def domain_id(metric: Metric) -> str:
-    """The number of a metric's instance domain; that of a PMU event stays with it."""
+    """The number of a metric's instance domain; stable for a PMU event."""
     if not metric.name.startswith(_PMU_EVENTS):
         return indom_id(metric.indom)
     event = metric.name.rpartition(".")[0]
@@ -204,7 +204,7 @@ def _ask_metrics(
 def _each(
     contexts: list[Context], ask: Callable[[Context, int], Found], numbers: list[int]
 ) -> list[Found]:
-    """What each number is answered with; every one is a round trip of its own."""
+    """Send one request per number, each a round trip, over all connections."""
     count = len(contexts)
 
     def part(at: int) -> list[Found]:

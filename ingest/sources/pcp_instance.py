@@ -1,10 +1,10 @@
-"""What PCP calls one process among its instances."""
+"""PCP's instance name of a process."""
 
 from core.linux.pmapi import BindingMissingError, Context, PmError
 
 
 def instance_name(address: str, domain: str, pid: int) -> str | None:
-    """What PCP calls a process in its domain; None where PMCD does not tell."""
+    """PCP's name of a process in its instance domain; None if PMCD does not say."""
     pmda, _, serial = domain.partition(".")
     try:
         with Context(address) as context:

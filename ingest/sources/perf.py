@@ -1,4 +1,4 @@
-"""The PMUs that the kernel offers to perf_event, and the events that it names."""
+"""The kernel's PMUs for perf_event, and its named events."""
 
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ _WATCHDOG = Path("proc/sys/kernel/nmi_watchdog")
 
 
 def read_event_sources(machine: Machine = HERE) -> list[str]:
-    """The names of the kernel's event sources, such as ``cpu`` and ``software``.
+    """The kernel's event sources, such as ``cpu`` and ``software``.
 
-    Raises SourceMissingError where the kernel has no perf_event.
+    Raises SourceMissingError if the kernel has no perf_event.
     """
     folder = machine.root / _DEVICES
     if not folder.is_dir():
@@ -25,9 +25,9 @@ def read_event_sources(machine: Machine = HERE) -> list[str]:
 
 
 def read_kernel_events(machine: Machine = HERE) -> dict[str, list[str]]:
-    """The events that the kernel names itself, by event source: ``tsc`` of ``msr``.
+    """The kernel's named events by event source: ``tsc`` of ``msr``.
 
-    Beside an event stand files with its unit and scale, which are none. Raises
+    Files with a suffix hold an event's unit and scale and are skipped. Raises
     SourceMissingError.
     """
     folder = machine.root / _DEVICES
@@ -40,9 +40,9 @@ def read_kernel_events(machine: Machine = HERE) -> dict[str, list[str]]:
 
 
 def read_perf(machine: Machine = HERE) -> dict[str, Any]:
-    """The events that the kernel names, and what it lets be counted by whom.
+    """The kernel's named events, and the restrictions on counting.
 
-    ``paranoid`` is None where it cannot be read. Raises SourceMissingError.
+    ``paranoid`` is None if it cannot be read. Raises SourceMissingError.
     """
     events = read_kernel_events(machine)
     try:
@@ -59,7 +59,7 @@ def read_perf(machine: Machine = HERE) -> dict[str, Any]:
 def read_paranoid(machine: Machine = HERE) -> int:
     """The level of kernel.perf_event_paranoid; above 0 only root counts whole CPUs.
 
-    Raises SourceMissingError where the kernel has no perf_event.
+    Raises SourceMissingError if the kernel has no perf_event.
     """
     try:
         return int((machine.root / _PARANOID).read_text("ascii"))
@@ -71,7 +71,7 @@ def read_paranoid(machine: Machine = HERE) -> int:
 
 
 def read_watchdog(machine: Machine = HERE) -> bool:
-    """Whether the NMI watchdog holds a counter of each thread."""
+    """Whether the NMI watchdog occupies a counter of each thread."""
     try:
         return (machine.root / _WATCHDOG).read_text("ascii").strip() == "1"
     except OSError:

@@ -1,6 +1,6 @@
-"""One process of this machine, from /proc: looked at when it is asked for, never kept.
+"""Read a process of this machine from /proc on demand; nothing is stored.
 
-The files are described in proc(5). What only its owner may read is left out.
+The files are described in proc(5). Data that only the owner may read is left out.
 """
 
 import os
@@ -27,7 +27,7 @@ _STATES = {
     "I": "idle in the kernel",
 }
 _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"}
-# Places in /proc/PID/stat, counted from behind the name, which may hold blanks.
+# Positions in /proc/PID/stat, counted after the name, which may contain spaces.
 _STATE, _PARENT, _NICE, _START, _LAST_CPU, _POLICY = 0, 1, 16, 19, 36, 38
 _IDENTITY = re.compile(r"([0-9]{1,10})\.([0-9]{1,20})\.([0-9a-f-]{36})")
 _ON_DOMAIN = re.compile(r"\bN([0-9]{1,5})=([0-9]{1,18})\b")
@@ -37,7 +37,7 @@ _KIB = 1024
 
 @dataclass(frozen=True)
 class Identity:
-    """What tells a process from all others: its number alone is used again."""
+    """The identity of a process: the pid alone is reused."""
 
     pid: int
     start: int
@@ -49,7 +49,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Task:
-    """One thread of a process; ``cpus`` are those that it may run on."""
+    """One thread of a process; ``cpus`` are the CPUs that it may run on."""
 
     tid: int
     name: str
@@ -60,10 +60,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Process:
-    """What the kernel tells of a process; sizes in bytes, None where it tells nothing.
+    """The kernel's data on a process; sizes in bytes, None if unknown.
 
-    ``placement`` is its memory by NUMA domain, None where the kernel knows of none or
-    keeps it from us.
+    ``placement`` is its memory by NUMA domain, None if the kernel has none or denies
+    access.
     """
 
     identity: Identity
@@ -86,15 +86,15 @@ class Process:
 
 
 def parse_identity(text: str) -> Identity | None:
-    """Read back what an Identity is written as; None for anything else."""
+    """Parse the text form of an Identity; None for anything else."""
     found = _IDENTITY.fullmatch(text)
     return Identity(int(found[1]), int(found[2]), found[3]) if found else None
 
 
 def read_process(pid: int, root: Path = Path("/")) -> Process | None:
-    """A process by its number; None where there is none. Raises SourceError.
+    """Read a process by its pid; None if it does not exist. Raises SourceError.
 
-    Threads have numbers too, by which /proc shows them, though it does not list them.
+    A thread id is not accepted, although /proc/TID exists without being listed.
     """
     proc = root / "proc"
     boot = _boot(proc)
@@ -103,13 +103,13 @@ def read_process(pid: int, root: Path = Path("/")) -> Process | None:
         return None
     process = _process(proc, pid, first, boot)
     last = _stat(proc / str(pid))
-    # Another process may have got the number while this one was looked at.
+    # Another process may have got the pid in the meantime.
     same = last is not None and last[1][_START] == first[1][_START]
     return process if same else None
 
 
 def identify(pid: int, root: Path = Path("/")) -> tuple[Identity, str] | None:
-    """Who has a number now, and its name; None where nobody has. Raises SourceError."""
+    """The process with a pid and its name; None without one. Raises SourceError."""
     stat = _stat(root / "proc" / str(pid))
     if stat is None:
         return None
@@ -117,7 +117,7 @@ def identify(pid: int, root: Path = Path("/")) -> tuple[Identity, str] | None:
 
 
 def find_processes(root: Path = Path("/")) -> Iterator[tuple[Identity, str]]:
-    """Every process, and the name that the kernel shows of it; raises SourceError."""
+    """Yield every process with the kernel's name of it; raises SourceError."""
     proc = root / "proc"
     boot = _boot(proc)
     for entry in os.scandir(proc):
@@ -128,13 +128,13 @@ def find_processes(root: Path = Path("/")) -> Iterator[tuple[Identity, str]]:
 
 
 def command_of(pid: int, root: Path = Path("/")) -> str | None:
-    """The command line of a process, its words parted by blanks."""
+    """The command line of a process, its words separated by spaces."""
     words = read_value(root / "proc" / str(pid) / "cmdline")
     return " ".join(words.split("\0"))[:_MAX_COMMAND] if words else None
 
 
 def parse_stat(text: str) -> tuple[str, list[str]]:
-    """The name in a ``stat`` file and the fields behind it.
+    """The name in a ``stat`` file and the fields after it.
 
     Raises MalformedSourceError.
     """
@@ -262,7 +262,7 @@ def _cgroup(text: str | None) -> str | None:
 
 
 def _placement(path: Path) -> dict[int, int] | None:
-    """Of a huge process the file is larger than what can be kept of it: None too."""
+    """The memory by NUMA domain; also None if a huge process's file is too large."""
     try:
         return parse_numa_maps(read_file(path).decode(errors="replace"))
     except SourceError:

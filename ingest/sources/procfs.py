@@ -14,7 +14,7 @@ from ingest.sources.machine import HERE, Machine
 
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 _QUOTED = re.compile(r"""^(["'])(.*)\1$""")
-# Names on x86, then on Arm, where numbers stand for names.
+# Keys on x86, then on Arm, where numbers replace names.
 _CPU_KEYS = {
     "vendor": ("vendor_id", "CPU implementer"),
     "family": ("cpu family", "CPU architecture"),
@@ -26,7 +26,7 @@ _CPU_KEYS = {
 
 
 def read_os(machine: Machine = HERE) -> dict[str, Any]:
-    """The system that runs here; ``memory`` in bytes. Raises SourceError."""
+    """Read the operating system; ``memory`` in bytes. Raises SourceError."""
     root = machine.root
     kernel = root / "proc/sys/kernel"
     machine_id = read_value(root / "etc/machine-id") or ""
@@ -42,13 +42,13 @@ def read_os(machine: Machine = HERE) -> dict[str, Any]:
 
 
 def read_cpu(machine: Machine = HERE) -> dict[str, Any]:
-    """The CPU model of each socket; raises SourceError."""
+    """Read the CPU model of each socket; raises SourceError."""
     text = read_text(machine.root / "proc/cpuinfo")
     return parse_cpuinfo(text, partial(_package, machine.root))
 
 
 def _package(root: Path, cpu: str) -> str | None:
-    """The socket of a CPU as /sys has it, for Arm's /proc/cpuinfo does not say."""
+    """The socket of a CPU from /sys, since Arm's /proc/cpuinfo does not name it."""
     topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
     return read_value(topology / "physical_package_id")
 
@@ -61,7 +61,7 @@ def parse_os_release(text: str) -> str | None:
 
 
 def parse_machine_id(text: str) -> str | None:
-    """A machine-id; None where it is unset, as in many container images."""
+    """A machine-id; None if it is unset, as in many container images."""
     text = text.strip()
     return text if _MACHINE_ID.fullmatch(text) and text.strip("0") else None
 
@@ -79,10 +79,10 @@ def parse_cpuinfo(
 ) -> dict[str, Any]:
     """The first CPU of each socket, from the text of /proc/cpuinfo.
 
-    ``package`` knows the socket of a CPU where the text does not name it.
-    Its clock is a reading of the moment and is left out. ``microcode`` is the revision
-    that most threads of a socket run, ``other_microcode`` those of all other threads,
-    by os index. Raises MalformedSourceError.
+    ``package`` returns the socket of a CPU if the text does not name it. The clock is
+    left out, since it is a momentary reading. ``microcode`` is the revision of most
+    threads of a socket, ``other_microcode`` those of all other threads, by OS index.
+    Raises MalformedSourceError.
     """
     sockets: dict[str, list[dict[str, str]]] = {}
     for block in re.split(r"\n\s*\n", text.strip()):
@@ -131,7 +131,7 @@ def _socket(threads: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _report_parts(threads: list[dict[str, str]]) -> None:
-    """Arm numbers its parts, and a socket may have several: big and little cores."""
+    """Report Arm's part numbers as gaps: a socket may have big and little cores."""
     parts = sorted({thread["CPU part"] for thread in threads if "CPU part" in thread})
     if parts and "model name" not in threads[0]:
         report_gap(

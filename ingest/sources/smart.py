@@ -1,7 +1,7 @@
-"""What a disk says of itself (SMART), from the JSON of ``smartctl -j -a``.
+"""A disk's own report (SMART), from the JSON of ``smartctl -j -a``.
 
-Temperatures, hours and error counts change all the time: they are telemetry and are
-left to PCP's ``smart`` and ``nvme`` metrics.
+Temperatures, hours and error counts change constantly. They are telemetry and left to
+PCP's ``smart`` and ``nvme`` metrics.
 """
 
 import json
@@ -21,8 +21,8 @@ from ingest.sources.machine import HERE, Machine
 
 Node = dict[str, Any]
 
-# ATA attributes that count down from 100 as flash wears, by the makers' names as
-# smartmontools' drivedb.h has them; those of NVMe and SCSI disks are standard.
+# ATA attributes that count down from 100 as flash wears, with the vendors' names from
+# smartmontools' drivedb.h; those of NVMe and SCSI disks are standard.
 _WEAR = {
     177: "Wear_Leveling_Count",
     202: "Percent_Lifetime_Remain",
@@ -32,13 +32,13 @@ _WEAR = {
 
 
 def read_smart(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """What each disk says of itself; raises SourceError where none does."""
+    """Read each disk's own report; raises SourceError if no disk gives one."""
     found, refused = [], []
     for name, answer in machine.tool_each("smartctl").items():
         try:
             if isinstance(answer, SourceError):
                 raise answer
-            # The kernel's name: behind it smartctl may have found another device.
+            # The kernel's name: smartctl may have found another device behind it.
             found.append({**parse_smart(answer), "device": device(name)})
         except SourceError as error:
             refused.append(error)
@@ -48,10 +48,10 @@ def read_smart(machine: Machine = HERE) -> list[dict[str, Any]]:
 
 
 def parse_smart(output: bytes) -> dict[str, Any]:
-    """The facts of one disk; ``wear`` in percent used up, ``size`` in bytes.
+    """Parse the facts of one disk; ``wear`` in percent used up, ``size`` in bytes.
 
-    ``healthy`` is the disk's own verdict, None where it gives none. Raises
-    MalformedSourceError, and SourceRefusedError where smartctl could not ask it.
+    ``healthy`` is the disk's own verdict, None without one. Raises
+    MalformedSourceError, and SourceRefusedError if smartctl could not query the disk.
     """
     try:
         document = json.loads(output.decode(errors="replace"), strict=False)
@@ -99,14 +99,14 @@ def _models(document: Node) -> list[str]:
 
 
 def _wear(document: Node) -> int | None:
-    """Percent used up, as the disk reckons; it may be over 100."""
+    """The disk's estimate of the percentage used up; it may be over 100."""
     for path in (
         ("endurance_used", "current_percent"),  # smartctl 7.4, all protocols
         ("nvme_smart_health_information_log", "percentage_used"),
         ("scsi_percentage_used_endurance_indicator",),
     ):
         if (used := _whole(document, *path)) is not None:
-            return min(used, 255)  # as far as NVMe counts
+            return min(used, 255)  # the maximum of NVMe
     table = _get(document, "ata_smart_attributes", "table")
     for row in table if isinstance(table, list) else []:
         known = isinstance(row, dict) and _WEAR.get(row.get("id", 0))
@@ -117,7 +117,7 @@ def _wear(document: Node) -> int | None:
 
 
 def _self_test(document: Node) -> bool | None:
-    """Whether the disk can test itself; None where that is not said."""
+    """Whether the disk can test itself; None if unknown."""
     for path in (
         ("ata_smart_data", "capabilities", "self_tests_supported"),
         ("nvme_optional_admin_commands", "self_test"),

@@ -1,4 +1,4 @@
-"""Clocks, caches and NUMA distances as the kernel tells them in /sys."""
+"""Clocks, caches and NUMA distances from the kernel's /sys."""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ _MEGAHERTZ = 1_000_000
 
 
 def read_clocks(machine: Machine = HERE) -> dict[str, Any]:
-    """By thread: base, min, max clock in Hz and the governor; None where unknown.
+    """By thread: base, min, max clock in Hz and the governor; None if unknown.
 
-    Raises SourceMissingError where the kernel does not set clocks, as in most guests.
+    Raises SourceMissingError if the kernel does not set clocks, as in most guests.
     """
     found = {
         str(index): clock
@@ -39,7 +39,7 @@ def read_clocks(machine: Machine = HERE) -> dict[str, Any]:
 
 
 def read_cache_sets(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """Every cache once, with its CPUs and sets; ``line`` in bytes.
+    """Read every cache once, with its CPUs and sets; ``line`` in bytes.
 
     Raises SourceMissingError and MalformedSourceError.
     """
@@ -58,7 +58,7 @@ def read_cache_sets(machine: Machine = HERE) -> list[dict[str, Any]]:
 
 
 def read_numa_distances(machine: Machine = HERE) -> list[dict[str, int]]:
-    """Every pair of NUMA domains; raises SourceMissingError, MalformedSourceError."""
+    """Read every pair of domains; raises SourceMissingError, MalformedSourceError."""
     nodes = machine.root / _NODES
     rows = {
         index: text
@@ -73,9 +73,9 @@ def read_numa_distances(machine: Machine = HERE) -> list[dict[str, int]]:
 
 
 def parse_numa_distances(rows: dict[int, str]) -> list[dict[str, int]]:
-    """Pairs from the ``distance`` line of each NUMA domain, by its os index.
+    """Build pairs from the ``distance`` line of each NUMA domain, by OS index.
 
-    A line rates the domains that are online, in rising order. Raises
+    A line lists the distances to the online domains, in ascending order. Raises
     MalformedSourceError.
     """
     domains = sorted(rows)
@@ -106,7 +106,7 @@ def _clock(cpu: Path) -> dict[str, Any] | None:
     low = read_number(folder / "cpuinfo_min_freq")
     high = read_number(folder / "cpuinfo_max_freq")
     base = read_number(folder / "base_frequency")
-    # Where the driver names no base clock, ACPI may.
+    # If the driver gives no base clock, ACPI may.
     nominal = read_number(cpu / "acpi_cppc/nominal_freq")
     clock = {
         "base": base * _KILOHERTZ if base else (nominal or 0) * _MEGAHERTZ or None,
@@ -134,7 +134,7 @@ def _cache(folder: Path) -> dict[str, Any] | None:
 
 
 def parse_size(text: str | None) -> int | None:
-    """``32K`` in bytes; None where it is not stated."""
+    """``32K`` in bytes; None if unknown."""
     found = _SIZE.fullmatch(text or "")
     if text and not found:
         report_gap("size of a cache in /sys", text, "a size such as 32K")

@@ -1,6 +1,6 @@
-"""Translation lookaside buffers (TLBs), from what CPUID says of them.
+"""Translation lookaside buffers (TLBs), from CPUID.
 
-Intel: leaf 2 names one-byte descriptors, leaf 18H describes each TLB (Intel 64 and
+Intel: leaf 2 lists one-byte descriptors, leaf 18H describes each TLB (Intel 64 and
 IA-32 Architectures Software Developer's Manual, volume 2A, CPUID, tables 3-12 and 3-8).
 AMD and Hygon: leaves 8000_0005h, 8000_0006h and 8000_0019h (AMD64 Architecture
 Programmer's Manual, volume 3, appendix E.4).
@@ -28,7 +28,7 @@ _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _SIZES_18 = (4 * _KIB, 2 * _MIB, 4 * _MIB, _GIB)
 _TYPES_18 = {1: "data", 2: "instruction", 3: "unified", 4: "load", 5: "store"}
 _MOST_SUBLEAVES = 64
-# In leaves 8000_0006h and 8000_0019h four bits stand for a number of ways.
+# In leaves 8000_0006h and 8000_0019h four bits encode the number of ways.
 _AMD_WAYS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 16}
 _AMD_WAYS |= {0xA: 32, 0xB: 48, 0xC: 64, 0xD: 96, 0xE: 128}
 _AMD_FULLY_4, _AMD_FULLY_8 = 0xF, 0xFF
@@ -40,8 +40,8 @@ Tlb = dict[str, Any]
 
 
 def read_tlbs(machine: Machine = HERE) -> dict[str, Any]:
-    """The TLBs of a core, by CPUID, else by /proc/cpuinfo; raises SourceError."""
-    # The collector asks the instruction itself where the tool is not installed.
+    """Read the TLBs of a core from CPUID, else /proc/cpuinfo; raises SourceError."""
+    # The collector runs the instruction itself if the tool is not installed.
     for name in ("cpuid", "registers"):
         with suppress(SourceError):
             return parse_tlbs(machine.tool(name))
@@ -58,11 +58,10 @@ def _no_source(architecture: str | None) -> str:
 
 
 def parse_tlbs(output: bytes) -> dict[str, Any]:
-    """The TLBs of one core, from ``cpuid -r -1``; sizes of pages in bytes.
+    """Parse the TLBs of one core, from ``cpuid -r -1``; page sizes in bytes.
 
-    ``ways`` is None where it is not stated and ``fully`` says that an entry may stand
-    anywhere; ``core_type`` is the kind of core of a hybrid processor. Raises
-    MalformedSourceError.
+    ``ways`` is None if unknown; ``fully`` means fully associative; ``core_type`` is the
+    kind of core of a hybrid processor. Raises MalformedSourceError.
     """
     leaves = parse_cpuid(output)
     maker = vendor(leaves)
@@ -76,7 +75,7 @@ def parse_tlbs(output: bytes) -> dict[str, Any]:
 
 
 def parse_tlb_size(text: str) -> dict[str, Any] | None:
-    """AMD's TLB in /proc/cpuinfo; None where there is none.
+    """Parse AMD's TLB in /proc/cpuinfo; None without one.
 
     Linux adds up the entries of the second-level data and instruction TLBs.
     """
@@ -93,7 +92,7 @@ def _tlb(
     entries: int,
     ways: int | None = None,
 ) -> Tlb:
-    if ways and ways > entries:  # what some hypervisors make of it
+    if ways and ways > entries:  # as some hypervisors report it
         ways = None
     fully = ways == entries
     return {
@@ -117,7 +116,7 @@ def _intel(leaves: Leaves) -> Iterator[Tlb]:
 
 
 def _descriptors(registers: Registers) -> Iterator[int]:
-    """The bytes of valid registers; the lowest of EAX is no descriptor."""
+    """The bytes of valid registers; the lowest byte of EAX is not a descriptor."""
     for place, register in enumerate(registers):
         if not register >> 31:
             codes = register.to_bytes(4, "little")[1 if place == 0 else 0 :]
@@ -148,7 +147,7 @@ def _amd(leaves: Leaves) -> Iterator[Tlb]:
                 yield _tlb(1, type_, [page], entries, ways)
     second = leaves.get((0x80000006, 0), NOTHING)
     for register, page in ((second.eax, 2 * _MIB), (second.ebx, 4 * _KIB)):
-        # Where there is no data TLB, the other one is of both.
+        # Without a data TLB, the other one is unified.
         lower = "instruction" if register >> 16 else "unified"
         yield from _amd_pair(2, lower, page, register)
     large = leaves.get((0x80000019, 0), NOTHING)
@@ -157,7 +156,7 @@ def _amd(leaves: Leaves) -> Iterator[Tlb]:
 
 
 def _amd_pair(level: int, lower: str, page: int, register: int) -> Iterator[Tlb]:
-    """A data TLB in the upper half, another in the lower one."""
+    """A data TLB in the upper half, another TLB in the lower one."""
     for type_, half in ((lower, register & 0xFFFF), ("data", register >> 16)):
         code, entries = half >> 12, half & 0xFFF
         if code and entries:

@@ -1,9 +1,8 @@
 """The one-byte TLB descriptors of CPUID leaf 2.
 
-Level, what is translated, page sizes, entries and ways (equal to the entries where
-fully associative, None where not stated), as table 3-12 of the Intel 64 and IA-32
-Architectures Software Developer's Manual, volume 2A, has them. A descriptor that
-names two arrays stands for both.
+Level, type, page sizes, entries and ways (equal to the entries if fully associative,
+None if not stated), from table 3-12 of the Intel 64 and IA-32 Architectures Software
+Developer's Manual, volume 2A. A descriptor may name two arrays.
 """
 
 _4K, _2M, _4M, _1G = 1 << 12, 1 << 21, 1 << 22, 1 << 30

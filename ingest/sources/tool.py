@@ -1,4 +1,4 @@
-"""Running a tool of the system: bounded in time and output, and always cleaned up."""
+"""Run a system tool with limits on time and output, and always clean up."""
 
 import os
 import selectors
@@ -18,11 +18,11 @@ MAX_OUTPUT = 64 * 1024 * 1024
 def run_tool(
     argv: Sequence[str], package: str, timeout: float, any_status: bool = False
 ) -> bytes:
-    """What a tool prints, at most 64 MiB, within ``timeout`` seconds.
+    """Return a tool's output, at most 64 MiB, within ``timeout`` seconds.
 
-    ``package`` is the Debian package named in the cure; with ``any_status`` the exit
-    status is no refusal. Raises SourceMissingError,
-    SourceRefusedError (time, exit status) and MalformedSourceError (too much output).
+    ``package`` is the Debian package named in the error's cure; with ``any_status`` the
+    exit status is ignored. Raises SourceMissingError, SourceRefusedError (time, exit
+    status) and MalformedSourceError (too much output).
     """
     try:
         process = _start(argv)
@@ -45,8 +45,8 @@ def run_tool(
 
 
 def _start(argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    # Only PATH is passed on: variables such as HWLOC_XMLFILE would let a tool speak
-    # of another machine. A session of its own lets _end reach its children too.
+    # Pass on only PATH: variables such as HWLOC_XMLFILE could make a tool describe
+    # another machine. The new session lets _end kill the tool's children too.
     return subprocess.Popen(  # noqa: S603
         argv,
         stdin=subprocess.DEVNULL,

@@ -1,9 +1,8 @@
 """The queue of points on disk: an append-only log in segments, bounded in bytes.
 
-Each segment can be read without the others. Each record is one plain write into the
-page cache, so it survives a ``kill -9`` of this process, but not a power cut. When the
-log is full, the oldest segments are deleted first. Taken records stay until ``forget``,
-so that they can be sent again, or until the disk has no room for new ones.
+Segments are independent. Each record is one plain write into the page cache, so it
+survives a ``kill -9`` of this process, but not a power cut. A full log deletes its
+oldest segments. Taken records stay for resending until ``forget`` or a full disk.
 """
 
 import errno
@@ -31,10 +30,9 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 class Log:
     """The log of one folder; one writer and one reader thread may share it.
 
-    ``told`` is called after each record. ``taken`` is the start of the queue: an
-    earlier process took what lies before. ``failure`` is why the last record was not
-    written, ``replaced`` counts how often another process damaged the live file. Raises
-    StateError if the folder is unusable.
+    ``told`` is called after each record. The queue starts at ``taken``. ``failure`` is
+    why the last record was not written, ``replaced`` counts how often another process
+    damaged the live file. Raises StateError if the folder is unusable.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""A backup of the whole state in one folder, and its way back into an empty one."""
+"""Back up the whole state into one folder, and restore it into an empty one."""

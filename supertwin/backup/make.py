@@ -1,4 +1,4 @@
-"""`supertwin backup`: the state of a running stack, copied into one new folder."""
+"""`supertwin backup`: copy the state of a running stack into a new folder."""
 
 import os
 import shutil
@@ -22,10 +22,10 @@ from supertwin.stack.compaction import DATASETS
 
 Progress = Callable[[str], None]
 
-# Folders and files of the state that are copied as they are. `pmu/agent` is the list of
-# counted events; the next start makes the rest of `pmu` from it.
+# Folders and files of the state that are copied unchanged. `pmu/agent` lists the
+# counted events; the next start recreates the rest of `pmu` from it.
 _KEPT = ("access", "topology", "cost.json", "pmu/agent")
-# What is copied of runs before the datasets, and again after them.
+# State of runs, copied before the datasets and again after them.
 _RUNS = ("observing", "observations")
 _NEVER = frozenset({".lock", ".new"})
 _LOG_SUFFIX = ".log"
@@ -33,9 +33,9 @@ _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 
 
 def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
-    """Write a backup as a whole, for its owner alone; return how many files it has.
+    """Write a complete backup, private to its owner; return its number of files.
 
-    MendableError where the folder exists, or a store is elsewhere or does not answer.
+    Raises MendableError if the folder exists, or a store is remote or does not answer.
     """
     _check(settings, folder)
     partial = folder.with_name(f"{folder.name}.partial")
@@ -73,8 +73,8 @@ def _fill(settings: Settings, folder: Path, progress: Progress) -> int:
     _complete_runs(settings, folder)
     for name in _KEPT:
         _copy(settings.home / name, state / name)
-    # The log before the series: what is removed from it meanwhile is in them by then.
-    # A point that is in both is sent again, and stored once.
+    # The log before the series: what is removed from the log in the meantime is already
+    # in the series. A point in both is sent again and stored once.
     _copy_bridge(settings.home / "bridge", state / "bridge")
     progress("copying series")
     store_version = copy_snapshot(settings, state / "store")
@@ -110,10 +110,10 @@ def _dump(settings: Settings, dataset: str, path: Path) -> None:
 
 
 def _complete_runs(settings: Settings, folder: Path) -> None:
-    """Copy what runs said meanwhile; only those in the dataset count as recorded.
+    """Copy the newest state of runs; only runs in the dataset count as recorded.
 
-    The next start removes the plans of runs that are open, and records those that are
-    not recorded.
+    The next start removes the plans of open runs, and records runs that are not
+    recorded.
     """
     state, iris = folder / "state", Iris(settings.base)
     done = {path.parent for path in state.glob(f"{_RUNS[1]}/*/{RECORDED}")}
@@ -128,13 +128,13 @@ def _complete_runs(settings: Settings, folder: Path) -> None:
 
 
 def _graphs(quads: Path) -> set[bytes]:
-    """Return the graphs of a file of N-Quads, as it writes them."""
+    """Return the graphs of an N-Quads file, as written in it."""
     with quads.open("rb") as lines:
         return {line.rsplit(maxsplit=2)[1] for line in lines}
 
 
 def _copy_bridge(source: Path, target: Path) -> None:
-    """Copy cursors first: one that is older than its log only sends points again."""
+    """Copy cursors before logs: a cursor older than its log only re-sends points."""
     files = [path for path in source.rglob("*") if path.is_file()]
     for path in sorted(files, key=lambda path: path.suffix == _LOG_SUFFIX):
         _copy_file(path, target / path.relative_to(source))
@@ -149,11 +149,11 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    """Copy a file with its time, for its owner; one that is removed is left out."""
+    """Copy a file with its time, for its owner; skip it if it is removed."""
     if source.suffix in _NEVER:
         return
     make_private(target.parent)
     with suppress(FileNotFoundError):
         shutil.copyfile(source, target)
-        # When a token was last used is the time of its file.
+        # A file's time tells when its token was last used.
         os.utime(target, (source.stat().st_atime, source.stat().st_mtime))

@@ -1,4 +1,4 @@
-"""`manifest.json` of a backup: SHA-256 of each file, and which versions wrote it."""
+"""`manifest.json` of a backup: SHA-256 of each file, and the versions that wrote it."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> int:
 
 
 def checked_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a backup; MendableError where a file differs from it."""
+    """Return a backup's manifest; raises MendableError if a file differs from it."""
     manifest = folder / MANIFEST
     found = read_json(manifest) if _kind(manifest) == stat.S_IFREG else None
     if found is None or not isinstance(found.get("files"), dict):
@@ -63,9 +63,9 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder; MendableError where something else is there.
+    """All files below a folder; raises MendableError for anything but a file or folder.
 
-    A link leads to what has no checksum, and a pipe would be waited for.
+    A link's target has no checksum, and reading a pipe could block.
     """
     for path in sorted(folder.rglob("*")):
         kind = _kind(path)
@@ -79,7 +79,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _kind(path: Path) -> int:
-    """What a path is, links not followed; 0 where nothing is there."""
+    """The file type of a path, without following links; 0 if it does not exist."""
     try:
         return stat.S_IFMT(path.lstat().st_mode)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""`supertwin restore`: the state of a backup, put into an empty state folder."""
+"""`supertwin restore`: restore a backup into an empty state folder."""
 
 import json
 import re
@@ -21,16 +21,17 @@ Progress = Callable[[str], None]
 
 _PARTIAL = ".restoring"
 _UP_LOCK = "up.lock"
-# How Jena names a place in a file, and what stands before a message of Java.
+# How Jena marks a position in a file, and the prefix of a Java message.
 _PLACE, _JAVA_CLASS = "[line: ", re.compile(r"^(Exception in .*? )?(\w+\.)+\w+: ")
 
 
 def restore_backup(
     settings: Settings, folder: Path, progress: Progress
 ) -> dict[str, Any]:
-    """Put a backup into the empty state folder, as a whole; return its manifest.
+    """Restore a backup completely into the empty state folder; return its manifest.
 
-    MendableError where the backup is damaged, the stack runs or the folder holds files.
+    Raises MendableError if the backup is damaged, the stack runs or the folder has
+    files.
     """
     home = settings.home
     _check(home)
@@ -55,7 +56,7 @@ def _check(home: Path) -> None:
         raise MendableError(
             f"the stack of {home} runs: `supertwin down`, then move {home} away"
         )
-    # A lock is ours; the other is left from a restore that was killed.
+    # The lock is ours; the partial folder is left from a killed restore.
     held = {path.name for path in home.iterdir()} if home.exists() else set()
     if held - {_UP_LOCK, _PARTIAL}:
         raise MendableError(
@@ -77,16 +78,16 @@ def _fill(folder: Path, target: Path, progress: Progress) -> None:
 
 
 def _let_go(path: Path) -> None:
-    """Have an open run recorded as broken off, and its command neither ended nor run.
+    """Let the next start record an open run as interrupted, but not end its command.
 
-    The same command may still run for the state that the backup was made of.
+    The same command may still run for the installation from which the backup was made.
     """
     if (session := read_json(path)) is not None:
         path.write_text(json.dumps({**session, "attended": True}) + "\n")
 
 
 def _load(quads: Path, folder: Path) -> None:
-    """Make a TDB2 dataset from N-Quads, by Jena's own loader."""
+    """Create a TDB2 dataset from N-Quads with Jena's own loader."""
     make_private(folder)
     command = (
         *(str(tools.java()), "-cp", str(tools.fuseki_jar()), "tdb2.tdbloader"),
@@ -101,7 +102,7 @@ def _load(quads: Path, folder: Path) -> None:
 
 
 def _reason(said: str) -> str:
-    """The line in which the loader says why it ended, without its class of Java."""
+    """The line with the loader's reason, without its Java class."""
     lines = [line for line in said.splitlines() if line and not line[0].isspace()]
     found = [line for line in lines if _PLACE in line] or lines[-1:]
     return _JAVA_CLASS.sub("", found[0]) if found else ""

@@ -1,4 +1,4 @@
-"""A snapshot of VictoriaMetrics, copied to where a store can start from it."""
+"""Copy a snapshot of VictoriaMetrics so that a store can start from it."""
 
 import re
 import shutil
@@ -11,15 +11,15 @@ from core.errors import MendableError, SuperTwinError
 from core.settings.accounts import snapshot_key, store_read_account
 from core.settings.settings import Settings
 
-# It writes to disk all that it has in memory.
+# VictoriaMetrics first writes all data in memory to disk.
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 _VERSION = re.compile(r'vm_app_version\{[^}]*short_version="([^"]*)"')
 
 
 def copy_snapshot(settings: Settings, target: Path) -> str:
-    """Copy all series as of now into a new folder; return VictoriaMetrics' version.
+    """Copy all current series into a new folder; return VictoriaMetrics' version.
 
-    The snapshot is a folder of links to files that never change; it is deleted again.
+    The snapshot is a folder of links to immutable files; it is deleted afterwards.
     """
     client = httpx.Client(
         auth=store_read_account(settings),
@@ -35,7 +35,7 @@ def copy_snapshot(settings: Settings, target: Path) -> str:
         finally:
             _asked(client, settings, "delete", snapshot=name)
         found = _VERSION.search(client.get("/metrics").text)
-    # Debian's package was built without one.
+    # Debian's package reports no version.
     return (found and found[1]) or "unknown"
 
 

@@ -1,4 +1,4 @@
-"""`supertwin accuracy`: how true the counters of a host are."""
+"""`supertwin accuracy`: measure how accurate a host's counters are."""
 
 from contextlib import closing
 

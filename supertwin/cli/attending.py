@@ -1,4 +1,4 @@
-"""Runs what the API observes: the command is a process of ours, and the API is told."""
+"""Run an observed command locally as a child process, and report to the API."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
 Begin = Callable[[bytes], Running]
 
 _TOLD = ("started", "alive", "over", "about", "ended", "refused")
-_UNTIL_TOLD = "about"  # what is sent with the next
+_UNTIL_TOLD = "about"  # sent together with the next event
 _BEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (
@@ -28,7 +28,7 @@ _ELSEWHERE = (
 
 
 def starter(before: list[str], source: Input) -> AbstractContextManager[Begin]:
-    """What starts a program, in our environment; ``before``: see `launch.ahead`."""
+    """Prepare to start a program in our environment; ``before``: see `launch.ahead`."""
     source.rewind()
     environment = {k: v for k, v in os.environ.items() if k[:10] != "SUPERTWIN_"}
     return ahead(environment, before, source.number)
@@ -41,10 +41,10 @@ def attend(
     another: Callable[[], AbstractContextManager[Begin]],
     boot: str = "",
 ) -> int:
-    """Run here what is to be run, as often as wished; the first status but 0.
+    """Run all runs of a session here; return the first exit status that is not 0.
 
-    ``begin`` starts the first run, where it is ready; ``another`` gives the others. It
-    is to be on the machine of this ``boot``, where one is given.
+    ``begin`` starts the first run if it is ready; ``another`` prepares the others. If
+    ``boot`` is given, the command must run on the machine with this boot id.
     """
     attendant = Attendant(api, session["id"], boot)
     status, program = 0, session["program"]
@@ -58,7 +58,7 @@ def attend(
 
 
 class Attendant:
-    """Runs programs here and tells the API what they say."""
+    """Runs programs here and forwards their events to the API."""
 
     def __init__(self, api: ApiClient, id_: str, boot: str) -> None:
         self.status = 1
@@ -72,7 +72,7 @@ class Attendant:
         self._cancel: Callable[[], None] = lambda: None
 
     def run(self, running: Running) -> None:
-        """Follow it to its end, whatever becomes of the API."""
+        """Follow a run to its end, even if the API goes away."""
         output = Output()
 
         def cancel() -> None:
@@ -90,7 +90,7 @@ class Attendant:
                 self.status = status_of(event, self.status)
 
     def deliver(self) -> None:
-        """Say the last words to an API that is away for a moment."""
+        """Send the remaining events to an API that is briefly unavailable."""
         until = time.monotonic() + _PATIENCE_SECONDS
         while self._unsent and not self._is_lost:
             if time.monotonic() > until:
@@ -109,7 +109,7 @@ class Attendant:
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
-        """Say that it goes on, also while the command waits for a reader or a node."""
+        """Send a heartbeat, also while the command waits for a reader or a node."""
         over = Signal()
 
         def beat() -> None:
@@ -134,7 +134,7 @@ class Attendant:
         path = f"{self._path}?first={self._sent}"
         try:
             answer = None if self._is_lost else self._api.ask("POST", path, body)
-        except AwayError:  # perhaps for a moment: it is sent with what comes next
+        except AwayError:  # perhaps only briefly: the next call sends it
             return
         except ApiAnswerError as error:
             self._is_lost = True
@@ -153,7 +153,7 @@ class Attendant:
 
 
 def _placed(said: Iterator[Event], boot: str) -> Iterator[Event]:
-    """What a runner says, as long as it is where it was to be."""
+    """The runner's events, as long as it runs on the expected machine."""
     for event in said:
         if event["event"] == "started" and boot not in ("", event["boot"]):
             yield {"event": "refused", "reason": _ELSEWHERE}
@@ -162,7 +162,7 @@ def _placed(said: Iterator[Event], boot: str) -> Iterator[Event]:
 
 
 def _told(running: Running) -> Iterator[Event]:
-    """What a runner says; that nothing could be started, where that is so."""
+    """The runner's events, or one that says that nothing could be started."""
     said = ""
     try:
         for event in events(running):

@@ -1,4 +1,4 @@
-"""`supertwin backup` and `restore`: the whole state in one folder, and back."""
+"""`supertwin backup` and `restore`: save the whole state to a folder and back."""
 
 from pathlib import Path
 

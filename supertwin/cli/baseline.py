@@ -1,4 +1,4 @@
-"""`supertwin baseline`: is this as fast as it was, for the CI of an application."""
+"""`supertwin baseline`: detect performance regressions in an application's CI."""
 
 import json
 import sys
@@ -111,7 +111,7 @@ def check_command(
 
 
 def _needed(found: Checked) -> str:
-    """What would decide it, and how to get there."""
+    """What would decide the verdict, and how to get it."""
     if found.verdict.runs:
         return f"{found.verdict.needed} (`observe --repeat {found.verdict.runs}`)"
     if found.was.number < 2:

@@ -1,4 +1,4 @@
-"""`supertwin sample calibrate`: measure what sampling costs on this machine."""
+"""`supertwin sample calibrate`: measure the cost of sampling on this machine."""
 
 import signal
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def calibrate_command(when_idle: bool, as_json: bool) -> None:
     from supertwin.stack.background_calibration import calibrated_when_idle
     from supertwin.stack.private_stack import private_stack
 
-    # A signal ends it like Ctrl-C: what it started must not outlive it.
+    # A signal ends it like Ctrl-C, so that its child processes end, too.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     settings = Settings()

@@ -1,4 +1,4 @@
-"""`supertwin export observation` and `import observation`: runs taken elsewhere."""
+"""`supertwin export observation` and `import observation`: move runs elsewhere."""
 
 from collections.abc import Sequence
 from contextlib import closing

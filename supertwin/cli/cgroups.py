@@ -1,4 +1,4 @@
-"""`supertwin cgroups`: the control groups that have twins, and how to watch others."""
+"""`supertwin cgroups`: list the control groups that have twins."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`supertwin compare`: runs side by side, with a verdict."""
+"""`supertwin compare`: compare runs, with a verdict."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from ontology.iris import Iris
 from supertwin.cli.verdict import tolerance_option, verdict_text
 from supertwin.cli.wording import counted
 
-# A duration has no metric whose unit the catalogue would know.
+# A duration is not a metric, so the catalogue does not give its unit.
 _SHORT = {"s": "SEC"}
 _MOST_SHOWN, _SHOWN_BEFORE = 60, 20
 
@@ -69,7 +69,7 @@ def compare_command(
 
 
 def lines(found: Comparison) -> Iterator[str]:
-    """A comparison as text."""
+    """Format a comparison as text."""
     for place, group in enumerate(found.groups, 1):
         one = group.runs[0]
         pinned = f", {one['policy']}" if one["policy"] else ""
@@ -95,7 +95,7 @@ def lines(found: Comparison) -> Iterator[str]:
 
 
 def _runs(group: Group) -> str:
-    """How many, and how many of them are left out."""
+    """The number of runs, and how many of them are left out."""
     number, others = len(group.runs), len(group.runs) - len(group.ended)
     told = counted(number, "run")
     return f"{told}, {others} broken off and left out" if others else told
@@ -115,9 +115,9 @@ def _measure(measure: Measure) -> Iterator[str]:
 
 
 def _drawn(iri: str | None) -> tuple[Unit, float]:
-    """What values are shown in, and what they are multiplied by.
+    """The unit in which values are shown, and the factor to multiply them by.
 
-    A unit that nobody knows how to draw is shown by its name.
+    An unknown unit is shown by its name.
     """
     name = local_name(iri) if iri else None
     try:
@@ -137,8 +137,10 @@ def _estimate(value: Estimate | None, unit: Unit, scale: float) -> str:
 
 
 def _apart(found: Sequence[Sequence[str]]) -> list[str]:
-    """What tells them apart: values that all have are left out, and so is a long text
-    up to where the texts begin to differ.
+    """What distinguishes the texts of each run.
+
+    Values that all have in common are left out, and so is the common beginning of long
+    texts.
     """
     alike = set(found[0]).intersection(*found[1:])
     nothing = "nothing else" if alike else "nothing"
@@ -152,7 +154,7 @@ def _apart(found: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _window(text: str, start: int) -> str:
-    """What is shown of a text from a place on; what is cut off is marked."""
+    """The visible part of a text from a position on, with marks where it is cut."""
     shown = text[start : start + _MOST_SHOWN]
     before, after = "…" * (start > 0), "…" * (start + _MOST_SHOWN < len(text))
     return f"{before}{shown}{after}"

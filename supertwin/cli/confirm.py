@@ -1,4 +1,4 @@
-"""Commands that delete what cannot be had again ask first, or take ``--yes``."""
+"""Commands that delete permanently ask first, or take ``--yes``."""
 
 import sys
 
@@ -8,10 +8,9 @@ YES_OPTION = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 def confirm_removal(what: str, yes: bool) -> None:
-    """Ask whether something is to be removed for good.
+    """Ask whether to remove something permanently.
 
-    Raises click.UsageError where nobody can be asked, click.Abort where the answer is
-    no.
+    Raises click.UsageError without a terminal, click.Abort if the answer is no.
     """
     if yes:
         return

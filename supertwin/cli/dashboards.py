@@ -1,4 +1,4 @@
-"""`supertwin dashboards`: Grafana's JSON of every dashboard, written and checked."""
+"""`supertwin dashboards`: write and check Grafana's JSON of every dashboard."""
 
 import json
 import os
@@ -37,17 +37,17 @@ from queries.catalogue import saved_query
 from queries.natural_order import natural
 from supertwin.cli.host import HOST
 
-# Questions under way, to the graph store or to the series store.
+# Parallel requests to the graph store or the series store.
 _AT_ONCE = 8
 _NO_ACCOUNT = (401, 403)
 
 
 class RefusedError(SuperTwinError):
-    """The store does not take an expression; its text is the store's reason."""
+    """The store rejects an expression; the text is the store's reason."""
 
 
 class _Folder(click.Path):
-    """A folder; an empty text, as of a variable that is not set, is not this one."""
+    """A folder; an empty text, from an unset variable, is not the current folder."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -93,7 +93,7 @@ def dashboards_command(
 def _dashboards(
     base: str, endpoint: Endpoint, host: str | None
 ) -> Iterator[tuple[Dashboard, dict[str, Any]]]:
-    """Every dashboard, by name and then by host."""
+    """Yield every dashboard, by name and then by host."""
     hosts = _hosts(endpoint)
     builds = [
         build(found.name, one, base)
@@ -107,8 +107,8 @@ def _dashboards(
 def _hosts(endpoint: Endpoint) -> list[str]:
     """All hosts.
 
-    They are asked for in any case: of a graph that does not say even that much, nothing
-    is made that would take the place of an earlier dashboard.
+    They are always read: if the graph store cannot even answer this, no dashboard must
+    replace an earlier one.
     """
     rows = endpoint.select(saved_query("inventory/names").bind({}))
     place = rows.columns.index("host")
@@ -116,7 +116,7 @@ def _hosts(endpoint: Endpoint) -> list[str]:
 
 
 def _about(found: Definition, hosts: Sequence[str], host: str | None) -> Sequence[str]:
-    """The hosts that a dashboard is made for; "" stands for all at once."""
+    """The hosts for which a dashboard is made; "" means all in one."""
     if host is not None:
         return [host]
     return hosts if found.about_one_host else [""]
@@ -130,13 +130,13 @@ def _ask(endpoint: Endpoint, question: Question) -> Rows:
 
 
 def _write(out: Path, made: Sequence[tuple[Dashboard, dict[str, Any]]]) -> None:
-    """Each whole file in one step: whoever watches the folder reads no half of one."""
+    """Write each file atomically, for processes that watch the folder."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         for dashboard, document in made:
             path = out / f"{document['uid']}.json"
             text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-            # Grafana loads what is newer again.
+            # Grafana reloads a file with a newer time.
             if not path.is_file() or path.read_bytes() != text.encode():
                 _replace(path, text)
             click.echo(path)
@@ -166,7 +166,7 @@ def _report(
     endpoint: Endpoint,
     made: Sequence[tuple[Dashboard, dict[str, Any]]],
 ) -> int:
-    """Print one line per dashboard, and one per finding; the number of findings."""
+    """Print one line per dashboard and per finding; return the number of findings."""
     total = 0
     account, timeout = store_read_account(settings), settings.query_timeout
     with (
@@ -187,7 +187,7 @@ def _report(
 def _examined(
     store: "Store", endpoint: Endpoint, made: tuple[Dashboard, dict[str, Any]]
 ) -> tuple[Checked, list[str]]:
-    """What was asked of a dashboard, and all that is wrong with it."""
+    """The checks of a dashboard, and all of its findings."""
     dashboard, document = made
     done = check(document, store.count, partial(_columns, endpoint))
     findings = [
@@ -199,7 +199,7 @@ def _examined(
 
 
 def _problems(dashboard: Dashboard) -> Iterator[Panel]:
-    """The panels whose saved query failed: they draw nothing but the reason."""
+    """The panels with a failed saved query: they only show the reason."""
     return (panel for panel in _panels(dashboard) if panel.problem)
 
 
@@ -221,7 +221,7 @@ def _line(document: dict[str, Any], done: Checked, findings: int) -> str:
 
 
 class Store:
-    """Asks VictoriaMetrics for ranges, in steps of five seconds."""
+    """Queries VictoriaMetrics for ranges, in steps of five seconds."""
 
     def __init__(
         self, url: str, account: tuple[str, str] | None, seconds: float
@@ -236,14 +236,14 @@ class Store:
         self._pool.close()
 
     def count(self, expression: str, start: float, end: float) -> int | str:
-        """The number of series, or the store's words where it refuses."""
+        """The number of series, or the store's reason for a rejection."""
         try:
             return len(self.range(expression, start, end))
         except RefusedError as error:
             return str(error)
 
     def range(self, expression: str, start: float, end: float) -> list[Any]:
-        """The series; RefusedError, and SuperTwinError when the store is away."""
+        """The series; raises RefusedError, or SuperTwinError if the store is away."""
         asked = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}"}
         body = urlencode({**asked, "step": "5"}).encode()
         headers = {"Content-Type": FORM}
@@ -274,7 +274,7 @@ class Store:
                 f"{self.url} answers {status}, and not as "
                 "VictoriaMetrics does: mend SUPERTWIN_STORE_READ_URL"
             ) from error
-        # The reason stands behind the expression.
+        # The reason follows the expression.
         raise RefusedError(words if len(words) < 200 else f"… {words[-200:]}")
 
 

@@ -1,4 +1,4 @@
-"""`supertwin sample estimate`: what sampling costs, before it does."""
+"""`supertwin sample estimate`: estimate the cost of sampling in advance."""
 
 import json
 import sys
@@ -113,11 +113,12 @@ def _fleet_lines(found: FleetCost, kept: float, host: str) -> Iterator[str]:
 
 
 def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
-    """Say what a plan costs; where that is or may be beyond the limits, ask.
+    """Print what a plan costs; if that exceeds or may exceed the limits, ask.
 
-    Without a terminal the upper end of the default model refuses nothing.
+    Without a terminal, the upper end of the default model refuses nothing.
 
-    Raises MendableError where nobody can be asked, click.Abort where the answer is no.
+    Raises MendableError for a plan beyond a limit without a terminal, click.Abort if
+    the answer is no.
     """
     found = plan_cost(settings, request)
     click.echo(one_line(found.added, found.cost, found.model), err=True)

@@ -1,4 +1,4 @@
-"""`supertwin export` and `supertwin import`: a twin in the formats of others."""
+"""`supertwin export` and `supertwin import`: twins in other formats."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`supertwin add`, `open`, `remove` and `diff`: hosts, here and elsewhere."""
+"""`supertwin add`, `open`, `remove` and `diff`: local and remote hosts."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`supertwin forget`: a run that is not to be kept."""
+"""`supertwin forget`: delete the record of a run."""
 
 import click
 

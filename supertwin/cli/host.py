@@ -1,4 +1,4 @@
-"""A host as options: a name is refused where no host can have it."""
+"""Options for host names, which are validated."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ingest.host_name import check_host
 
 
 class HostName(click.ParamType[str]):
-    """A host name; an empty one, as of a variable that is not set, is none.
+    """A host name; an empty one, from an unset variable, is an error.
 
     Raises HostNameError.
     """
@@ -16,7 +16,7 @@ class HostName(click.ParamType[str]):
     name = "text"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """The name itself."""
+        """Return the name itself."""
         return check_host(str(value))
 
 

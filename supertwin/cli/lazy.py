@@ -1,4 +1,4 @@
-"""Groups whose commands are imported when they are called."""
+"""Groups that import their commands on use."""
 
 import gc
 import importlib
@@ -12,7 +12,7 @@ import click
 class LazyGroup(click.Group):
     """A group of commands by name, each as ``module:attribute``.
 
-    A command must not wait for what only its neighbours import.
+    A command then does not wait for the imports of other commands.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, str], **kwargs: Any) -> None:
@@ -24,7 +24,7 @@ class LazyGroup(click.Group):
         return sorted(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; None when there is none of that name."""
+        """Return a command; None without one of that name."""
         if cmd_name not in self._lazy:
             return None
         module, _, name = self._lazy[cmd_name].partition(":")
@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def all_alive() -> Iterator[None]:
-    """Collect no garbage where there is hardly any: looking is a sixth of the time."""
+    """Pause garbage collection during an import: it takes a sixth of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

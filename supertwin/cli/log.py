@@ -1,4 +1,4 @@
-"""`supertwin log`: who changed what, who was refused, and what was restarted."""
+"""`supertwin log`: changes, refusals and restarts, with their authors."""
 
 import json
 import time
@@ -90,7 +90,7 @@ _LINES: Mapping[str, Callable[[Event], str]] = {
 
 
 def _first(since: str) -> str:
-    """The time of an age, in the form of the trail; empty for the beginning."""
+    """The start time of an age, in the format of the log; empty without one."""
     hours = hours_of(since)
     if since and hours is None:
         raise click.UsageError(f"--since {since!r}: expected 2h, 7d, 4w or 1y")

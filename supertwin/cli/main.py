@@ -1,7 +1,7 @@
-"""The command line: all commands by their names, and how their errors are told.
+"""The command line: all commands by name, and the reporting of their errors.
 
-Errors are one line on stderr that names the thing and the cure; exit 2 for what the
-user can mend, 1 for a failure.
+An error is one line on stderr that names the thing and the cure. The exit status is 2
+for what the user can fix, 1 for a failure.
 """
 
 import os
@@ -16,7 +16,7 @@ from supertwin.cli.lazy import LazyGroup
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141  # what a shell reports for SIGPIPE
 
-# Imported when they are called: `observe` must not wait for pySHACL, nor for settings.
+# Imported on use: `observe` must not wait for pySHACL or the settings.
 _COMMANDS = {
     "accuracy": "supertwin.cli.accuracy:accuracy_command",
     "backup": "supertwin.cli.backup:backup_command",
@@ -55,10 +55,10 @@ _COMMANDS = {
 
 
 class Root(LazyGroup):
-    """The group of all commands, which never end in a traceback."""
+    """The group of all commands; errors do not end in a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; turn what it raises into one line and an exit status."""
+        """Run the command; turn an exception into one line and an exit status."""
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort):
@@ -95,19 +95,19 @@ def main(traceback: bool) -> None:
 
 
 def _stdout_is_closed() -> bool:
-    """Whether the reader of our output is gone, as in ``supertwin … | head``."""
+    """Whether the reader of our output has gone, as in ``supertwin … | head``."""
     poll = select.poll()
     poll.register(1, 0)
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _drop_stdout() -> None:
-    """Discard what is still buffered: Python would complain when it flushes at exit."""
+    """Discard buffered output: the flush at exit would raise an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _line(error: click.ClickException) -> str:
-    """What is wrong, and with a command which help tells more."""
+    """The error; for a usage error, also where to find help."""
     line = " ".join(error.format_message().split())
     if not isinstance(error, click.UsageError):
         return line

@@ -1,8 +1,8 @@
 """`supertwin observe`: run a command, sampled and recorded.
 
-The API samples and records; the command runs here, in the environment, the limits and
-the control group that it would run in without us, or where the API has a way to.
-Nothing is imported that takes long: a command that takes a second is not to take two.
+The API samples and records. The command runs here, in the environment, limits and
+control group that it would have without us, or where the API can start it. Slow imports
+are avoided: a command that takes a second must not take two.
 """
 
 import json
@@ -26,7 +26,7 @@ _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-# What stands after the command belongs to it, as with `env` and `nice`.
+# Options after the command belong to it, as with `env` and `nice`.
 @click.command("observe", context_settings={"allow_interspersed_args": False})
 @click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
 @click.option("--host", default="", help="Host it runs on.  [default: this host]")
@@ -88,7 +88,7 @@ def observe_command(
     api, another = ApiClient(home_of()), partial(starter, _before(srun), source)
     boot = _BOOT.read_text().strip() if srun is not None and not host else ""
     with ExitStack() as stack:
-        # It starts while the API gets ready; what would queue for nodes does not.
+        # The runner starts while the API prepares; with srun, it might queue for nodes.
         begin = stack.enter_context(another()) if is_near else None
         session = api.ask(
             "POST", "/observations", json.dumps(wish).encode(), queues=same["wait"]
@@ -105,24 +105,25 @@ def observe_command(
 
 
 def _leave(cpus: Collection[int]) -> None:
-    """Work on other CPUs than the command, unless it takes all.
+    """Move to other CPUs than the command's, unless it takes all.
 
-    What runs it takes its own, and where none are named it runs where we were let.
+    The runner sets its own affinity; without chosen CPUs the command keeps the CPUs
+    that we were allowed at first.
     """
     if others := os.sched_getaffinity(0) - {*cpus}:
         os.sched_setaffinity(0, others)
 
 
 def _end(status: int) -> NoReturn:
-    """End at once: who waits for the command need not wait for Python to tidy up."""
+    """Exit at once: the caller of the command need not wait for Python's cleanup."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # nobody reads it any more
+        with suppress(OSError):  # the reader has gone
             stream.flush()
     os._exit(status)
 
 
 def _follow(api: ApiClient, session: Any) -> int:
-    """Show what an observation says that runs elsewhere; its status."""
+    """Show the events of an observation that runs elsewhere; return its status."""
     path = f"/observations/{session['id']}"
     status, runs, output = 0, Runs(), Output()
 
@@ -144,7 +145,7 @@ def _follow(api: ApiClient, session: Any) -> int:
 
 
 def _say_what_is_missing(output: Mapping[str, Any]) -> None:
-    """The API passes on the first MiB of what a command elsewhere prints."""
+    """Report missing output: the API passes on only the first MiB per stream."""
     for name, kept in output.items():
         if kept["bytes"] > _SHOWN_BYTES:
             more = kept["bytes"] - _SHOWN_BYTES
@@ -152,7 +153,7 @@ def _say_what_is_missing(output: Mapping[str, Any]) -> None:
 
 
 def _before(srun: str | None) -> list[str]:
-    """What starts the runner in its place; one task, for it is one runner."""
+    """The command that starts the runner: srun with one task, or nothing."""
     if srun is None:
         return []
     import shlex
@@ -170,7 +171,7 @@ def _before(srun: str | None) -> list[str]:
 
 
 def _folder(cwd: str, host: str) -> str:
-    """Where it runs; a folder of this machine means nothing on another."""
+    """The folder of the command; a local path means nothing on another host."""
     return cwd if host else str(Path(cwd).absolute())
 
 

@@ -1,4 +1,4 @@
-"""`supertwin export ontology`: the ontology as files, and a page without a server."""
+"""`supertwin export ontology`: the ontology as files, with a static page."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def export_ontology(out: Path) -> None:
 
 
 def _texts() -> dict[str, str]:
-    """File name → text of all that is published."""
+    """File name → text of everything that is published."""
     whole = whole_ontology()
     modules = {
         f"modules/{name}.ttl": path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What a command writes: to its output, or whole into a file."""
+"""Write a command's result to standard output, or atomically to a file."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 
 def hand_out(text: str, out: Path | None, said: str) -> None:
-    """Print a text; where a file is named, write it there and say so."""
+    """Print a text, or write it to the named file and print a message."""
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -16,9 +16,9 @@ def hand_out(text: str, out: Path | None, said: str) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is there whole, or not at all.
+    """Write a file completely or not at all.
 
-    A device or a pipe is written to as it is, a link stays and its target is written.
+    A device or a pipe is written directly; of a link, the target is replaced.
     """
     path = path.resolve()
     whole = content.encode() if isinstance(content, str) else content
@@ -27,7 +27,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
         return
     if path.is_dir() or not path.parent.is_dir():
         raise click.UsageError(f"--out {path}: give a file in a folder that exists")
-    # Short: the name that was given may be as long as a name can be.
+    # A short name: the given name may already have the maximum length.
     partial = path.with_name(f".{os.getpid()}.partial")
     try:
         partial.write_bytes(whole)

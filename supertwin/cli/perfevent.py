@@ -1,4 +1,4 @@
-"""`supertwin perfevent`: PMU events and roles become counters, series and values."""
+"""`supertwin perfevent`: how PMU events and roles become counters and series."""
 
 from collections.abc import Callable
 

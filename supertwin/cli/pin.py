@@ -1,4 +1,4 @@
-"""`supertwin pin`: the CPUs for some threads or ranks, as `/pin` answers it."""
+"""`supertwin pin`: CPUs for threads or ranks, as in the API's `/pin`."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ from pinning.placing import Wish, place
 from pinning.policy import WORDS
 from supertwin.cli.host import HOST
 
-# Errors of the stores; what is below can be mended in the command.
+# From this status on, errors are the stores'; below, the user can fix the command.
 _FAILURE = 500
 
 
@@ -68,7 +68,7 @@ def pin_command(
 
 
 def placed(settings: Settings, wish: Wish) -> dict[str, Any]:
-    """What `/pin` answers; raises MendableError and SuperTwinError."""
+    """The answer of `/pin`; raises MendableError and SuperTwinError."""
     return asyncio.run(_placed(settings, wish))
 
 

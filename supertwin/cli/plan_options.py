@@ -1,4 +1,4 @@
-"""What a plan asks for, as options of the commands that add or estimate one."""
+"""Options of the commands that add or estimate a plan."""
 
 from collections.abc import Callable
 from typing import Any
@@ -53,7 +53,7 @@ _OPTIONS = (
 
 
 def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What is sampled beside metrics, and of which instances, for `plan_request`."""
+    """Add options for roles, events, queries and instances, for `plan_request`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -62,7 +62,7 @@ def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def plan_request(
     host: str, name: str, metrics: tuple[str, ...], period: str, **options: Any
 ) -> PlanRequest:
-    """The plan that a command was asked for; raises PlanRequestError."""
+    """Build the requested plan; raises PlanRequestError."""
     given = _parameters(options.pop("params"))
     period_ms = parse_period(period)
     return PlanRequest(host, name, metrics, period_ms, parameters=given, **options)

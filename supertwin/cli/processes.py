@@ -73,7 +73,7 @@ def _note(settings: Settings, what: str, name: str) -> None:
 
 
 def _check_host(settings: Settings) -> None:
-    """A name of a host that is not in the twin would hang in the air."""
+    """Check that the host is in the twin, so that the name is not orphaned."""
     if read_twin(settings, settings.host) is None:
         raise MendableError(
             f"{settings.host} is not in the twin: run `supertwin up`, or "

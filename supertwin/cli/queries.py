@@ -96,7 +96,7 @@ def _text(
         param.type == RUN and asked.get(param.name) for param in saved.params.values()
     ):
         return saved.bind(asked)
-    # With rdflib, which other queries need not load.
+    # Uses rdflib, which other queries need not load.
     from ontology.iris import Iris
     from queries.run_ids import bind_runs, group_query, with_run_iris
 

@@ -1,7 +1,7 @@
-"""What a command of `observe` reads: our standard input, as far as it can be handed on.
+"""The standard input of an observed command: ours, where it can be passed on.
 
-Where it cannot, one that holds something is refused: the command would compute on
-nothing, and nobody would know.
+Where it cannot, standard input that holds data is refused: the command would silently
+compute on empty input.
 """
 
 import os
@@ -25,24 +25,24 @@ _ONCE = (
 
 
 class Input:
-    """A descriptor for the command; ``number`` is None where it reads nothing."""
+    """A descriptor for the command; ``number`` is None if it reads nothing."""
 
     def __init__(self, number: int | None) -> None:
         self.number = number
         self._begin = None if number is None else _position(number)
 
     def rewind(self) -> None:
-        """Have the next run read what the first one read."""
+        """Rewind, so that the next run reads the same input as the first."""
         if self.number is not None and self._begin is not None:
             os.lseek(self.number, self._begin, os.SEEK_SET)
 
 
 def handed_on(is_near: bool, repeat: int) -> Input:
-    """What so many runs read; a terminal only in its foreground.
+    """The input of ``repeat`` runs; a terminal only if we are in its foreground.
 
-    ``is_near``: we start the command ourselves, on this machine. Raises UsageError.
+    ``is_near``: this process starts the command itself. Raises UsageError.
     """
-    if sys.stdin is None:  # closed: the number may be anything's by now
+    if sys.stdin is None:  # closed: the descriptor may by now be something else
         return Input(None)
     if not is_near:
         if not os.isatty(0) and not _is_spent():
@@ -62,13 +62,13 @@ def _position(number: int) -> int | None:
 
 
 def _flows() -> bool:
-    """Whether what was read once is gone, and no user types it again."""
+    """Whether data can be read only once and is not typed by a user."""
     mode = os.fstat(0).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _is_spent() -> bool:
-    """Whether nothing is to be read, now and later."""
+    """Whether there is nothing to read, now or later."""
     found = os.fstat(0)
     if stat.S_ISREG(found.st_mode):
         return found.st_size <= (_position(0) or 0)
@@ -86,7 +86,7 @@ def _is_spent() -> bool:
 
 
 def _in_foreground() -> bool:
-    """Whether what is typed there is for us."""
+    """Whether we are in the terminal's foreground process group."""
     with suppress(OSError):
         return os.tcgetpgrp(0) == os.getpgrp()
     return False

@@ -1,4 +1,4 @@
-"""What a user of `observe` sees: the command's own output, and how runs ended."""
+"""What a user of `observe` sees: the command's output, and how runs ended."""
 
 import base64
 import os
@@ -22,9 +22,9 @@ _REFUSED = 2
 
 
 class Output:
-    """Lets what a command prints go where it would go without us.
+    """Writes a command's output where it would go without us.
 
-    `cut` gives up on readers that let us wait.
+    After `cut` it no longer waits for blocked readers.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Output:
         self._ends = {number: _end(number) for number in (1, 2)}
 
     def show(self, event: Event) -> bool:
-        """Write the output that an event tells of; False: nobody will ever read it."""
+        """Write an event's output; return False if its reader has gone."""
         if event["event"] != "output" or self._is_given_up:
             return True
         data = memoryview(base64.b64decode(event["data"]))
@@ -43,7 +43,7 @@ class Output:
         return True
 
     def cut(self) -> None:
-        """Wait no longer for who reads."""
+        """Stop waiting for readers."""
         self._is_cut = True
 
     def _write(self, number: int, data: memoryview) -> None:
@@ -57,25 +57,25 @@ class Output:
 
 
 def _end(number: int) -> tuple[int, int]:
-    """Where what goes to a descriptor is written without waiting, and how much."""
+    """A descriptor for writing without blocking, and the most to write at once."""
     with suppress(OSError):
         mode = os.fstat(number).st_mode
         if stat.S_ISREG(mode):
             return number, _PIECE
-        if stat.S_ISFIFO(mode):  # opened again: others have to wait as they did
+        if stat.S_ISFIFO(mode):  # opened again: the flag must not affect other writers
             return os.open(f"/proc/self/fd/{number}", _NEVER_WAITING), _PIECE
     return number, select.PIPE_BUF
 
 
 class Runs:
-    """Reports each run once, when it is over, and each note and problem once."""
+    """Reports each run when it has ended, and each note and problem once."""
 
     def __init__(self) -> None:
         self._told = 0
         self._said: set[str] = set()
 
     def tell(self, answer: Mapping[str, Any]) -> None:
-        """Print what an answer about an observation has that was not printed yet."""
+        """Print the parts of an answer that were not printed before."""
         runs = answer["runs"]
         for run in runs[self._told :]:
             say(f"{run['outcome']} after {run['seconds']:.3f} s: {run['node']}")
@@ -91,9 +91,9 @@ class Runs:
 
 @contextmanager
 def interruptible(cancel: Callable[[], object]) -> Iterator[None]:
-    """Have the command ended by what would end us; we go on to say how that went.
+    """Let signals that would end us end the command; we then report the outcome.
 
-    What would stop us is told of and does nothing: nobody would hear of the run.
+    A stop signal only prints a message: if we stopped, the run could not be reported.
     """
     before = {number: signal.getsignal(number) for number in (*_ENDINGS, _STOP)}
     for number in _ENDINGS:
@@ -107,12 +107,12 @@ def interruptible(cancel: Callable[[], object]) -> Iterator[None]:
 
 
 def _go_on(*_: object) -> None:
-    with suppress(OSError):  # not by `say`, which may be at work
+    with suppress(OSError):  # not with `say`, which may be running
         os.write(2, b"supertwin: a run is not stopped, it goes on; Ctrl-C ends it\n")
 
 
 def status_of(event: Event, status: int) -> int:
-    """The status of a run that ended; else the one from before."""
+    """The exit status of a run that ended, else the given status."""
     if event["event"] == "refused":
         return _REFUSED
     if event["event"] != "ended":
@@ -121,5 +121,5 @@ def status_of(event: Event, status: int) -> int:
 
 
 def say(line: str) -> None:
-    """Say something beside what the command does."""
+    """Print a message of our own to standard error."""
     click.echo(f"supertwin: {line}", err=True)

@@ -1,4 +1,4 @@
-"""`supertwin sample`: what is sampled, and what that costs."""
+"""`supertwin sample`: what is sampled, and its cost."""
 
 import click
 

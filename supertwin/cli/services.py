@@ -1,7 +1,7 @@
 """`supertwin run`, `check` and `compact`: one service without the supervisor.
 
-For containers and service managers, which start, watch and restart by themselves; the
-options are the ones that the supervisor gives.
+For containers and service managers, which start, watch and restart services themselves.
+The services get the same options as from the supervisor.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def run_command(service: str, everywhere: bool) -> None:
     os.chdir(spec.cwd)
     if service == "fuseki":
         raise SystemExit(asyncio.run(serve(settings, spec)))
-    # The service takes this process over: signals and exit status are its own.
+    # The service replaces this process: signals and exit status are its own.
     os.execve(spec.command[0], spec.command, {**os.environ, **spec.env})  # noqa: S606
 
 
@@ -100,7 +100,7 @@ def _spec(settings: Settings, service: str, everywhere: bool) -> ChildSpec:
 
 
 def _pmcd(settings: Settings) -> str:
-    """The PMCD of this machine: only the supervisor starts one of our own."""
+    """The PMCD of this machine: only the supervisor can start a private one."""
     address, own = pmcd.choose(settings)
     if own:
         raise MendableError(

@@ -38,7 +38,7 @@ def up_command() -> None:
     """Start the stack, load this machine's twin, start monitoring; once is enough."""
     settings = Settings()
     keep_files_private()
-    # A terminal that closes, or a `make` that is ended, is an interruption too.
+    # A closed terminal or a killed `make` counts as an interruption, too.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     with stack.turn(settings, _progress):
@@ -106,7 +106,7 @@ def docs_command(ctx: click.Context) -> None:
 
 
 def _load(settings: Settings, state: StackState) -> "Twin":
-    """Load this machine's twin, unless this very stack has done so."""
+    """Load this machine's twin, unless it was loaded for this stack already."""
     from ingest.loading import load_host, read_twin
     from sampling.monitoring import monitoring
 
@@ -122,7 +122,7 @@ def _load(settings: Settings, state: StackState) -> "Twin":
 
 
 def _wait_for_samples(settings: Settings) -> None:
-    """Wait until the bridge has taken up the plan, so that `up` ends with series."""
+    """Wait for the bridge's first samples, so that `up` ends with series."""
     status = status_path(settings.home / "bridge", settings.host)
     deadline = time.monotonic() + _SAMPLES_WITHIN
     while time.monotonic() < deadline:
@@ -133,7 +133,7 @@ def _wait_for_samples(settings: Settings) -> None:
 
 
 def _open_once(settings: Settings) -> None:
-    """Ask for the first page, which takes a second when nobody has asked before."""
+    """Request the first page, since the first request takes a second."""
     import httpx
 
     address = f"{settings.api}/dashboards/monitor"

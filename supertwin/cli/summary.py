@@ -23,7 +23,7 @@ _QUERY = (
 
 
 def twin_line(twin: "Twin") -> str:
-    """Return what a twin holds, in one line."""
+    """Return a twin's figures in one line."""
     return (
         f"{twin.host}: {counted(twin.sockets, 'socket')}, "
         f"{counted(twin.cores, 'core')}, {counted(twin.threads, 'thread')}, "
@@ -34,7 +34,7 @@ def twin_line(twin: "Twin") -> str:
 
 
 def up_lines(settings: Settings, twin: "Twin") -> list[str]:
-    """Return what was found, where it answers, and a query to try."""
+    """Return the twin's figures, the addresses of the services, and a query to try."""
     return [
         twin_line(twin),
         *(f"  not learnt from {name}: {why}" for name, why in twin.gaps.items()),
@@ -48,9 +48,9 @@ def up_lines(settings: Settings, twin: "Twin") -> list[str]:
 
 
 def web_address(settings: Settings) -> str:
-    """Where the pages are: at the base of the IRIs where that is this machine.
+    """Return the address of the pages: the base of the IRIs if it is this machine.
 
-    A browser keeps login and theme apart for ``localhost`` and ``127.0.0.1``, and the
+    A browser separates login and theme for ``localhost`` and ``127.0.0.1``, and the
     IRIs that commands print lead to the base.
     """
     parts = urlsplit(settings.base)
@@ -86,14 +86,14 @@ def status_lines(state: StackState) -> list[str]:
 
 
 def cost_line(basis: str, calibration: str) -> str:
-    """Return what estimates of the sampling cost rest on, and what becomes of it."""
+    """Return the basis of cost estimates and the state of the calibration."""
     return (
         f"sampling cost: {basis}{f'; calibration {calibration}' if calibration else ''}"
     )
 
 
 def _priority_line(found: Mapping[str, str]) -> str:
-    """Return the scheduling priority of what samples."""
+    """Return the scheduling priority of the sampling processes."""
     said = [f"{name} {priority}" for name, priority in found.items()]
     if "pmcd" not in found:
         said.append("PMCD was not started here and keeps its own")

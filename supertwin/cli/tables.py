@@ -1,4 +1,4 @@
-"""Rows as text: a table, CSV or JSON, as `--format` asks."""
+"""Format rows as a table, CSV or JSON for `--format`."""
 
 import csv
 import io
@@ -17,9 +17,9 @@ _DIGITS = 6
 
 
 def as_table(rows: Rows | Table) -> str:
-    """Aligned columns, a count at the end.
+    """Format aligned columns, with a count at the end.
 
-    Numbers have six digits that matter, units are symbols.
+    Numbers have six significant digits, units are symbols.
     """
     cells = [[_text(cell) for cell in row] for row in rows.values()]
     widths = [
@@ -31,14 +31,14 @@ def as_table(rows: Rows | Table) -> str:
 
 
 def as_csv(rows: Rows | Table) -> str:
-    """RFC 4180 with a header line."""
+    """Format as RFC 4180 with a header line."""
     out = io.StringIO()
     csv.writer(out).writerows([rows.columns, *map(list, rows.values())])
     return out.getvalue()
 
 
 def as_json(rows: Rows | Table) -> str:
-    """A list with one object a row; absent values are null."""
+    """Format as a list with one object per row; absent values are null."""
     return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 

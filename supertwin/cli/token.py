@@ -1,4 +1,4 @@
-"""`supertwin token`: who may read and change the twin over HTTP."""
+"""`supertwin token`: tokens for reading and changing the twin over HTTP."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Verdicts on runs as text, and the tolerance that they are given by."""
+"""Verdicts on runs as text, and the option for their tolerance."""
 
 import click
 
@@ -15,7 +15,7 @@ tolerance_option = click.option(
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Such as ``worse: +12.5 % (+8.1 to +17 %), p = 0.003; tolerance ±5 %``."""
+    """Text such as ``worse: +12.5 % (+8.1 to +17 %), p = 0.003; tolerance ±5 %``."""
     tolerance = f"; tolerance ±{figures(100 * verdict.tolerance)} %"
     more = f"; {verdict.needed}" if verdict.needed else ""
     return f"{verdict.word}{_change(verdict)}{tolerance}{more}"

@@ -1,4 +1,4 @@
-"""`supertwin why`: why a series has data or not, as `/why` answers it."""
+"""`supertwin why`: why a series has data or not, as in the API's `/why`."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -68,7 +68,7 @@ async def _ask(settings: Settings, host: str, metric: str, instance: str | None)
 
 
 def lines(found: Why) -> list[str]:
-    """The answer for a person."""
+    """The answer as text."""
     names = filter(None, (found.host, found.metric, found.instance))
     series = " ".join(name if name.isprintable() else repr(name) for name in names)
     told = [f"{series}: {found.verdict}", f"  {found.reason}"]
@@ -83,7 +83,7 @@ def lines(found: Why) -> list[str]:
 
 
 def _value(found: Why) -> str:
-    """A number, or a text in quotes; nothing where several series were asked for."""
+    """A number, or a text in quotes; empty if several series match."""
     if found.last_text is not None:
         return f"{found.last_text!r}, "
     return "" if found.last_value is None else f"{found.last_value}, "

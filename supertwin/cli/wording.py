@@ -1,4 +1,4 @@
-"""Words that several commands print."""
+"""Phrases that several commands print."""
 
 
 def counted(number: int, noun: str) -> str:

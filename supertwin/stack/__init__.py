@@ -1,1 +1,1 @@
-"""The local stack: its supervisor, the servers that it starts, and how they do."""
+"""The local stack: its supervisor, the servers that it starts, and their health."""

@@ -1,6 +1,6 @@
-"""Calibrating in the background: when the machine is idle, at the lowest priority.
+"""Calibrate in the background: when the machine is idle, at the lowest priority.
 
-The supervisor waits and runs ``python -m supertwin.stack.background_calibration``,
+The supervisor waits and then runs ``python -m supertwin.stack.background_calibration``,
 which measures.
 """
 
@@ -36,15 +36,15 @@ Say = Callable[[str], None]
 _COMMAND = (sys.executable, "-m", "supertwin.stack.background_calibration")
 _DONE = "done"
 LOWEST = 19
-# Work of the calibration itself that it does not measure, as its graph store's, counts
-# as that of others.
+# The calibration's own work that it does not measure, such as its graph store's, counts
+# as work of others.
 _OTHERS = 2
 _LONGEST_PAUSE = 86_400.0
 _END_WITHIN = 45.0
 
 
 def calibrated_when_idle(settings: Settings, progress: Say) -> "Model":
-    """Wait until the machine is idle and calibrate; where it gets busy, wait again."""
+    """Wait until the machine is idle and calibrate; if it gets busy, wait again."""
     while True:
         asyncio.run(idle_machine(settings.idle_cpu, settings.idle_seconds, progress))
         try:
@@ -59,7 +59,7 @@ def calibrate_quietly(
     design: "Design | None" = None,
     nice: int = LOWEST,
 ) -> "Model":
-    """Calibrate at a low priority; raises BusyError when the machine gets busy."""
+    """Calibrate at a low priority; raises BusyError if the machine gets busy."""
     from sampling.calibration.calibration import calibrate
     from sampling.cost.runs import designed_runs
     from supertwin.stack.private_stack import private_stack
@@ -76,7 +76,7 @@ async def keep_calibrated(
 ) -> None:
     """Calibrate when the machine is idle, until there is a calibration.
 
-    ``say`` is told how it goes. After a try that failed, the next waits twice as long.
+    ``say`` receives the progress. After each failed try the pause doubles.
     """
     await asyncio.to_thread(remove_left)
     pause = settings.idle_seconds
@@ -95,7 +95,7 @@ async def keep_calibrated(
 
 
 async def _outcome(settings: Settings, say: Say, command: Sequence[str]) -> str:
-    """Run the process that measures; `done`, or why it failed."""
+    """Run the measuring process; return `done`, or why it failed."""
     log = ChildLog(settings.home / "log", "calibration")
     try:
         process = await _started(settings, log, command)
@@ -127,7 +127,7 @@ async def _started(
 
 
 async def _followed(process: Process, say: Say) -> str:
-    """Pass on what a process prints until it ends; its last line."""
+    """Pass on what a process prints until it ends; return its last line."""
     last = ""
     assert process.stdout is not None  # noqa: S101
     async for line in process.stdout:
@@ -138,7 +138,7 @@ async def _followed(process: Process, say: Say) -> str:
 
 
 async def _ended(process: Process) -> None:
-    """End a process that still runs, and remove what it left."""
+    """End a process that still runs, and remove what it left behind."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
@@ -151,17 +151,17 @@ async def _ended(process: Process) -> None:
 
 
 def main(design: "Design | None" = None, nice: int = LOWEST) -> int:
-    """Measure, print the progress, and last, on failure, the reason."""
+    """Measure and print the progress; on failure, print the reason last."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     keep_files_private()
-    with contextlib.suppress(OSError):  # where sessions are scheduled as groups
+    with contextlib.suppress(OSError):  # for kernels that schedule sessions as groups
         Path("/proc/self/autogroup").write_text(str(nice))
     say = partial(print, flush=True)
     try:
         calibrate_quietly(Settings(), say, design, nice)
-    except KeyboardInterrupt:  # all that it started has ended
+    except KeyboardInterrupt:  # all of its children have ended
         return 1
-    except Exception as error:  # the supervisor wants a reason, whatever it is
+    except Exception as error:  # the supervisor needs a reason in any case
         from api.error_report import error_lines
 
         traceback.print_exc()

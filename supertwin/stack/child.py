@@ -1,4 +1,4 @@
-"""One child process: started, watched, started again."""
+"""Start, watch and restart one child process."""
 
 import asyncio
 import contextlib
@@ -24,9 +24,9 @@ _LOOK = 2.0
 class Child:
     """Keeps one process running until it is stopped.
 
-    ``changed`` is called whenever ``state`` has changed. ``ready`` is done when the
-    process was healthy for the first time, or holds the StartError when it died
-    twice before that. ``restarted`` is called with the reason before each restart.
+    ``changed`` is called after every change of ``state``. ``ready`` is done when the
+    process is healthy for the first time, or holds a StartError if it died twice before
+    that. ``restarted`` is called with the reason before each restart.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Child:
         self._wait = _SHORTEST_WAIT
 
     async def run(self) -> None:
-        """Run the process for ever; cancelled, it leaves it for ``stop``."""
+        """Run the process forever; after a cancellation, ``stop`` must end it."""
         while True:
             try:
                 await self._spawn()
@@ -60,7 +60,7 @@ class Child:
             self._restarted(reason)
 
     async def stop(self) -> None:
-        """End the process: politely first, after ``stop_within`` by force."""
+        """Terminate the process; kill it after ``stop_within``."""
         process = self._process
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -73,7 +73,7 @@ class Child:
         self._become("stopped", self.state.reason)
 
     async def _spawn(self) -> None:
-        """Start the process in a group of its own; it dies when the supervisor does."""
+        """Start the process in its own session; it dies when the supervisor does."""
         self.state.pid = None
         self._become("starting", self.state.reason)
         for path in self.spec.stale:
@@ -93,7 +93,7 @@ class Child:
         self._changed()
 
     async def _watch(self) -> str:
-        """Follow the process until it ends or must be ended; return why."""
+        """Watch the process until it ends or must be ended; return why."""
         assert self._process is not None  # noqa: S101
         started = last_good = time.monotonic()
         gone = asyncio.ensure_future(self._process.wait())
@@ -124,7 +124,7 @@ class Child:
             self.ready.set_result(None)
 
     def _too_long(self, age: float, silence: float, wrong: str) -> str | None:
-        """Return why the process must be ended; None while there is still time."""
+        """Return why the process must be killed; None while there is still time."""
         if self.state.state == "starting":
             if age < self.spec.ready_within:
                 return None
@@ -136,19 +136,19 @@ class Child:
         return f"hung for {silence:.0f} s: {wrong}"
 
     def _judge(self, reason: str) -> None:
-        """Record the end of a process; give up when it never worked."""
+        """Record the end of a process; give up if it never became ready."""
         self._become("waiting", reason)
         if not self.ready.done() and self.state.restarts + 1 >= _ATTEMPTS:
             self.ready.set_exception(StartError(f"{self.spec.name} {reason}"))
 
     def _ending(self, code: int) -> str:
-        """Say how a process ended; one that was killed had no say in it."""
+        """Describe how a process ended, with its last log line unless it was killed."""
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with status {code}{self._log.last_words()}"
 
     def _leave_nothing(self) -> None:
-        """Kill what is left of the process' group."""
+        """Kill what is left of the process group."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

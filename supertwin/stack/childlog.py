@@ -1,4 +1,4 @@
-"""The log file of one child, which never grows without bound."""
+"""The log file of one child, with a size limit."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ _TAIL_BYTES = 8192
 
 
 class ChildLog:
-    """``{folder}/{name}.log``; what was in it before stands in ``{name}.log.1``."""
+    """``{folder}/{name}.log``; earlier content is in ``{name}.log.1``."""
 
     def __init__(self, folder: Path, name: str, max_bytes: int = _MAX_BYTES) -> None:
         self.path = folder / f"{name}.log"
@@ -28,16 +28,16 @@ class ChildLog:
         return file
 
     def bound(self) -> None:
-        """Move the content aside when there is too much; the writer goes on."""
+        """If the file is too large, move its content away; the writer continues."""
         if not self.path.exists() or self.path.stat().st_size <= self._max_bytes:
             return
         shutil.copyfile(self.path, self.path.with_suffix(".log.1"))
-        # The writer appends (O_APPEND): its next line is the first of an empty file.
+        # The writer appends (O_APPEND): its next line starts the emptied file.
         os.truncate(self.path, 0)
         self._begin = 0
 
     def last_words(self) -> str:
-        """Return ``: `` and the last telling line since the start; empty for none."""
+        """Return ``: `` and the last useful line since the start; empty without one."""
         with self.path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(self._begin, end - _TAIL_BYTES))
@@ -47,5 +47,5 @@ class ChildLog:
 
 
 def _is_trace(line: str) -> bool:
-    """Tell a line of a stack trace, which says where and not what."""
+    """Whether a line is part of a stack trace, which does not say what happened."""
     return line[0].isspace() or line.startswith(("goroutine ", "...", "\tat "))

@@ -1,4 +1,4 @@
-"""What each child of the supervisor is: its command, its folder, its health check."""
+"""The supervisor's children: command, folder and health check of each."""
 
 import getpass
 import json
@@ -33,7 +33,8 @@ _HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
 
 
-# What VictoriaMetrics does for a key. Debian's release asks no account for some of it.
+# Functions of VictoriaMetrics that take a key. Debian's release requires no account for
+# some of them.
 _CLOSED = (
     *("delete", "snapshot", "forceMerge", "search_resetCache", "reload", "config"),
     *("flags", "pprof", "logNewSeries", "metricNamesStatsReset"),
@@ -45,8 +46,8 @@ class ChildSpec:
     """One child; times in seconds.
 
     ``ready_within``: longest start. ``hang_after``: how long the check may fail before
-    the child is killed and started again. ``stop_within``: longest clean stop.
-    ``stale``: files of a dead predecessor that would stop or belie a start.
+    the child is killed and restarted. ``stop_within``: longest clean stop. ``stale``:
+    files of a dead predecessor that would prevent or fake a start.
     """
 
     name: str
@@ -61,8 +62,8 @@ class ChildSpec:
 
 
 def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
-    """Fuseki on loopback, or everywhere; its configuration is written anew."""
-    # With numpy: 60 ms that commands need not take.
+    """Fuseki on loopback, or everywhere; rewrites its configuration."""
+    # It imports numpy: 60 ms that other commands need not spend.
     from supertwin.stack.tdb2 import check_dataset
 
     home = settings.home / "fuseki"
@@ -78,7 +79,7 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     command = (
         str(java),
         f"-Xmx{settings.fuseki_heap}",
-        # After an exhausted heap no thread can be trusted: start again.
+        # After an exhausted heap no thread can be trusted, so restart.
         "-XX:+ExitOnOutOfMemoryError",
         "-Djava.awt.headless=true",
         f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
@@ -92,7 +93,7 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
 
 
 def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, ...]:
-    """What Java is told to run Fuseki at a port of loopback, or of everywhere."""
+    """Java's arguments for Fuseki at a port of loopback, or everywhere."""
     classes = tools.fuseki_classes(java)
     return (
         *((f"-XX:SharedArchiveFile={classes}",) if classes.exists() else ()),
@@ -105,13 +106,13 @@ def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, .
 
 
 def fuseki_check(settings: Settings) -> Check:
-    """Whether the local Fuseki lets us in and answers."""
+    """Check that the local Fuseki accepts our account and answers."""
     account = fuseki_account(settings)
     return answers_http(settings.fuseki_port, "/$/ping", (200,), account)
 
 
 def fuseki_config(home: Path, user: str) -> str:
-    """Fill in folders and user; JSON's escapes are Turtle's."""
+    """Fill in folders and user; JSON's escapes are valid in Turtle."""
     text = (_HERE / "fuseki.ttl").read_text(encoding="utf-8")
     places = {name: str(home / name) for name in ("twin", "history", "passwd")}
     for name, value in {**places, "user": user}.items():
@@ -128,7 +129,7 @@ def store(settings: Settings, everywhere: bool = False) -> ChildSpec:
         f"-storageDataPath={settings.home / 'store'}",
         f"-retentionPeriod={settings.retention}",
         f"-httpListenAddr={address}:{settings.store_port}",
-        # Else a point stays invisible for 30 s.
+        # Otherwise a point stays invisible for 30 s.
         "-search.latencyOffset=0s",
         "-dedup.minScrapeInterval=1ms",
         f"-memory.allowedPercent={settings.store_memory_percent:g}",
@@ -139,26 +140,27 @@ def store(settings: Settings, everywhere: bool = False) -> ChildSpec:
         *("-envflag.enable", "-envflag.prefix=VM_"),
     )
     check = store_check(settings)
-    # A browser that knows the account sends it for pages of other web sites, too: an
-    # image's address could delete series. That takes a key that nobody knows; the one
-    # for snapshots is kept in a file for `supertwin backup`.
+    # A browser that knows the account also sends it from pages of other web sites, so
+    # the address of an image could delete series. Deleting needs a random key that is
+    # not stored. Only the key for snapshots is stored, for `supertwin backup`.
     env = {f"VM_{name}AuthKey": secrets.token_urlsafe(24) for name in _CLOSED}
     env["VM_snapshotAuthKey"] = snapshot_key(settings)
     user, password = make_account(settings, "store")
     env |= {"VM_httpAuth_username": user, "VM_httpAuth_password": password}
-    # Else it lets the pages of all web sites read the series. Not on the command line:
-    # old releases that do not know it, as Debian's, would not start.
+    # Otherwise pages of all web sites may read the series. It is not on the command
+    # line because old releases, such as Debian's, do not know the flag and would not
+    # start.
     env["VM_http_disableCORS"] = "true"
     return ChildSpec("victoria-metrics", command, check, settings.home, env)
 
 
 def store_check(settings: Settings) -> Check:
-    """Whether the local VictoriaMetrics answers."""
+    """Check that the local VictoriaMetrics answers."""
     return answers_http(settings.store_port, "/health", (200,))
 
 
 def pmcd(settings: Settings) -> ChildSpec:
-    """A PMCD of our own, on loopback and a Unix socket."""
+    """A private PMCD, on loopback and a Unix socket."""
     home = settings.home / "pmcd"
     private_pmcd.make_folders(home)
     socket = own_socket(settings)
@@ -170,14 +172,14 @@ def pmcd(settings: Settings) -> ChildSpec:
         *("-c", str(write_config(home)), "-U", getpass.getuser()),
     )
     words = raised(command, settings.sampling_priority)
-    # The agents write their logs where PMCD stands.
+    # The agents write their logs to PMCD's working directory.
     return ChildSpec("pmcd", words, greets(socket), home / "log", env, (socket,))
 
 
 def counting(settings: Settings) -> ChildSpec | None:
-    """The PMCD that counts PMU events, apart: its agent's restarts hold nobody up.
+    """A separate PMCD for PMU events, so that restarts of its agent delay no others.
 
-    None where PCP's agent is not installed, or the folder has too long a name.
+    None if PCP's agent is not installed, or the folder's name is too long.
     """
     home = counting_home(settings)
     try:
@@ -200,12 +202,12 @@ def api(settings: Settings, pmcd_address: str) -> ChildSpec:
 
 
 def api_check(settings: Settings) -> Check:
-    """Whether the API answers, on loopback."""
+    """Check that the API answers on loopback."""
     return answers_http(settings.api_port, "/health", (200, 503))
 
 
 def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
-    """The bridge from PCP, here and on other hosts, to the store."""
+    """The bridge from PCP, on this and other hosts, to the store."""
     state = settings.home / "bridge"
     make_private(state)
     config = settings.ssh_config
@@ -228,12 +230,12 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
 
 
 def bridge_check(settings: Settings) -> Check:
-    """Whether the bridge has written its status lately."""
+    """Check that the bridge has written its status recently."""
     return is_fresh(settings.home / "bridge" / "status.json", _TICK_FRESH)
 
 
 def _account_variable(service: str, account: Account | None) -> dict[str, str]:
-    """Hand an account over where no list of processes shows it."""
+    """Pass an account in the environment, where process lists do not show it."""
     return {f"SAMPLER_BRIDGE_{service}_ACCOUNT": ":".join(account)} if account else {}
 
 
@@ -241,7 +243,7 @@ Maker = Callable[[Settings], ChildSpec]
 
 
 def servers(settings: Settings, own_pmcd: bool) -> list[ChildSpec]:
-    """Return what must run first; a service that is elsewhere is left out."""
+    """Return the children that must run first, without remote services."""
     makers: list[Maker] = []
     if not settings.fuseki_url:
         makers.append(fuseki)
@@ -255,5 +257,5 @@ def servers(settings: Settings, own_pmcd: bool) -> list[ChildSpec]:
 
 
 def clients(settings: Settings, pmcd_address: str) -> list[ChildSpec]:
-    """Return what uses the servers."""
+    """Return the children that use the servers."""
     return [api(settings, pmcd_address), bridge(settings, pmcd_address)]

@@ -1,13 +1,13 @@
-"""Keep Fuseki's files small: TDB2 never gives back the room of a replaced graph.
+"""Keep Fuseki's files small: TDB2 never frees the space of a replaced graph.
 
-Fuseki copies what is alive into a new generation (`Data-0002` beside `Data-0001`),
-switches to it, and then waits for those who read the old one. That wait may never end:
-a reader that began before the switch ends its transaction on the new generation, so
-the old one counts it for ever (Jena's issue 3488; seen with 5.6.0 in nearly every
-compaction under a read loop). All data is in the new generation by then and everybody
-works on it; but the old files stay, and the next compaction queues behind this one. So
-a wait that is too long is ended by a restart of Fuseki, which takes seconds: whoever
-runs it starts it again.
+Fuseki copies the live data into a new generation (`Data-0002` next to `Data-0001`),
+switches to it, and then waits for readers of the old one. That wait may never end: a
+reader that began before the switch ends its transaction on the new generation, so the
+old one counts it forever (Jena's issue 3488; seen with 5.6.0 in nearly every compaction
+under a read loop). By then all data is in the new generation and all clients use it,
+but the old files stay, and the next compaction queues behind this one. So a wait that
+is too long is ended by a restart of Fuseki, which takes seconds; the supervisor or
+service manager starts it again.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ from supertwin.stack.loopback import request
 DATASETS = ("twin", "history")
 _LOOK = 0.2
 _RESTART = 50.0
-_SLOWEST = 4e6  # bytes a second that any disk copies
+_SLOWEST = 4e6  # bytes a second, a lower bound for any disk
 _AT_LEAST = 60.0
-# Below this a dataset is not worth the work.
+# Smaller datasets are not worth compacting.
 _FLOOR = 64 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
@@ -56,11 +56,11 @@ async def keep_small(settings: Settings, floor: int = _FLOOR) -> None:
 async def compact(
     settings: Settings, dataset: str, patience: float | None = None
 ) -> None:
-    """Have the local Fuseki compact a dataset; return when only the new files are left.
+    """Compact a dataset of the local Fuseki; return when only the new files are left.
 
-    Readers of the old files have ``patience`` seconds to end, else as long as a query
-    may take; then Fuseki is started again. OSError, ValueError (also TimeoutError),
-    MendableError: it was not done.
+    Readers of the old files have ``patience`` seconds to end, by default as long as a
+    query may take; then Fuseki is restarted. Raises OSError, ValueError (also
+    TimeoutError) or MendableError if the compaction failed.
     """
     folder = settings.home / "fuseki" / dataset
     patience = settings.query_timeout if patience is None else patience
@@ -89,7 +89,7 @@ async def _begin(settings: Settings, dataset: str) -> str:
 async def _is_finished(
     settings: Settings, folder: Path, task: str, within: float, patience: float
 ) -> bool:
-    """Wait for a task; False when it has switched and waits for readers."""
+    """Wait for a task; return False if it has switched and waits for readers."""
     port, account = settings.fuseki_port, fuseki_account(settings)
     started, switched = time.monotonic(), None
     while (now := time.monotonic()) - started < within:
@@ -108,7 +108,7 @@ async def _is_finished(
 
 
 async def _start_again(settings: Settings) -> None:
-    """End Fuseki, whose keeper starts it again, and drop what it held."""
+    """End Fuseki, which is then started again, and remove the old generations."""
     home = settings.home / "fuseki"
     old = _process(home)
     if old is None:
@@ -128,7 +128,7 @@ async def _start_again(settings: Settings) -> None:
 
 
 def _process(home: Path) -> int | None:
-    """The process that has the datasets open, as TDB2's own lock file names it."""
+    """The process that has the datasets open, from TDB2's lock file."""
     for generation in _generations(home / "twin")[-1:]:
         with contextlib.suppress(OSError, ValueError):
             pid = int((generation / "tdb.lock").read_text())
@@ -140,14 +140,14 @@ def _process(home: Path) -> int | None:
 def drop_old(folder: Path) -> None:
     """Remove the generations of a dataset that Fuseki does not use.
 
-    TDB2 opens the highest one; one that is not complete has another name.
+    TDB2 opens the highest one; an incomplete one has a different name.
     """
     for path in _generations(folder)[:-1]:
         shutil.rmtree(path, ignore_errors=True)
 
 
 async def _stays_held(home: Path, patience: float) -> bool:
-    """Whether an earlier compaction waits in vain; one that ends now is let end."""
+    """Whether an earlier compaction is stuck; waits for one that is about to end."""
     deadline = time.monotonic() + patience
     while any(_is_held(home / name) for name in DATASETS):
         if time.monotonic() > deadline:
@@ -157,7 +157,7 @@ async def _stays_held(home: Path, patience: float) -> bool:
 
 
 def _is_held(folder: Path) -> bool:
-    """Whether an old generation is there beside the one in use."""
+    """Whether an old generation exists next to the one in use."""
     return len(_generations(folder)) > 1
 
 
@@ -171,9 +171,9 @@ def _generations(folder: Path) -> list[Path]:
 
 
 def bytes_on_disk(folder: Path) -> int:
-    """Return what a folder takes on the disk: TDB2's files are mostly holes."""
+    """Return the disk usage of a folder: TDB2's files are mostly holes."""
     total = 0
-    # A folder that goes while it is looked at, as in a compaction, is no error.
+    # A folder may disappear during the walk, as in a compaction.
     for inside, folders, files in os.walk(folder):
         for name in (*folders, *files):
             with contextlib.suppress(FileNotFoundError):

@@ -1,8 +1,8 @@
-"""Fuseki's classes as Java keeps them: loading them is a third of a start's CPU.
+"""An archive of Fuseki's classes: loading them takes a third of a start's CPU time.
 
     python -m supertwin.stack.fuseki_classes
 
-makes the archive beside the jar, where there is none for this Java and this jar.
+makes the archive next to the jar, unless one exists for this Java and this jar.
 """
 
 import secrets
@@ -26,12 +26,12 @@ _START, _STOP = 90.0, 60.0  # seconds
 
 
 def make_archive() -> Path:
-    """Return the archive; made by a Fuseki that is asked and told a little."""
+    """Return the archive; if needed, a Fuseki that runs a few requests makes it."""
     java = tools.java()
     archive = tools.fuseki_classes(java)
     if not archive.exists():
         with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
-            # Whole or not at all: Java crashes on half an archive.
+            # Atomically: Java crashes on an incomplete archive.
             _dump(java, Path(folder)).replace(archive)
         for older in set(archive.parent.glob("*.jsa")) - {archive}:
             older.unlink()

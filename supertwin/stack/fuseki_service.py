@@ -1,4 +1,4 @@
-"""Fuseki without the supervisor: started, kept small, started again when asked to."""
+"""Run Fuseki without the supervisor: start, compact and restart it."""
 
 import asyncio
 import contextlib
@@ -10,15 +10,15 @@ from core.settings.settings import Settings
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.compaction import keep_small
 
-# What a Java that SIGTERM ended says.
+# The exit status of a Java process that SIGTERM ended.
 _ASKED = (-signal.SIGTERM, 128 + signal.SIGTERM)
 
 
 async def serve(settings: Settings, spec: ChildSpec) -> int:
-    """Be Fuseki until a signal asks to stop; return its exit status.
+    """Run Fuseki until a signal asks to stop; return its exit status.
 
-    Compaction may end it by SIGTERM: it is started again then. What ends otherwise is
-    left to the service manager, as any failure.
+    Compaction may end it by SIGTERM, after which it is started again. Any other end is
+    left to the service manager as a failure.
     """
     stop = _stop()
     keeper = asyncio.create_task(keep_small(settings))
@@ -34,7 +34,7 @@ async def serve(settings: Settings, spec: ChildSpec) -> int:
 
 
 async def _run(spec: ChildSpec, stop: asyncio.Event) -> int:
-    """One life of the process, which ends with ours."""
+    """Run the process once; it ends when we do."""
     process = await asyncio.create_subprocess_exec(
         *(str(tools.setpriv()), "--pdeathsig", "TERM", "--"),
         *spec.command,

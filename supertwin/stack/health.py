@@ -1,4 +1,4 @@
-"""Whether a child does its job: each check returns why not, or None."""
+"""Health checks of children: each returns why the child is unhealthy, or None."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ def answers_http(
 
 
 def greets(socket: Path) -> Check:
-    """Check that PMCD greets a client: it speaks first, so a hung one is found out."""
+    """Check that PMCD greets a client: it sends first, so a hung one is detected."""
     return bounded(lambda: _greeting(socket))
 
 
@@ -58,8 +58,9 @@ def bounded(check: Check) -> Check:
 
     async def bounded() -> str | None:
         try:
-            # wait_for loses a cancellation that comes together with the answer, up to
-            # Python 3.11: whoever waits for the end of the task then waits for ever.
+            # Up to Python 3.11, wait_for loses a cancellation that arrives together
+            # with the answer, and a caller that awaits the end of the task then waits
+            # forever.
             async with asyncio.timeout(TIMEOUT):
                 return await check()
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""The little HTTP that the supervisor speaks, to its own children only."""
+"""A minimal HTTP client for the supervisor's own children."""
 
 import asyncio
 from base64 import b64encode
@@ -12,7 +12,7 @@ async def request(
 ) -> tuple[int, bytes]:
     """Send a request without a body; return status and body.
 
-    OSError: nobody answers. ValueError: the answer is no HTTP.
+    Raises OSError if nothing answers, ValueError if the answer is not HTTP.
     """
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     try:

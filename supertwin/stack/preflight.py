@@ -1,4 +1,4 @@
-"""What must hold before the stack starts; nothing is changed by looking."""
+"""Conditions for a start of the stack; checking them changes nothing."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from core.settings.settings import LOOPBACK, Settings
 
 
 def preflight(settings: Settings) -> None:
-    """Raise MendableError for the first thing that stands in the way of a start."""
+    """Raise MendableError for the first problem that prevents a start."""
     _home(settings.home)
     _disk(settings.home, settings.min_free_bytes)
     run_as.other_user(settings)

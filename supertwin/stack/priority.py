@@ -1,4 +1,4 @@
-"""The priority of the PMCDs that the supervisor starts, and of what runs."""
+"""Priorities of the PMCDs that the supervisor starts, and of running processes."""
 
 import shutil
 from collections.abc import Mapping
@@ -24,16 +24,16 @@ _RAISED = {
 
 
 def raised(command: tuple[str, ...], wanted: str) -> tuple[str, ...]:
-    """A command that starts with this priority, as do all that it starts.
+    """Prefix a command so that it and its children run at this priority.
 
-    As far as rights allow; a PMCD's agents are started by it.
+    The priority is limited by our rights. A PMCD's agents are its children.
     """
     words = _RAISED[attainable(wanted)]
     return (*words, *command) if words and shutil.which(words[0]) else command
 
 
 def priorities(state: StackState) -> Mapping[str, str]:
-    """What the kernel says of each process of the stack that samples."""
+    """The kernel's priority of each process of the stack that samples."""
     found = {}
     for name in _SAMPLING:
         child = state.children.get(name)

@@ -1,6 +1,4 @@
-"""A stack beside the one in use, in a temporary folder: what is measured there is
-disturbed by nobody's plans, and disturbs none.
-"""
+"""A separate stack in a temporary folder, for measurements without other plans."""
 
 import asyncio
 import contextlib
@@ -15,7 +13,7 @@ from supertwin.stack.child import Child
 from supertwin.stack.childlog import ChildLog
 from supertwin.stack.children import ChildSpec
 
-# A process of another session has the nice level of its autogroup, where there are any.
+# In a kernel with autogroups, a new session has its autogroup's nice level.
 _OF_GROUP = 'echo "$0" 2>/dev/null >/proc/self/autogroup; exec "$@"'
 
 
@@ -23,7 +21,7 @@ _OF_GROUP = 'echo "$0" 2>/dev/null >/proc/self/autogroup; exec "$@"'
 async def private_stack(
     settings: Settings, nice: int = 0
 ) -> AsyncIterator[dict[str, int]]:
-    """Start all but the API at a nice level; the pids by name."""
+    """Start all children but the API at a nice level; yield the pids by name."""
     address = f"unix://{own_socket(settings)}"
     async with AsyncExitStack() as stack:
         servers = children.servers(settings, own_pmcd=True)
@@ -40,7 +38,7 @@ async def private_stack(
 async def running(
     settings: Settings, spec: ChildSpec, nice: int = 0
 ) -> AsyncIterator[int]:
-    """One child, ready, by its pid; raises StartError where it does not come up."""
+    """Start one child and yield its pid; raises StartError if it does not come up."""
     if nice:
         command = ("/bin/sh", "-c", _OF_GROUP, str(nice), *spec.command)
         spec = replace(spec, command=command)

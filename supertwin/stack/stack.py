@@ -1,4 +1,4 @@
-"""The stack as the command line sees it: start, wait, stop, look."""
+"""The stack from the command line's view: start, wait, stop, look."""
 
 import os
 import signal
@@ -22,16 +22,16 @@ Progress = Callable[[str], None]
 _LOOK = 0.05
 _UP_WITHIN = 180.0
 _DOWN_WITHIN = 90.0
-# These do not touch what runs: the next command may differ in them.
+# These do not affect a running stack: the next command may have other values.
 _FREE = {"SUPERTWIN_MIN_FREE_BYTES"}
 
 
 @contextmanager
 def turn(settings: Settings, progress: Progress) -> Iterator[None]:
-    """Let one `up` of a home run at a time; one that may not start leaves nothing."""
+    """Let one `up` per home run at a time; one that cannot start leaves nothing."""
     if not settings.home.exists():
         _may_start(settings)
-    # Where no folder can be made, the start says what is wrong.
+    # If no folder can be created, the start reports the problem.
     with suppress(OSError):
         close_home(settings.home)
     with lock.turn(settings.home, lambda: progress("waiting for another `up`")):
@@ -42,14 +42,14 @@ def _may_start(settings: Settings) -> None:
     try:
         preflight(settings)
     except MendableError:
-        # What is in the way may be the stack itself, started at the same moment.
+        # The obstacle may be the stack itself, started at the same moment.
         if lock.holder(settings.home) is None:
             raise
 
 
 @contextmanager
 def started(settings: Settings, progress: Progress) -> Iterator[StackState]:
-    """Bring the stack up and keep it; what we started stops again on any failure."""
+    """Start the stack if needed and yield its state; stop ours on any failure."""
     own = _start(settings) if lock.holder(settings.home) is None else None
     try:
         if own is None:
@@ -79,7 +79,7 @@ def _start(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def _end(supervisor: subprocess.Popen[bytes]) -> None:
-    """End a supervisor, whether or not it holds the lock yet, and its children."""
+    """End a supervisor and its children, whether or not it holds the lock yet."""
     supervisor.terminate()
     try:
         supervisor.wait(_DOWN_WITHIN)
@@ -89,7 +89,7 @@ def _end(supervisor: subprocess.Popen[bytes]) -> None:
 
 
 def _same_settings(settings: Settings) -> None:
-    """Refuse to call a stack ours that was started with other settings."""
+    """Raise MendableError if the stack was started with other settings."""
     state = read_state(settings.home)
     then, now = (state.settings if state else {}), settings.shown()
     changed = [k for k in now if k in then and then[k] != now[k] and k not in _FREE]
@@ -102,7 +102,7 @@ def _same_settings(settings: Settings) -> None:
 def _wait_until_healthy(
     settings: Settings, own: subprocess.Popen[bytes] | None, progress: Progress
 ) -> StackState:
-    """Wait for every child, saying what each took; StartError when one fails."""
+    """Wait for every child and report its start time; StartError if one fails."""
     told: set[str] = set()
     deadline = time.monotonic() + _UP_WITHIN
     while time.monotonic() < deadline:
@@ -122,7 +122,7 @@ def _wait_until_healthy(
 def _fresh_state(
     settings: Settings, own: subprocess.Popen[bytes] | None
 ) -> StackState | None:
-    """Return the state; what an earlier supervisor left behind does not count."""
+    """Return the state, unless an earlier supervisor wrote it."""
     if own is None:
         return status(settings)
     state = read_state(settings.home)
@@ -153,7 +153,7 @@ def _ailing(settings: Settings) -> str:
 
 
 def stop(settings: Settings, progress: Progress) -> bool:
-    """Stop the stack and wait for its end; return whether anything ran."""
+    """Stop the stack and wait for its end; return whether it was running."""
     pid = lock.holder(settings.home)
     if pid is None:
         return False

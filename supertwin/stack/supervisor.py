@@ -1,4 +1,4 @@
-"""The one process that starts, watches and restarts the parts of the stack.
+"""The process that starts, watches and restarts the parts of the stack.
 
 ``python -m supertwin.stack.supervisor`` runs in the foreground until SIGTERM or SIGINT,
 or until its owner ends; `supertwin up` starts it detached. Its state is in
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 _CANCEL_AGAIN = 1.0
 _CHORES_END = 60.0
-_PUBLISH_AGAIN = 2.0  # seconds after a state that the disk did not take
+_PUBLISH_AGAIN = 2.0  # seconds after a state that could not be written
 
 
 class Supervisor:
@@ -57,7 +57,7 @@ class Supervisor:
         groups: Sequence[Sequence[ChildSpec]],
         chores: Sequence[Chore] = (),
     ) -> None:
-        """Run until a signal asks to stop; StartError when a child does not come up.
+        """Run until a signal asks to stop; StartError if a child does not come up.
 
         ``chores`` run once all children are up.
         """
@@ -87,7 +87,7 @@ class Supervisor:
             await asyncio.wait(tasks, timeout=_CHORES_END)
 
     def say_calibration(self, line: str) -> None:
-        """Publish how far the calibration of the sampling cost is."""
+        """Publish the progress of the calibration of the sampling cost."""
         if line != self._state.calibration:
             self._state.calibration = line
             self._publish()
@@ -128,7 +128,7 @@ class Supervisor:
         self._publish()
 
     def _publish(self) -> None:
-        """Write the state; a full disk must not take the stack down with it."""
+        """Write the state; a full disk must not stop the stack."""
         if self._again:
             self._again.cancel()
             self._again = None
@@ -141,7 +141,7 @@ class Supervisor:
 
 
 async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel a task until it has ended, whatever it awaits loses a cancellation."""
+    """Cancel a task until it ends, since an await may lose a cancellation."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=_CANCEL_AGAIN)
@@ -159,7 +159,7 @@ def _stop_signal() -> asyncio.Future[None]:
 
 
 def _stop_with(owner: int, stop: asyncio.Future[None]) -> None:
-    """Complete a future when a process ends; StartError when it cannot be watched."""
+    """Complete a future when a process ends; StartError if it cannot be watched."""
     try:
         descriptor = os.pidfd_open(owner)
     except OSError as error:
@@ -180,7 +180,7 @@ def _complete(stop: asyncio.Future[None]) -> None:
 
 
 def supervise(settings: Settings) -> None:
-    """Run the whole stack in this process; SuperTwinError when it does not come up."""
+    """Run the whole stack in this process; SuperTwinError if it does not come up."""
     address, own = pmcd.choose(settings)
     groups = [children.servers(settings, own), children.clients(settings, address)]
     asyncio.run(_supervised(settings, address, groups))

@@ -1,12 +1,12 @@
-"""Whether the files of a TDB2 dataset are whole, before Fuseki opens them.
+"""Check the files of a TDB2 dataset before Fuseki opens them.
 
-Fuseki reads damaged files without a word, or fails much later. A B+tree is three files:
-`.bpt` says how many blocks of 8 KiB are in use in `.idn` (nodes) and `.dat` (records in
-order). Each component of a record is a value, or, with 0 in its first byte, the place
-of a term in `nodes-data.obj`, whose length `nodes-data.bdf` says. Blocks are never
-changed once they are committed, so older copies of a block are in order, too.
-Fuseki creates a missing file again, empty: what one tree lacks is
-known by the other trees of the same records.
+Fuseki reads damaged files silently, or fails much later. A B+tree consists of three
+files: `.bpt` holds the number of 8 KiB blocks in use in `.idn` (nodes) and `.dat`
+(ordered records). Each component of a record is a value or, with 0 in its first byte,
+the position of a term in `nodes-data.obj`; the length of that file is in
+`nodes-data.bdf`. Committed blocks never change, so older copies of a block are in
+order, too. Fuseki recreates a missing file empty; the other trees of the same records
+show what is missing.
 """
 
 import struct
@@ -22,16 +22,16 @@ from core.errors import MendableError
 
 _BLOCK = 8192
 _TREE, _LENGTH = struct.Struct(">3Q"), struct.Struct(">Q")
-# Bytes of a node's header and of a record block's, in front of keys and records.
+# Header bytes of a node and of a record block, before keys and records.
 _NODE, _RECORDS = 4, 8
 _COUNT, _NODE_KINDS = 0x00FFFFFF, (6, 7)
-# Of a table of terms: a hash, and the place of the term.
+# In tables of terms: a hash, and the position of the term.
 _HASH, _HASH_AND_PLACE = 16, 24
 # The first byte of a term: a field of Thrift's compact protocol that is a struct.
 _STRUCT, _KIND = 0x0C, 0x0F
-# Tables of terms, and what belongs to prefixes.
+# Tables of terms, and trees that belong to prefixes.
 _TABLES, _OF_PREFIXES = ("nodes", "prefixes"), ("prefixes", "GPU")
-# Trees of the same records, in different orders.
+# Trees of the same records in different orders.
 _QUADS = ("GSPO", "GPOS", "GOSP", "SPOG", "POSG", "OSPG")
 _TRIPLES = ("SPO", "POS", "OSP")
 _TREES = (*_TABLES, *_QUADS, *_TRIPLES, "GPU")
@@ -44,13 +44,13 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Terms:
-    """The file that the places of an index lead to, as far as it is committed."""
+    """The file of terms that an index points to, up to its committed length."""
 
     file: Path
     length: int
 
     def are_at(self, places: Words) -> bool:
-        """Whether a term begins at each of these places."""
+        """Whether a term begins at each of these positions."""
         if not len(places):
             return True
         if int(places.max()) >= self.length:
@@ -60,7 +60,7 @@ class _Terms:
 
 
 def check_dataset(folder: Path) -> None:
-    """Raise MendableError where a file of a dataset is damaged, in any generation."""
+    """Raise MendableError if a file of a dataset is damaged, in any generation."""
     found = (
         one
         for part in folder.glob("Data-[0-9][0-9][0-9][0-9]")
@@ -89,7 +89,7 @@ def _damages(folder: Path) -> Iterator[tuple[Path, str]]:
             yield terms.file, f"it has {size} bytes of {terms.length}"
     for name in _TREES:
         yield from _of_tree(folder, name)
-    # A transaction in the journal is carried out at the start; trees may differ by it.
+    # A start applies the transaction in the journal, so trees may differ by it.
     journal = folder / "journal.jrnl"
     if not journal.exists() or not journal.stat().st_size:
         yield from _lacking(folder)
@@ -110,7 +110,7 @@ def _of_tree(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
 
 
 def _is_unused(folder: Path) -> bool:
-    """Whether nothing was ever stored: Fuseki makes what such a dataset lacks."""
+    """Whether nothing was ever stored: Fuseki creates the missing files then."""
     if any(path.stat().st_size for path in folder.glob("*-data.obj")):
         return False
     states = (path.read_bytes()[: _TREE.size] for path in folder.glob("*.bpt"))
@@ -119,7 +119,7 @@ def _is_unused(folder: Path) -> bool:
 
 
 def _lacking(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Trees that have other numbers of records than those of the same data."""
+    """Trees that have another number of records than other trees of the same data."""
     totals = {name: _total(folder / f"{name}.bpt") for name in _TREES}
     for name in _TABLES:
         if not totals[name] and _terms(folder, name).length:
@@ -148,7 +148,7 @@ def _exactly(path: Path, size: int) -> bytes:
 
 
 def _of_nodes(state: Path, blocks: int) -> str:
-    """What is wrong with the nodes of a tree; empty where nothing is."""
+    """What is wrong with the nodes of a tree; empty if nothing is."""
     width = _HASH if state.stem in _TABLES else _width(state)
     for first, found in _pieces(state.with_suffix(".idn"), blocks):
         if not len(found):
@@ -161,7 +161,7 @@ def _of_nodes(state: Path, blocks: int) -> str:
 
 
 def _of_records(state: Path, blocks: int, terms: _Terms) -> str:
-    """What is wrong with the records of a tree; empty where nothing is."""
+    """What is wrong with the records of a tree; empty if nothing is."""
     is_table = state.stem in _TABLES
     width = _width(state)
     for first, found in _pieces(state.with_suffix(".dat"), blocks):
@@ -174,7 +174,7 @@ def _of_records(state: Path, blocks: int, terms: _Terms) -> str:
         used = np.arange(records.shape[1]) < counts[:, None]
         parts = records[used][:, 2:] if is_table else records[used]
         kinds = parts >> np.uint64(56)
-        if np.any((kinds != 0) & (kinds < 128)):  # neither a place nor a value
+        if np.any((kinds != 0) & (kinds < 128)):  # neither a position nor a value
             return "a record has no term"
         places = parts[kinds == 0]
         if not (terms.are_at(places) if is_table else _below(places, terms.length)):
@@ -183,12 +183,12 @@ def _of_records(state: Path, blocks: int, terms: _Terms) -> str:
 
 
 def _width(state: Path) -> int:
-    """Bytes of a record of a tree."""
+    """Bytes per record of a tree."""
     return _HASH_AND_PLACE if state.stem in _TABLES else 8 * len(state.stem)
 
 
 def _total(state: Path) -> int | None:
-    """The number of records of a tree, from its root; None where it leads nowhere."""
+    """The number of records of a tree, from its root; None for a broken pointer."""
     root, number, records = _TREE.unpack(_exactly(state, _TREE.size))
     width = _width(state)
     # TDB2 gives a node as many keys as fit with their pointers, an odd number.
@@ -213,7 +213,7 @@ def _total(state: Path) -> int | None:
 
 
 def _words(path: Path, blocks: int) -> NDArray[np.uint32]:
-    """Blocks as words of four bytes, read as they are needed."""
+    """Blocks as four-byte words, read on demand."""
     words = _BLOCK // _POINTER
     return np.memmap(path, ">u4", "r", 0, (blocks, words))
 
@@ -223,7 +223,7 @@ def _below(places: Words, length: int) -> bool:
 
 
 def _pieces(path: Path, blocks: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """Blocks by the number of the first; none where the file is too short."""
+    """Blocks by the number of the first; none if the file is too short."""
     size = path.stat().st_size if path.exists() else 0
     if size < blocks * _BLOCK:
         yield 0, np.empty((0, _BLOCK), np.uint8)
@@ -237,7 +237,7 @@ def _pieces(path: Path, blocks: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
 def _parted(
     blocks: NDArray[np.uint8], header: int, width: int
 ) -> tuple[NDArray[np.uint8], Counts, Words]:
-    """First byte, count and rows of blocks; a row has words of eight bytes."""
+    """First byte, count and rows of blocks; a row has eight-byte words."""
     counts = np.ascontiguousarray(blocks[:, :4]).view(">u4")[:, 0].astype(np.int64)
     counts &= _COUNT
     most = (_BLOCK - header) // width
@@ -247,7 +247,7 @@ def _parted(
 
 
 def _in_order(rows: Words, counts: Counts) -> NDArray[np.bool_]:
-    """Whether the rows of each block are distinct and ascend."""
+    """Whether the rows of each block are distinct and ascending."""
     before, after = rows[:, :-1], rows[:, 1:]
     ascends = np.zeros(before.shape[:2], np.bool_)
     for word in reversed(range(rows.shape[2])):

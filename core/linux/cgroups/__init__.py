@@ -1,1 +1,1 @@
-"""Linux control groups: where they are mounted, which there are, what they say."""
+"""Linux control groups: mounts, groups and the contents of their files."""

@@ -1,5 +1,5 @@
-"""What can be wrong with what is asked of control groups."""
+"""The error for invalid requests about control groups."""
 
 
 class CgroupError(Exception):
-    """The one kind that there is; its text names the thing and the cure."""
+    """The only error of this folder; its text names the thing and the cure."""

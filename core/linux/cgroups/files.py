@@ -1,4 +1,4 @@
-"""What the files of a group say: parsers of text, and the one way to read it."""
+"""Read the files of a control group and parse their text."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ Figures = Mapping[str, int]
 
 
 def read_file(path: str) -> str:
-    """The text of a file of a group; raises OSError."""
+    """Return the text of a group's file; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _LARGEST).decode("ascii", "replace")
@@ -18,19 +18,19 @@ def read_file(path: str) -> str:
 
 
 def parse_number(text: str) -> Figures:
-    """One number, under the empty key; ``max`` is none."""
+    """Parse a single number, stored under the empty key; ``max`` gives no entry."""
     word = text.strip()
     return {"": int(word)} if word.isascii() and word.isdecimal() else {}
 
 
 def parse_flat(text: str) -> Figures:
-    """A name and a number a line, as in ``cpu.stat``."""
+    """Parse lines of a name and a number, as in ``cpu.stat``."""
     pairs = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if _is_pair(pair)}
 
 
 def parse_nested(text: str) -> Figures:
-    """``8:0 rbytes=1 wios=2`` a line, as in ``io.stat``: the sums over all devices."""
+    """Sum lines such as ``8:0 rbytes=1 wios=2`` (``io.stat``) over all devices."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         for word in line.split()[1:]:
@@ -41,7 +41,7 @@ def parse_nested(text: str) -> Figures:
 
 
 def parse_pressure(text: str) -> Figures:
-    """Totals in µs under ``some`` and ``full``, as in ``cpu.pressure``."""
+    """Parse the totals (µs) under ``some`` and ``full``, as in ``cpu.pressure``."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         kind, _, rest = line.partition(" ")
@@ -52,7 +52,7 @@ def parse_pressure(text: str) -> Figures:
 
 
 def parse_devices(text: str) -> Figures:
-    """``8:0 Read 123`` a line, as in ``blkio.*``: the sums over all devices."""
+    """Sum lines such as ``8:0 Read 123`` (``blkio.*``) over all devices."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         words = line.split()
@@ -62,7 +62,7 @@ def parse_devices(text: str) -> Figures:
 
 
 def parser_of(name: str) -> Callable[[str], Figures]:
-    """How the text of a file reads, by its name."""
+    """Return the parser for a file by its name."""
     if name == "io.stat":
         return parse_nested
     if name.endswith(".pressure"):

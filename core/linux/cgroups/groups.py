@@ -1,4 +1,4 @@
-"""One group: its folders in the hierarchies, and what it is allowed."""
+"""A control group: its folders in the hierarchies and its limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from core.linux.cgroups.files import read_file
 from core.linux.cgroups.mounts import Hierarchy
 
 UNIFIED = "v2"
-# Controllers of version 1 whose folders have something to tell.
+# Controllers of version 1 with data that we read.
 _TELLING = {"cpu", "cpuacct", "memory", "cpuset", "pids", "blkio", "freezer"}
 _NO_LIMIT = 1 << 62  # version 1 writes the largest whole number of pages
 
 
 @dataclass(frozen=True)
 class Mount:
-    """A mounted hierarchy: ``keys`` are its controllers of version 1, else ``v2``."""
+    """A mounted hierarchy: ``keys`` are its controllers in version 1, else ``v2``."""
 
     path: str
     version: int
@@ -25,7 +25,7 @@ class Mount:
 def telling_mounts(
     hierarchies: Sequence[Hierarchy], root: Path = Path("/")
 ) -> list[Mount]:
-    """The mounts that groups are looked for in, those of version 1 first."""
+    """Return the mounts to search for groups, version 1 first."""
     found = [_mount(one, root) for one in hierarchies]
     return sorted((m for m in found if m.keys), key=lambda mount: mount.version)
 
@@ -38,11 +38,11 @@ def _mount(hierarchy: Hierarchy, root: Path) -> Mount:
 
 @dataclass(frozen=True)
 class Group:
-    """A group by its path below the mounts, in one hierarchy or several.
+    """A control group: its path below the mounts, in one or more hierarchies.
 
-    ``folders`` is where each controller of version 1 keeps it, and ``v2`` version 2;
-    ``numbers`` is the number of its folder in each mount: another folder by the same
-    path has another one.
+    ``folders`` maps each controller of version 1, and ``v2`` for version 2, to the
+    group's folder. ``numbers`` maps each mount to the folder's inode number: a new
+    folder at the same path has a different number.
     """
 
     path: str
@@ -51,13 +51,13 @@ class Group:
     versions: tuple[int, ...]
 
     def file(self, key: str, name: str) -> str | None:
-        """The path of a file of a controller; None where it has no such folder."""
+        """Return the path of a controller's file; None without a folder there."""
         folder = self.folders.get(key)
         return None if folder is None else f"{folder}/{name}"
 
 
 def make_group(path: str, numbers: Mapping[str, int], mounts: Sequence[Mount]) -> Group:
-    """A group out of what was found by mount."""
+    """Build a group from the folder numbers found per mount."""
     here = [mount for mount in mounts if mount.path in numbers]
     folders = {key: f"{m.path}{path}" for m in here for key in m.keys}
     versions = tuple(sorted({mount.version for mount in here}))
@@ -66,9 +66,9 @@ def make_group(path: str, numbers: Mapping[str, int], mounts: Sequence[Mount]) -
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a group may use: CPU numbers, memory (bytes), CPUs' worth of time, tasks.
+    """The limits of a group: CPU numbers, memory (bytes), CPU time (CPUs), tasks.
 
-    None where nothing limits it, or nothing tells.
+    A field is None if nothing limits it or the limit is unknown.
     """
 
     controllers: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Allowed:
 
 
 def read_allowed(group: Group) -> Allowed:
-    """What a group may use now; one that went meanwhile is allowed nothing known."""
+    """Read a group's current limits; if the group has gone, none are known."""
     own = {key for key in group.folders if key != UNIFIED}
     own |= {*_read(group, (UNIFIED, "cgroup.controllers")).split()}
     cpus = _read(group, ("cpuset", "cpuset.cpus"), (UNIFIED, "cpuset.cpus.effective"))
@@ -96,7 +96,7 @@ def read_allowed(group: Group) -> Allowed:
 
 
 def parse_cpus(text: str) -> tuple[int, ...] | None:
-    """CPU numbers out of a list such as ``0-3,8``; None for an empty or odd one."""
+    """Parse CPU numbers from a list such as ``0-3,8``; None if empty or malformed."""
     found: set[int] = set()
     for part in text.strip().split(","):
         first, dash, last = part.partition("-")
@@ -109,13 +109,13 @@ def parse_cpus(text: str) -> tuple[int, ...] | None:
 
 
 def parent_of(path: str, paths: Mapping[str, object]) -> str | None:
-    """The nearest group above one that is among some."""
+    """Return the nearest ancestor of a group among ``paths``."""
     above = (str(folder) for folder in PurePath(path).parents)
     return next((one for one in above if one in paths), None)
 
 
 def _share(group: Group) -> float | None:
-    """How many CPUs' worth of time it may use at most."""
+    """Return the maximum CPU time that the group may use, in CPUs."""
     unified = _read(group, (UNIFIED, "cpu.max")).split()
     quota, period = unified if len(unified) == 2 else ("", "")
     if "cpu" in group.folders:
@@ -130,7 +130,7 @@ def _number(text: str) -> int | None:
 
 
 def _read(group: Group, *places: tuple[str, str]) -> str:
-    """The text of the first of some files that is there and holds any."""
+    """Return the text of the first of these files that exists and is not empty."""
     for key, name in places:
         path = group.file(key, name)
         try:

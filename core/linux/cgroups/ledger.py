@@ -1,7 +1,7 @@
-"""The list of control groups, running and ended: what the bridge tells others.
+"""The list of running and ended control groups that the bridge writes.
 
-Who describes them reads it from the bridge's folder whenever it changed, and misses
-nothing of what came and went while he was away.
+Other processes read it from the bridge's folder whenever it changes. It also lists
+groups that came and went while such a process was not running.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ _FORMAT = "supertwin-cgroups/1"
 
 @dataclass(frozen=True)
 class Life:
-    """One group from when it was noticed to when its end was, in Unix ms.
+    """One group from its discovery to its end, in Unix ms.
 
-    ``metrics`` are those that it gives values of.
+    ``metrics`` are the metrics for which the group has values.
     """
 
     path: str
@@ -33,13 +33,13 @@ class Life:
     ended: int | None = None
 
     def is_of(self, group: Group) -> bool:
-        """Whether it is this group's life, and not of another by the same path."""
+        """Whether this life is the group's, not that of another at the same path."""
         return bool(self.numbers.items() & group.numbers.items())
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """All lives that are kept; numbers of folders hold for one boot only."""
+    """All recorded lives; folder numbers are valid for one boot only."""
 
     boot: str
     running: Mapping[str, Life]
@@ -47,7 +47,7 @@ class Ledger:
     problems: Sequence[str] = ()
 
     def at(self, now_ms: int, boot: str) -> "Ledger":
-        """The same for another boot: what ran before has ended."""
+        """Return the ledger for a boot: after a new boot, every group has ended."""
         if boot == self.boot:
             return self
         over = [replace(life, ended=now_ms) for life in self.running.values()]
@@ -55,7 +55,7 @@ class Ledger:
 
 
 def to_document(ledger: Ledger) -> dict[str, Any]:
-    """The list as JSON."""
+    """Return the ledger as a JSON document."""
     return {
         "format": _FORMAT,
         "boot": ledger.boot,
@@ -65,7 +65,7 @@ def to_document(ledger: Ledger) -> dict[str, Any]:
 
 
 def read_ledger(document: object) -> Ledger:
-    """The list that to_document wrote; raises CgroupError for anything else."""
+    """Read a ledger that to_document wrote; raises CgroupError for anything else."""
     try:
         return _read(document)
     except (LookupError, TypeError, ValueError) as error:

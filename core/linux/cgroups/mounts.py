@@ -1,4 +1,4 @@
-"""Which hierarchies of control groups are mounted where, see proc(5)."""
+"""The mounted cgroup hierarchies, see proc(5)."""
 
 import re
 from pathlib import Path
@@ -6,24 +6,24 @@ from typing import Any
 
 _MOUNTS = Path("proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")
-# Options of a v1 mount that name no controller.
+# Options of a v1 mount that are not controllers.
 _OPTIONS = re.compile(r"rw|ro|xattr|clone_children|noprefix|release_agent=.*|name=.*")
 
 Hierarchy = dict[str, Any]
-# Its device, and which folder of it is mounted.
+# The device, and the folder of it that is mounted.
 Folders = tuple[str, str]
 
 
 def read_mounts(root: Path = Path("/")) -> list[Hierarchy]:
-    """The mounted hierarchies, none where the kernel does not say; raises OSError."""
+    """Return the mounted hierarchies; raises OSError."""
     return parse_mounts((root / _MOUNTS).read_text(errors="surrogateescape"))
 
 
 def parse_mounts(text: str) -> list[Hierarchy]:
     """Return the cgroup mounts in the text of a mountinfo file (proc(5)).
 
-    Of several mounts of the same folders, as in chroots, the one with the shortest path
-    stays.
+    If the same folder is mounted more than once, as in chroots, keep the mount with the
+    shortest path.
     """
     found: dict[str, tuple[Folders, Hierarchy]] = {}
     for line in text.splitlines():

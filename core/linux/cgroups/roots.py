@@ -1,4 +1,4 @@
-"""Which groups are meant: patterns of folders below the mounts, and what they find."""
+"""Patterns for cgroup folders below the mounts, and the search for matching folders."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from core.linux.cgroups.errors import CgroupError
 
-# Slurm with cgroups of version 1 and 2, also where several slurmd share a machine; OAR.
+# Slurm with cgroups of version 1 and 2, also with several slurmd on a machine; OAR.
 DEFAULT_ROOTS = (
     "slurm*/uid_*/job_*",
     "slurm*/uid_*/job_*/step_*",
@@ -20,16 +20,16 @@ DEFAULT_ROOTS = (
 )
 _WILD = re.compile(r"[*?\[]")
 _DEEPEST = 16
-# What the system says of a folder that is not there. Anything else, such as no free
-# descriptor or no memory at that moment, says nothing about what is in it.
+# Errors that mean the folder does not exist. Any other error, such as running out of
+# descriptors or memory, says nothing about the folder's contents.
 GONE = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV}
-# Of folders that match, beyond which a scan ends: it would cost more than it tells.
+# Upper limit on matching folders: a scan stops there to bound its cost.
 MOST_FOUND = 20_000
 
 
 @dataclass(frozen=True)
 class Root:
-    """A pattern below every mount: ``a/*/c``; ``a/**`` is all that is below ``a``."""
+    """A pattern below every mount: ``a/*/c``; ``a/**`` is everything below ``a``."""
 
     text: str
     names: tuple[str, ...]
@@ -37,15 +37,15 @@ class Root:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it names one folder, so that somebody meant it to be there."""
+        """Whether the pattern names one folder, so the user expects it to exist."""
         return not any(_WILD.search(name) for name in self.names)
 
 
 def parse_roots(text: str) -> tuple[Root, ...]:
-    """Patterns in a list separated by commas; an empty one watches nothing.
+    """Parse a comma-separated list of patterns; an empty list watches nothing.
 
-    A pattern without ``*``, ``?`` and ``[`` stands for all that is below its folder.
-    Raises CgroupError.
+    A pattern without ``*``, ``?`` and ``[`` matches everything below its folder. Raises
+    CgroupError.
     """
     return tuple(_root(part.strip()) for part in text.split(",") if part.strip())
 
@@ -67,11 +67,12 @@ def _root(text: str) -> Root:
 
 @dataclass
 class Found:
-    """Folders by path below the mount, each by mount with its number (st_ino).
+    """The folders found: path below the mount → mount → inode number (st_ino).
 
-    ``odd`` are names that no series could carry, ``unread`` the folders that could not
-    be read with the error's number, ``cut`` says whether there were more than a scan
-    takes. ``looked`` are the folders in which a new one may be a group, or above one.
+    ``odd`` are names that cannot be a series label. ``unread`` maps folders that could
+    not be read to the error number. ``cut`` is true if the scan stopped at its limit.
+    ``looked`` are the folders that were searched: a new folder in one of them may be a
+    group or contain one.
     """
 
     folders: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -82,22 +83,22 @@ class Found:
 
     @property
     def is_whole(self) -> bool:
-        """Whether what it lacks is not there."""
+        """Whether the search was complete: a folder not listed does not exist."""
         return not (self.unread or self.cut)
 
     def may_hide(self, folder: str) -> bool:
-        """Whether a folder may be there that it lacks."""
+        """Whether a folder may exist although the search did not find it."""
         above = (folder, *map(str, PurePath(folder).parents))
         return self.cut or any(one in self.unread for one in above)
 
     def leave(self, folder: str, error: OSError) -> None:
-        """Go on without a folder; one that went meanwhile has nothing in it."""
+        """Skip a folder and record the error, unless the folder no longer exists."""
         if error.errno not in GONE:
             self.unread[folder] = error.errno or 0
 
 
 def find_groups(mounts: Sequence[str], roots: Sequence[Root]) -> Found:
-    """Every folder below the mounts that a root means; what is absent costs a look."""
+    """Find every folder below the mounts that matches a root."""
     found = Found()
     for mount in mounts:
         for root in roots:
@@ -148,7 +149,7 @@ def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str
 
 
 def _children(mount: str, path: str, found: Found) -> list[tuple[str, int]]:
-    """The folders in a folder."""
+    """Return the subfolders of a folder with their inode numbers."""
     found.looked.add(f"{mount}{path}")
     try:
         with os.scandir(f"{mount}{path}") as entries:

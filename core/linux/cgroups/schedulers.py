@@ -1,4 +1,4 @@
-"""Jobs, steps and users, as schedulers write them into the names of groups.
+"""Jobs, steps and users in the group names that batch schedulers use.
 
 Slurm: ``…/uid_1000/job_123/step_0`` (version 1) and ``…/slurmstepd.scope/job_123/…``
 (version 2, without a user), see its src/plugins/cgroup. OAR: ``/oar/alice_123``.
@@ -15,7 +15,7 @@ _OAR = re.compile(r"/oar/(?P<user>[^/]{1,64})_(?P<job>[0-9]{1,20})(?=/|$)")
 
 
 class Job(NamedTuple):
-    """What a path says; None where it does not."""
+    """The parts that a path names; None for any other."""
 
     job: str | None = None
     step: str | None = None
@@ -24,7 +24,7 @@ class Job(NamedTuple):
 
 
 def parse_job(path: str) -> Job:
-    """The job that a group belongs to, by its path below the mount."""
+    """Return the job that a group belongs to, from its path below the mount."""
     if found := _SLURM.search(path):
         uid = None if found["uid"] is None else int(found["uid"])
         return Job(found["job"], found["step"], uid)

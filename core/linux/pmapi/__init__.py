@@ -1,7 +1,7 @@
-"""What a probe and the bridge ask a PMCD for, through PCP's Python binding.
+"""Access to PMCD through PCP's Python binding, for the probe and the bridge.
 
-The binding is Debian's python3-pcp (``pcp.pmapi``). This folder adds what it lacks:
-instance names in UTF-8, no question after a timeout, and a guard for descriptors.
+The binding is Debian's python3-pcp (``pcp.pmapi``). This folder adds instance names in
+UTF-8, stops requests after a timeout, and limits file descriptors.
 """
 
 from core.linux.pmapi.binding import (

@@ -1,4 +1,4 @@
-"""PCP's Python binding, loaded when it is first needed, and its errors."""
+"""PCP's Python binding, loaded on first use, and its errors."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-# Numbers of PCP's protocol, so that this module loads where the binding is missing.
+# PCP protocol constants, defined here so that this module loads without the binding.
 NO_INDOM = 0xFFFFFFFF
 NO_METRIC = 0xFFFFFFFF
 CONTEXT_HOST = 1
@@ -15,7 +15,7 @@ TYPE_32, TYPE_U32, TYPE_64, TYPE_U64, TYPE_FLOAT, TYPE_DOUBLE, TYPE_STRING = ran
 
 UNKNOWN_NAME = -12357
 TIMEOUT = -12353
-# PM_ERR_IPC, _EOF, _NOTCONN, and below PM_ERR_BASE the system's own errors.
+# PM_ERR_IPC, _EOF, _NOTCONN; codes above PM_ERR_BASE are errors of the system.
 NO_ANSWER = frozenset({TIMEOUT, -12366, -12368, -12391})
 ERROR_BASE = -12345
 
@@ -37,16 +37,16 @@ class PmError(PmapiError):
 
     @property
     def is_silence(self) -> bool:
-        """Whether it may be that PMCD itself does not answer any more."""
+        """Whether PMCD itself may have stopped answering."""
         return self.code in NO_ANSWER or self.code > ERROR_BASE
 
 
 @cache
 def binding() -> Any:
-    """The module ``pcp.pmapi``; raises BindingMissingError."""
+    """Return the module ``pcp.pmapi``; raises BindingMissingError."""
     try:
         return import_module("pcp.pmapi")
-    # The binding without libpcp raises the last two.
+    # Without libpcp, the binding raises the last two.
     except (ImportError, OSError, AttributeError) as error:
         raise BindingMissingError(
             f"PCP's Python binding cannot be loaded ({error}): "
@@ -56,17 +56,17 @@ def binding() -> Any:
 
 @cache
 def read_settings() -> None:
-    """Let libpcp read pcp.conf into the environment, as it else does when it connects.
+    """Let libpcp copy pcp.conf into the environment now, not at the first connect.
 
-    Call it before other threads start: one that reads the environment while libpcp
-    adds to it may crash the process. Does nothing where the binding is missing.
+    Call it before other threads start: a thread that reads the environment while libpcp
+    adds to it may crash the process. Does nothing if the binding is missing.
     """
     with suppress(BindingMissingError):
         binding().pmContext.pmGetConfig("PCP_DIR")
 
 
 def asked(ask: Callable[..., Any], *parameters: Any, **options: Any) -> Any:
-    """The answer of a function of the binding; raises PmError."""
+    """Call a function of the binding and return its result; raises PmError."""
     try:
         return ask(*parameters, **options)
     except binding().pmErr as error:
@@ -74,12 +74,12 @@ def asked(ask: Callable[..., Any], *parameters: Any, **options: Any) -> Any:
 
 
 def checked(status: int) -> int:
-    """The status; PmError where it is negative."""
+    """Return the status; raises PmError if it is negative."""
     if status < 0:
         raise PmError(status)
     return status
 
 
 def error_text(code: int) -> str:
-    """PCP's own words for a negative status."""
+    """Return PCP's text for a negative status."""
     return str(binding().pmContext.pmErrStr(code))

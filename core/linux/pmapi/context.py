@@ -1,4 +1,4 @@
-"""A connection to one PMCD, and what can be asked over it."""
+"""A connection to one PMCD and the requests over it."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -21,11 +21,11 @@ from core.linux.pmapi.fd_limit import ROOM
 _ALWAYS_THERE = "pmcd.version"
 
 _Answer = TypeVar("_Answer")
-_THREAD = local()  # which context PMAPI has as the current one of each thread
+_THREAD = local()  # the handle that is PMAPI's current context in each thread
 
 
 class Descriptor(NamedTuple):
-    """How PCP describes a metric: its id, type, instance domain, semantics and units.
+    """PCP's description of a metric: id, type, instance domain, semantics and units.
 
     All but the units are PCP's own numbers.
     """
@@ -40,7 +40,7 @@ class Descriptor(NamedTuple):
 class Context:
     """A connection to one PMCD, such as ``unix:///run/pcp/pmcd.socket``.
 
-    Methods raise PmError. Threads may share a context; one waits for the other then.
+    Methods raise PmError. Threads may share a context; calls then run one at a time.
     """
 
     def __init__(self, address: str) -> None:
@@ -55,10 +55,10 @@ class Context:
         self._result = POINTER(module.pmResult)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._lib.pmDestroyContext(self._pcp.ctx)
-        # The binding closes a context with its last reference, which an error may hold.
-        # By then another context may have the same number.
+        # The binding destroys a context with its last reference, which an error may
+        # hold. By then another context may have the same number.
         self._pcp._ctx = self._closed
         _THREAD.handle = None
 
@@ -69,10 +69,10 @@ class Context:
         self.close()
 
     def names(self) -> list[str]:
-        """Every metric of the name space."""
+        """Return every metric name in the name space."""
         self._use()
         found: list[bytes] = []
-        # The binding's own method holds Python's lock while it waits for PMCD.
+        # The binding's own method holds the GIL while it waits for PMCD.
         checked(self._lib.pmTraversePMNS(b"", self._name_seen(found.append)))
         return [name.decode(errors="replace") for name in found]
 
@@ -81,9 +81,10 @@ class Context:
         return self.descriptor(self.identifier(name))
 
     def describe_all(self, names: Sequence[str]) -> list[Descriptor | PmError]:
-        """Look metrics up by their names; where that fails, say why.
+        """Look metrics up by their names; a lookup that fails gives its error.
 
-        It takes two round trips for all, and one or two more for each that fails.
+        All lookups together take two round trips, and each failed one takes one or two
+        more.
         """
         pmids = self.identifiers(names)
         given = [pmid for pmid in pmids if pmid != NO_METRIC]
@@ -94,24 +95,24 @@ class Context:
         ]
 
     def identifier(self, name: str) -> int:
-        """The identifier of one metric."""
+        """Return the identifier of one metric."""
         self._use()
         return int(asked(self._pcp.pmLookupName, name)[0])
 
     def identifiers(self, names: Sequence[str]) -> list[int]:
-        """The identifier of each metric; NO_METRIC where PMCD does not give it."""
+        """Return the identifier of each metric; NO_METRIC if PMCD does not give it."""
         self._use()
         found = self._or_why(partial(asked, self._pcp.pmLookupName, names, relaxed=1))
-        # Of what fails as a whole each one is asked for by itself.
+        # If the request fails as a whole, each name is looked up separately.
         return [NO_METRIC] * len(names) if isinstance(found, PmError) else list(found)
 
     def descriptor(self, pmid: int) -> Descriptor:
-        """The descriptor of one identifier."""
+        """Return the descriptor of one identifier."""
         self._use()
         return _descriptor(asked(self._pcp.pmLookupDesc, pmid).contents)
 
     def descriptors(self, pmids: Sequence[int]) -> list[Descriptor | PmError]:
-        """The descriptor of each identifier, or why there is none."""
+        """Return the descriptor of each identifier, or the error."""
         self._use()
         answer = self._or_why(partial(asked, self._pcp.pmLookupDescs, pmids))
         found = [] if isinstance(answer, PmError) else answer
@@ -125,10 +126,11 @@ class Context:
         ]
 
     def help_line(self, pmid: int) -> str | None:
-        """The one-line help of a metric, where it has any."""
+        """Return the one-line help of a metric, if it has one."""
         self._use()
         text = c_char_p()
-        # The binding's own method gives bytes or, since PCP 6.3, a str of strict UTF-8.
+        # The binding's own method returns bytes or, since PCP 6.3, a str from strict
+        # UTF-8.
         if self._lib.pmLookupText(pmid, self._one_line, byref(text)) < 0:
             return None
         try:
@@ -137,12 +139,12 @@ class Context:
             self._free(text)
 
     def version(self) -> str | None:
-        """The version of the library."""
+        """Return the version of the library."""
         value: str | None = self._pcp.pmGetConfig("PCP_VERSION")
         return value
 
     def check(self) -> None:
-        """Make sure that PMCD itself answers, whatever its agents do."""
+        """Check that PMCD itself answers, whatever the state of its agents."""
         try:
             self.describe(_ALWAYS_THERE)
         except PmError as error:
@@ -150,13 +152,13 @@ class Context:
                 raise
 
     def instances(self, indom: int) -> dict[int, str]:
-        """External names of an instance domain by internal number, in PCP's order."""
+        """Return an instance domain's external names by internal number, in order."""
         self._use()
         numbers, names = POINTER(c_int)(), POINTER(c_char_p)()
         count = checked(self._lib.pmGetInDom(indom, byref(numbers), byref(names)))
         try:
-            # The binding leaves out what is not ASCII. Bytes that are not UTF-8 stay
-            # visible and distinct.
+            # The binding leaves out non-ASCII names. Bytes that are not UTF-8 are
+            # escaped, so they stay visible and distinct.
             return {
                 numbers[at]: (names[at] or b"").decode(errors="backslashreplace")
                 for at in range(count)
@@ -166,7 +168,7 @@ class Context:
             self._free(names)
 
     def instance_name(self, indom: int, number: int) -> str | None:
-        """The external name of one instance; None where the domain has none such."""
+        """Return the external name of one instance; None if the domain lacks it."""
         self._use()
         name = c_char_p()
         if self._lib.pmNameInDom(indom, number, byref(name)) < 0:
@@ -180,7 +182,7 @@ class Context:
         """Fetch metrics."""
         self._use()
         result = self._result()
-        # The binding's own method does not tell whether agents changed.
+        # The binding's own method does not report whether agents changed.
         changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
         return Result(result, changed)
 
@@ -192,25 +194,27 @@ class Context:
             return error
 
     def _heed(self, status: int) -> None:
-        """Raise what ends the connection, so that nothing more is asked over it."""
+        """Raise if the error ends the connection, so that no more requests use it."""
         if status == TIMEOUT:
-            # The answer may come yet, and would be taken for that to the next question.
+            # The answer may still arrive and would be taken for the answer to the next
+            # request.
             raise PmError(status)
         if PmError(status).is_silence:
-            # It may be an agent's, handed on by PMCD.
+            # It may be an agent's error that PMCD passes on.
             self.check()
 
     def _use(self) -> None:
-        # Each call of the library gives the interpreter up and has to get it back.
+        # Each library call releases the GIL and must take it again, so avoid needless
+        # calls.
         if getattr(_THREAD, "handle", None) != self._handle:
             checked(self._lib.pmUseContext(self._handle))
             _THREAD.handle = self._handle
 
 
 class Result:
-    """What one fetch gave: the pmResult at ``address``, freed with this object.
+    """The result of one fetch: the pmResult at ``address``, freed with this object.
 
-    ``changed`` are PCP's change flags.
+    ``changed`` holds PCP's change flags.
     """
 
     def __init__(self, pointer: Any, changed: int) -> None:
@@ -224,12 +228,12 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        """When PMCD made it, by its own clock (Unix seconds)."""
+        """The time when PMCD made it, by PMCD's clock (Unix seconds)."""
         return float(self._pointer.contents.timestamp)
 
 
 def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
-    """The ids of metrics as pmFetch wants them."""
+    """Return the ids of metrics as an array for pmFetch."""
     return (c_uint * len(pmids))(*pmids)
 
 

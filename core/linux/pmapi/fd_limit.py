@@ -1,7 +1,7 @@
-"""Room for the sockets of libpcp, which waits for them with select().
+"""Limit on open descriptors for libpcp, which waits for its sockets with select().
 
-That takes descriptors below 1,024 alone: another one would end the whole process
-(FD_SET of a hardened build aborts), where the limit on open files was raised.
+select() only takes descriptors below 1,024. If the limit on open files was raised, a
+higher one would abort the whole process (FD_SET in a hardened build).
 """
 
 import errno
@@ -13,7 +13,7 @@ from threading import Lock
 from core.linux.pmapi.binding import PmError
 
 _FD_SETSIZE = 1024
-_OPENED_MEANWHILE = 64  # by others
+_OPENED_MEANWHILE = 64  # by other code
 _OPEN = Path("/proc/self/fd")
 
 
@@ -26,7 +26,7 @@ class Room:
 
     @contextmanager
     def for_one(self) -> Iterator[None]:
-        """While a socket is opened; raises PmError where too few are left for it."""
+        """Reserve a descriptor for a new socket; raises PmError if few are left."""
         with self._lock:
             if _low() + self._opening >= _FD_SETSIZE - _OPENED_MEANWHILE:
                 raise PmError(-errno.EMFILE)
@@ -42,7 +42,7 @@ ROOM = Room()
 
 
 def _low() -> int:
-    """How many descriptors are open of those that the library can use."""
+    """Return how many of the descriptors that the library can use are open."""
     try:
         return sum(int(one.name) < _FD_SETSIZE for one in _OPEN.iterdir())
     except OSError as error:

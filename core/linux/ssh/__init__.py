@@ -1,1 +1,1 @@
-"""Getting in on another machine with the system's ssh: addresses, options, reasons."""
+"""Logins on remote machines with the system's ssh: addresses, options, errors."""

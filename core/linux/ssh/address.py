@@ -8,14 +8,14 @@ from core.linux.ssh.errors import AddressError
 
 _SCHEME = "ssh://"
 _USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+$\\-]{0,63}")
-# What a name in DNS or in an ssh configuration looks like; never an option.
+# Names in DNS or in an ssh configuration; the pattern excludes options.
 _NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?")
 _PORT = re.compile(r"[0-9]{1,5}")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where to go and as whom; None leaves it to ssh and its configuration."""
+    """Host, user and port of a login; None leaves the choice to ssh's configuration."""
 
     host: str
     user: str | None = None
@@ -28,7 +28,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """The parts of an address; raises AddressError."""
+    """Parse an address; raises AddressError."""
     if not text.startswith(_SCHEME):
         raise _wrong(text, "it does not begin with ssh://")
     place = text.removeprefix(_SCHEME).removesuffix("/")

@@ -1,7 +1,7 @@
-"""The system's ssh as a process that asks nobody anything, and ends with us.
+"""A process of the system's ssh that never prompts and ends with its parent.
 
-What ssh is configured for (keys, agents, jump hosts, known hosts) is honoured; what
-would make it ask, or do more than it is asked for, is switched off.
+It uses the user's ssh configuration (keys, agents, jump hosts, known hosts). Options
+that could prompt or open extra channels are switched off.
 """
 
 import os
@@ -17,15 +17,15 @@ from core.linux.ssh.address import Address
 from core.linux.ssh.errors import SshMissingError, SshNotStartedError
 
 CONNECT_SECONDS = 10
-# A Unix socket's path holds 107 bytes; ssh adds 17 to it while it makes one.
+# The path of a Unix socket holds at most 107 bytes; ssh adds 17 while it creates one.
 LONGEST_SOCKET = 90
 _PIECE = 1 << 16
 _COMPLAINTS = 1 << 16
 _ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if which("setpriv") else ()
-# What asks with a window of its own: that of a jump host's ssh is no batch mode.
+# Prompts in a window: the ssh of a jump host does not run in batch mode.
 _ASKS_NOBODY = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "never"}
-# Settings, passwords of stores among them: what is none of ssh's business, and of no
-# program that it starts to get there.
+# Our settings include passwords of stores. Neither ssh nor a program that it starts
+# needs them.
 _OURS = ("SUPERTWIN", "SAMPLER_BRIDGE")
 
 OPTIONS: Mapping[str, str] = {
@@ -36,7 +36,7 @@ OPTIONS: Mapping[str, str] = {
     "EscapeChar": "none",
     "ForwardAgent": "no",
     "ForwardX11": "no",
-    # Below it, ssh keeps why it gives up to itself.
+    # At a lower level, ssh does not say why it gives up.
     "LogLevel": "INFO",
     "PermitLocalCommand": "no",
     "RemoteCommand": "none",
@@ -51,7 +51,7 @@ OPTIONS: Mapping[str, str] = {
 def ssh_argv(
     address: Address, config: Path | None, options: Mapping[str, str], *more: str
 ) -> tuple[str, ...]:
-    """The words of a call of ssh; ``config`` stands for ~/.ssh/config."""
+    """Build the argument list of ssh; ``config`` replaces ~/.ssh/config."""
     read = ("-F", str(config)) if config else ()
     given = [word for pair in options.items() for word in ("-o", "=".join(pair))]
     user = ("-l", address.user) if address.user else ()
@@ -61,11 +61,11 @@ def ssh_argv(
 
 
 class Ssh:
-    """A process of ssh, whose complaints are kept as they come, up to a limit.
+    """An ssh process; the end of its stderr is kept in ``complaints``.
 
-    It is sent a program, behind which its input ends, or with ``hold`` when `let_go` is
-    called. It ends when the thread that started it does. Raises SshMissingError,
-    SshNotStartedError.
+    If ``program`` is given, it is written to the process's standard input, which is
+    then closed. With ``hold`` the input stays open until `let_go`. The process ends
+    when the thread that started it ends. Raises SshMissingError, SshNotStartedError.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Ssh:
     ) -> None:
         pipe = subprocess.DEVNULL if program is None else subprocess.PIPE
         try:
-            # A session of its own: an interrupt is ours to pass on.
+            # A session of its own: we decide whether to pass on an interrupt.
             self.process = subprocess.Popen(  # noqa: S603
                 (*_ENDS_WITH_US, *argv),
                 stdin=pipe,
@@ -102,14 +102,14 @@ class Ssh:
             self._begin(self._send, program)
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Its exit status; None where it does not end within so many seconds."""
+        """Return the exit status; None if the process does not end within the time."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def end(self) -> None:
-        """End it, and whatever it started to get there."""
+        """End the process and everything in its process group."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
@@ -121,20 +121,20 @@ class Ssh:
             self.process.stdout.close()
 
     def say(self, words: bytes) -> None:
-        """Send words behind the program, where it is held."""
+        """Write words to the standard input, after the program; needs ``hold``."""
         assert self.process.stdin  # noqa: S101
         with suppress(OSError, ValueError):
             self.process.stdin.write(words)
             self.process.stdin.flush()
 
     def let_go(self) -> None:
-        """End its input."""
+        """Close the standard input."""
         assert self.process.stdin  # noqa: S101
         with suppress(BrokenPipeError):
             self.process.stdin.close()
 
     def last_lines(self) -> list[str]:
-        """The last lines of what it complained; all, once it has ended."""
+        """Return the last lines of stderr; they are final once the process ended."""
         if self.process.poll() is not None:
             self._threads[0].join(1.0)
         lines = bytes(self.complaints).decode(errors="replace").splitlines()
@@ -157,12 +157,12 @@ class Ssh:
         with self.process.stderr as pipe:
             while piece := os.read(pipe.fileno(), _PIECE):
                 self.complaints += piece
-                # The last of it tells why it ended.
+                # The end says why the process ended.
                 del self.complaints[:-_COMPLAINTS]
 
     def _send(self, program: bytes) -> None:
         assert self.process.stdin  # noqa: S101
-        # A host that hangs up is found out by who reads its answer.
+        # If the host hangs up, the reader of its output notices.
         with suppress(BrokenPipeError):
             self.process.stdin.write(program)
             self.process.stdin.flush()
@@ -171,6 +171,6 @@ class Ssh:
 
 
 def _environment() -> dict[str, str]:
-    """What ssh gets of our environment, and what makes it quiet."""
+    """Return our environment without our settings, with prompts switched off."""
     others = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
     return {**others, **_ASKS_NOBODY, "LC_ALL": "C"}

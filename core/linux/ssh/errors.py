@@ -1,31 +1,31 @@
 """The exception tree of ssh; every message names the thing and the cure.
 
 RemoteLoginError
-├── AddressError        what is no ssh:// address of a host
-├── SocketNameError     what ssh would not take for the name of a socket
-├── SshMissingError     no ssh is installed here
-└── SshNotStartedError  this machine cannot start one more process or thread now
+├── AddressError        not an ssh:// address of a host
+├── SocketNameError     a socket name that ssh would not accept
+├── SshMissingError     ssh is not installed on this machine
+└── SshNotStartedError  this machine cannot start another process or thread now
 """
 
 
 class RemoteLoginError(Exception):
-    """Anything that keeps us from starting a login."""
+    """Any reason why a login cannot be started."""
 
 
 class AddressError(RemoteLoginError):
-    """What is no ssh:// address of a host."""
+    """Not an ssh:// address of a host."""
 
 
 class SocketNameError(RemoteLoginError):
-    """What ssh would not take for the name of a socket over there."""
+    """A name of a remote socket that ssh would not accept."""
 
 
 class SshMissingError(RemoteLoginError):
-    """No ssh is installed on this machine."""
+    """ssh is not installed on this machine."""
 
 
 class SshNotStartedError(RemoteLoginError):
-    """There is no room for one more process on this machine."""
+    """This machine cannot start another process or thread now."""
 
     def __init__(self, cause: Exception) -> None:
         why = getattr(cause, "strerror", None) or str(cause)

@@ -1,7 +1,7 @@
-"""Why ssh did not get in, in one line with its cure.
+"""Explain a failed ssh login in one line with its cure.
 
 The texts are those of OpenSSH's client (sshconnect.c, sshconnect2.c, packet.c), which
-it prints in English whatever the locale.
+prints them in English in every locale.
 """
 
 import re
@@ -10,7 +10,7 @@ from core.linux.ssh.address import Address
 
 _LAST = 6
 _PORT = "check the address, and that sshd runs there"
-# The first that is found counts; {0} stands for the address, {1} for ssh's own words.
+# The first match counts; {0} is the address, {1} is ssh's own text.
 _REASONS = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key .*has changed",
@@ -63,8 +63,8 @@ _SAYS_LITTLE = re.compile(
 
 
 def explain(address: Address, complaints: list[str]) -> str:
-    """One line from what ssh complained before it gave up."""
-    # A host's own words, its banner, come before those of ssh.
+    """Return one line that explains ssh's last error output."""
+    # The host's own text, its banner, comes before that of ssh.
     text = "\n".join(complaints[-_LAST:])
     for pattern, reason in _REASONS:
         if found := re.search(f".*({pattern}).*", text):
@@ -75,6 +75,6 @@ def explain(address: Address, complaints: list[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """A text of a remote host as it may be shown: short, and without controls."""
+    """Make a remote host's text safe to show: short, without control characters."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     return " ".join(plain.split())[:200]

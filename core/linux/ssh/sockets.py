@@ -1,16 +1,19 @@
-"""Names of sockets on another machine, as ssh may be given them."""
+"""Names of sockets on another machine, as ssh accepts them."""
 
 import re
 
 from core.linux.ssh.errors import SocketNameError
 from core.linux.ssh.reasons import printable
 
-# In others ssh finds an end, tokens, or variables of our own environment.
+# In other names ssh finds a terminator, tokens or variables of our own environment.
 _PLAIN = re.compile(r"/[\w.@+=,~/-]{1,106}")
 
 
 def plain_socket(path: str) -> str:
-    """The whole path of a socket, which means itself; raises SocketNameError."""
+    """Return a socket's absolute path if ssh takes it literally.
+
+    Raises SocketNameError.
+    """
     if not _PLAIN.fullmatch(path):
         raise SocketNameError(
             f"{printable(path)!r} is no socket that ssh can lead to: its whole path "
