@@ -73,8 +73,6 @@ lock:  ## pin the Python packages again (needs uv)
 	$(COMPILE) pyproject.toml --extra build -o $(LOCKS)/python/run.lock
 	$(COMPILE) pyproject.toml --extra build --extra test \
 	    -c $(LOCKS)/python/run.lock -o $(LOCKS)/python/test.lock
-	$(COMPILE) pyproject.toml --extra build --extra test --extra bench \
-	    -c $(LOCKS)/python/test.lock -o $(LOCKS)/python/bench.lock
 	$(COMPILE) $(LOCKS)/uv/requirements.in -o $(LOCKS)/uv/requirements.lock
 	$(COMPILE) $(LOCKS)/node/requirements.in -o $(LOCKS)/node/requirements.lock
 

@@ -168,7 +168,6 @@ install_for_tests() {
 }
 
 install_for_bench() {
-    install_lock bench
     install_applications
 }
 
