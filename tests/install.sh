@@ -4,8 +4,8 @@
 #   tests/install.sh [--quiet] [--bench]
 #
 # Python packages (uv, else pip), a browser, sshd, Slurm, Open MPI, Grafana's own schema
-# and DTDL's own parser. --bench adds what sampling is measured against, where it is to be
-# had (likwid-bench, HPL and a compiler), and what plots it.
+# and DTDL's own parser. --bench adds what sampling is measured against, where it can be
+# had: likwid-bench, HPL and a compiler.
 # Exit 2: something that you can fix, named in the last line.
 source "$(dirname "${BASH_SOURCE[0]}")/../install.sh"
 
